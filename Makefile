@@ -1,0 +1,116 @@
+# Everything here works on a fresh clone with Python 3.11 or newer and make: what is needed goes into .venv.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-all lint format bench mutants clean
+.SUFFIXES:
+.NOTPARALLEL:
+
+# Bytecode is kept, because without it every start is two to three times slower; foreign paths stay outside.
+unexport PYTHONDONTWRITEBYTECODE
+unexport PYTHONPATH
+unexport PYTHONHOME
+
+HYPOTHESIS_PROFILE ?= ci
+export HYPOTHESIS_PROFILE
+
+bin := .venv/bin
+comma := ,
+say := printf 'sayso: %s\n'
+
+help: ## this list
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1	\2/p' Makefile | expand -t 13
+
+run: .venv/.runtime ## install what Sayso needs and play the guided conversation
+	@$(bin)/sayso demo
+
+test: lint ## lint, then every test: what CI runs
+	@$(say) 'tests'
+	@$(bin)/python -m pytest -n auto --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
+
+test-all: export SAYSO_ALL := 1
+test-all: test ## the same, the property suites with 1,000,000 cases
+
+lint: .venv/.dev ## ruff, mypy --strict and the arrows between the folders
+	@$(say) 'ruff'
+	@$(bin)/python -m ruff check .
+	@$(bin)/python -m ruff format --check .
+	@$(say) 'mypy --strict'
+	@$(bin)/python -m mypy
+	@$(say) 'import-linter'
+	@$(bin)/lint-imports --no-logo
+
+format: .venv/.dev ## let ruff mend what it can
+	@$(bin)/python -m ruff check --fix .
+	@$(bin)/python -m ruff format .
+
+bench: .venv/.bench ## measure the decision against its peers
+	@$(bin)/python -m bench $(ARGS)
+
+mutants: .venv/.mutants ## plant faults in core and see which ones the tests catch
+	@$(bin)/python -m mutmut run $(ARGS)
+
+clean: ## remove everything make made
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# In CI a skipped test fails the run: what was not run was not tested.
+no_skips := $(if $(CI),-p tests.architecture.no_skips)
+
+# One stamp for each set of packages; each is made anew when pyproject.toml or constraints.txt changes.
+pins := pyproject.toml constraints.txt
+
+.venv/.runtime: .venv/.made $(pins)
+	$(call install,the runtime,.)
+
+.venv/.dev: .venv/.made $(pins)
+	$(call install,the runtime and the tools for development,.[dev$(comma)cel])
+
+.venv/.bench: .venv/.made $(pins)
+	$(call install,the peers to measure against,.[bench])
+
+.venv/.mutants: .venv/.dev
+	$(call install,the mutation tool,.[dev$(comma)mutants])
+
+# The names of the packages go by as pip meets them; what else it says is shown only if it fails. The pins hold for
+# the build as well: old versions of pip take them from the first variable, new ones from the second.
+define install
+@$(say) 'installing $(1) into .venv'
+@{ PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(bin)/python -m pip install \
+     --disable-pip-version-check --no-input --progress-bar off -c constraints.txt -e '$(2)' \
+     2>.venv/pip.err || touch .venv/pip.failed; } \
+ | { gap='  '; while read -r verb name rest; do \
+     if [ "$$verb" = Collecting ]; then printf '%s%s' "$$gap" "$${name%%[!A-Za-z0-9._-]*}"; gap=' '; fi; \
+   done; [ "$$gap" = '  ' ] || echo; }
+@if [ -e .venv/pip.failed ]; then rm .venv/pip.failed; cat .venv/pip.err >&2; exit 1; fi
+@touch .venv/.runtime $@
+endef
+
+# A virtual environment knows its own place. If the folder was moved or copied, or its Python has gone, it is made
+# anew: otherwise the tests would run against the files of another folder.
+here := $(shell pwd -P)
+made := $(shell cat .venv/.made 2>/dev/null)
+sound := $(shell .venv/bin/python -c 'print("yes")' 2>/dev/null)
+ifneq ($(made)/$(sound),$(here)/yes)
+.PHONY: .venv/.made
+endif
+
+.venv/.made:
+	@set -- python3 python3.13 python3.12 python3.11 python3.14 python; \
+	if [ -n "$$PYTHON" ]; then set -- "$$PYTHON"; fi; \
+	python=; bare=; \
+	for candidate do \
+	  "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  if "$$candidate" -c 'import ensurepip, venv' 2>/dev/null; then python=$$candidate; break; fi; \
+	  bare=$${bare:-$$candidate}; \
+	done; \
+	if [ -z "$$python" ] && [ -n "$$bare" ]; then \
+	  $(say) "$$bare is new enough, but it cannot make a virtual environment: venv or ensurepip is missing." \
+	    'On Debian and Ubuntu: apt install python3-venv' \
+	    'Or name another Python: make PYTHON=/path/to/python3 ...' >&2; exit 1; \
+	elif [ -z "$$python" ]; then \
+	  $(say) "Python 3.11 or newer is needed; none of these is one: $$*" \
+	    'Install it, or say where it is: make PYTHON=/path/to/python3 ...' >&2; exit 1; \
+	fi; \
+	$(say) "making .venv with $$("$$python" --version)"; \
+	"$$python" -m venv $(if $(made),--clear) .venv && pwd -P >.venv/.made

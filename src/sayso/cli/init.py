@@ -1,0 +1,55 @@
+"""`sayso init`: a first policy of your own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sayso.cli.choice import config_folder
+
+TEXT = """\
+# Your Sayso policy. What it says wins over the preset it extends; what it leaves out is the preset's.
+# Check it with: sayso policy lint      See it whole with: sayso policy show
+sayso: 1
+extends: [{preset}]
+
+# paranoid asks before every call; balanced runs what is low risk or listed as autonomous and asks the rest;
+# trusting asks as balanced does and offers to remember your answer for the session.
+mode: {mode}
+
+# Every action of a domain stands in exactly one of three lists. For example:
+# domains:
+#   email:
+#     trust_level: high
+#     autonomous: [read, search]
+#     requires_approval: [send, delete]
+#     blocked: [send_to_unknown]
+"""
+
+
+def init(
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="The preset to start from.")
+    ] = "balanced",
+    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Where to write it.")] = None,
+) -> None:
+    """Write a first policy file, where Sayso looks for it. An existing file is never overwritten."""
+    from sayso.core.errors import SaysoError
+    from sayso.policy import load_preset
+
+    mode = load_preset(preset).mode.value
+    path = to or config_folder() / "policy.yaml"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(TEXT.format(preset=preset, mode=mode))
+    except FileExistsError:
+        raise SaysoError(f"{path} is there already", hint="edit it, or name another file with --to") from None
+    except OSError as error:
+        raise SaysoError(
+            f"cannot write {path}: {error.strerror}", hint="name another file with --to"
+        ) from error
+    typer.echo(f"Wrote {path}, extending preset {preset}.")
+    typer.echo("Try it: sayso check email send 0.9")

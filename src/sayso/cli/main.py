@@ -1,0 +1,72 @@
+"""The command `sayso`: what every command shares, and how errors end it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from sayso.cli import chat, check, demo, init, policy
+
+USAGE, FAILURE = 2, 1
+
+app = typer.Typer(
+    name="sayso",
+    help="Your agent acts on your say-so: may it do this now, must you approve it first, or never?",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes of check and explain: 0 allow, 3 ask, 4 deny, 2 usage, 1 failure.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sayso import __version__
+
+        typer.echo(f"sayso {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Say which."),
+) -> None:
+    pass
+
+
+app.command("check")(check.check)
+app.command("explain")(check.explain)
+app.command("chat")(chat.chat)
+app.command("init")(init.init)
+app.command("demo")(demo.demo)
+app.add_typer(policy.app, name="policy")
+
+
+def main() -> None:
+    """Run one command. Whatever goes wrong ends with a sentence and a code that is not 0."""
+    from sayso.core.errors import MalformedRequest, SaysoError, UnknownAnswer
+
+    try:
+        app()
+    except (MalformedRequest, UnknownAnswer) as error:
+        _fail(error.message, error.hint, USAGE)
+    except SaysoError as error:
+        _fail(error.message, error.hint, FAILURE)
+    except KeyboardInterrupt:
+        _fail("interrupted", None, FAILURE)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILURE)
+    except Exception as error:
+        if os.environ.get("SAYSO_DEBUG"):
+            raise
+        hint = "this is a fault of Sayso; run again with SAYSO_DEBUG=1 to see where"
+        _fail(f"unexpected {type(error).__name__}: {error}", hint, FAILURE)
+
+
+def _fail(message: str, hint: str | None, code: int) -> None:
+    typer.echo(f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), err=True)
+    sys.exit(code)

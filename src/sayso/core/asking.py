@@ -1,0 +1,85 @@
+"""Questions: how an ask is put to a person, and what an answer changes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.decision import Decision, Item, Question
+from sayso.core.effects import Closed, Effect, Granted, Opened, Refused
+from sayso.core.errors import UnknownAnswer
+from sayso.core.grants import MINUTE
+from sayso.core.model import Request
+from sayso.core.offers import given, lifts
+from sayso.core.policy import Policy
+from sayso.core.session import Session
+
+QUESTION_LASTS = 120 * MINUTE
+
+
+def open_question(
+    decision: Decision, request: Request, policy: Policy, session: Session, now: float
+) -> Question:
+    """The question an ask opens. The same call asked again joins the one that is open."""
+    twin = next((q for q in session.questions.values() if q.request.digest == request.digest), None)
+    return Question(
+        id=twin.id if twin else f"{session.id}.q{session.asked + 1}",
+        request=request,
+        items=decision.asked,
+        offers=decision.offers,
+        text=question_text(decision, request, policy),
+        turn=session.turn,
+        opened_at=twin.opened_at if twin else now,
+        task=session.task.id if session.task else None,
+    )
+
+
+def show(question: Question, session: Session) -> Effect:
+    """The question is put in the conversation in this turn."""
+    return Opened(msgspec.structs.replace(question, shown=session.turn))
+
+
+def answer(
+    question: Question, given_answer: str, policy: Policy, session: Session, now: float, by: str = "operator"
+) -> tuple[Effect, ...]:
+    """What an answer changes. Only an exact, offered answer to a question still open allows anything."""
+    if question.id not in session.questions or now - question.opened_at >= QUESTION_LASTS:
+        raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
+    if not question.offers_answer(given_answer):
+        offered = ", ".join(offer.answer for offer in question.offers)
+        raise UnknownAnswer(
+            f"{given_answer!r} is not an answer to this question", hint=f"answer one of: {offered}"
+        )
+    closed = Closed(question.id, given_answer)
+    if given_answer == "deny":
+        return (Refused(question.request.digest, session.turn, now), closed)
+    if given_answer == "task" and (session.task is None or session.task.id != question.task):
+        raise UnknownAnswer("the task this was asked in has ended", hint="answer once, or deny")
+    grants = given(
+        given_answer,
+        question.request,
+        question.items,
+        policy,
+        session,
+        now,
+        given_by=by,
+        question=question.id,
+    )
+    return (*lifts(question.items, session), *map(Granted, grants), closed)
+
+
+def question_text(decision: Decision, request: Request, policy: Policy) -> str:
+    """Why it is asked, what would run, what it does."""
+    asked = decision.asked
+    will = dict.fromkeys(reason for item in asked if (reason := policy.entry(item.operation).reason))
+    category = " and ".join(dict.fromkeys(item.category_words for item in asked))
+    return words.question(decision.rule, decision.reason, category, lines(request, asked), will)
+
+
+def lines(request: Request, asked: tuple[Item, ...]) -> list[str]:
+    """What would run: the command, or the operations with their target."""
+    call = request.call
+    if call.command is not None:
+        return [words.visible(call.command)]
+    target = f" {words.visible(call.target)}" if call.target else ""
+    return [f"{item.operation}{target}" for item in asked]

@@ -1,0 +1,156 @@
+"""The decision: one pure function from (request, policy, view, now), and the same told with its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sayso.core.decision import Decision, Item, Ruling
+from sayso.core.effects import Active, Deviated, Effect, Sent
+from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.policy import Policy
+from sayso.core.rules import RULES
+from sayso.core.session import Session, View
+from sayso.core.subject import Subject, subject_of
+
+ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+
+PHASES = {
+    "file-edit": "implementing",
+    "scripts": "implementing",
+    "test-build": "testing",
+    "git-local": "committing",
+    "git-remote": "committing",
+}
+"""The phase of a task, told from the category of its last allowed call. For people; it decides nothing."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One line of a trace: a check, whether it spoke, and what it said or why it kept silent."""
+
+    rule: str
+    spoke: bool
+    why: str
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """Every check that one operation passed, up to the one that decided."""
+
+    operation: str
+    risk: Risk
+    weight: Risk
+    tier: str
+    checks: tuple[Check, ...]
+
+
+def decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
+    """Whether this call may run now, must be asked, or never runs. Same input, same decision.
+
+    Each operation is decided by the first check that speaks; the strictest of them decides the call.
+    """
+    items = tuple([_judge(subject_of(request, one, policy, view, now)) for one in request.operations])
+    deciding = items[0] if len(items) == 1 else max(items, key=_strictness)
+    ruling = deciding.ruling
+    same = [item.ruling for item in items if item.ruling.verdict is ruling.verdict]
+    return Decision(
+        verdict=ruling.verdict,
+        rule=ruling.rule,
+        reason=ruling.reason,
+        announce=ruling.announce if len(same) == 1 else _lines(same),
+        items=items,
+        grants=ruling.grants
+        if len(same) == 1
+        else tuple(dict.fromkeys(grant for one in same for grant in one.grants)),
+        effects=_effects(request, policy, view.session, items, ruling.verdict, now),
+    )
+
+
+def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
+    """The same decision, with every check on the way and why it did not speak."""
+    traces = tuple(_trace(subject_of(request, one, policy, view, now)) for one in request.operations)
+    return decide(request, policy, view, now), traces
+
+
+def _judge(subject: Subject) -> Item:
+    for rule in RULES:
+        said = rule(subject)
+        if said.__class__ is Ruling:
+            return _item(subject, said)
+        if said.__class__ is Subject:
+            subject = said
+    raise AssertionError("the last check always speaks")
+
+
+def _trace(subject: Subject) -> Trace:
+    checks = []
+    at = subject
+    for rule in RULES:
+        said = rule(at)
+        if isinstance(said, Ruling):
+            checks.append(Check(rule.__name__, True, said.reason))
+            break
+        if isinstance(said, Subject):
+            at, said = said, f"a safe caller lowers it to {said.risk.word} risk"
+        checks.append(Check(rule.__name__, False, said))
+    tier = subject.tier.value if subject.tier else "unlisted"
+    return Trace(subject.entry.name, subject.risk, subject.weight, tier, tuple(checks))
+
+
+def _item(subject: Subject, ruling: Ruling) -> Item:
+    entry = subject.entry
+    risks = (subject.undecayed, subject.risk, subject.weight)
+    return Item(entry.name, entry.category, entry.category_words, *risks, ruling)
+
+
+_ORDER = {ALLOW: 0, ASK: 2, DENY: 3}
+
+
+def _strictness(item: Item) -> int:
+    """Deny over ask over allow; and an allow that owes a notice over one that does not."""
+    return 1 if item.ruling.rule == "confident" else _ORDER[item.ruling.verdict]
+
+
+def _lines(rulings: Sequence[Ruling]) -> str | None:
+    """Each announcement once."""
+    return "\n".join(dict.fromkeys(one.announce for one in rulings if one.announce)) or None
+
+
+def _effects(
+    request: Request, policy: Policy, session: Session, items: tuple[Item, ...], verdict: Verdict, now: float
+) -> tuple[Effect, ...]:
+    """What the decision changes: only the effects of the verdict that stands, each once."""
+    effects = [effect for item in items if item.ruling.verdict is verdict for effect in item.ruling.effects]
+    if verdict is ALLOW:
+        for operation in request.operations:
+            if operation.content is not None:
+                effects += _sending(policy, operation, operation.content, now)
+        if session.task is not None:
+            effects += _activity(session, items)
+    elif verdict is ASK and _deviates(session, items, request.call.target):
+        effects.append(Deviated())
+    return tuple(effects) if len(effects) < 2 else tuple(dict.fromkeys(effects))
+
+
+def _sending(policy: Policy, operation: Operation, content: str, now: float) -> list[Effect]:
+    entry = policy.entry(operation.name)
+    return [Sent(entry.domain, content, entry.name, now)] if entry.fan_out else []
+
+
+def _activity(session: Session, items: tuple[Item, ...]) -> list[Effect]:
+    """The task is alive in this turn; said once a turn, and when its phase changes."""
+    task = session.task
+    phase = PHASES.get(items[-1].category)
+    if task is None or (task.active == session.turn and phase in (None, task.phase)):
+        return []
+    return [Active(session.turn, phase)]
+
+
+def _deviates(session: Session, items: tuple[Item, ...], target: str | None) -> bool:
+    """Whether an accepted plan is under way and does not name something above low that has to be asked."""
+    plan = session.plan
+    if plan is None or not plan.accepted:
+        return False
+    asked = [item for item in items if item.ruling.verdict is ASK and item.risk > Risk.LOW]
+    named = target is None or target in plan.text.targets
+    return any(not named or item.operation not in plan.text.operations for item in asked)

@@ -1,0 +1,112 @@
+"""What was decided for a request, with everything needed to say why and to ask a person."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.effects import Effect
+from sayso.core.model import Request, Risk, Verdict
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """What one check said of one operation."""
+
+    verdict: Verdict
+    rule: str
+    reason: str
+    announce: str | None = None
+    grants: tuple[str, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+
+class Item(msgspec.Struct, frozen=True):
+    """The decision for one operation of the call. `undecayed` is its risk with decay left aside."""
+
+    operation: str
+    category: str
+    category_words: str
+    undecayed: Risk
+    risk: Risk
+    weight: Risk
+    ruling: Ruling
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """An answer a person may give, and in words what it would allow."""
+
+    answer: str
+    words: str
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Allow, ask or deny, with the rule that decided, the reason and what to announce. Never a bare bool.
+
+    `effects` are to be applied together with the audit entry. `offers` are filled in when a person is asked.
+    """
+
+    verdict: Verdict
+    rule: str
+    reason: str
+    announce: str | None
+    items: tuple[Item, ...]
+    grants: tuple[str, ...]
+    effects: tuple[Effect, ...]
+    offers: tuple[Offer, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """The same in the words of the consent graph."""
+        return "VISIBLE" if self.rule == "confident" else OUTCOMES[self.verdict]
+
+    @property
+    def source(self) -> str:
+        """Where the consent came from, in the seeds' words."""
+        return SOURCES.get(self.rule, self.rule)
+
+    @property
+    def asked(self) -> tuple[Item, ...]:
+        """What a question has to list: only the operations that need asking."""
+        return tuple(item for item in self.items if item.ruling.verdict is Verdict.ASK)
+
+    @property
+    def risk(self) -> Risk:
+        return max(item.risk for item in self.items)
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What an ask opens for a person; answered once.
+
+    `shown` is the turn it was last put in the conversation, if any; `task` is what "for this task" means.
+    """
+
+    id: str
+    request: Request
+    items: tuple[Item, ...]
+    offers: tuple[Offer, ...]
+    text: str
+    turn: int
+    opened_at: float
+    shown: int | None = None
+    task: str | None = None
+
+    @property
+    def risk(self) -> Risk:
+        return max(item.risk for item in self.items)
+
+    def offers_answer(self, answer: str) -> bool:
+        return any(offer.answer == answer for offer in self.offers)
+
+
+OUTCOMES = {Verdict.ALLOW: "SILENT", Verdict.ASK: "FORCED", Verdict.DENY: "BLOCKED"}
+
+SOURCES = {
+    "approved_call": "explicit",
+    "operation_grant": "explicit",
+    "task_grant": "explicit",
+    "safe": "exception",
+    "plan": "composite",
+    "slash_command": "slash-command",
+    "workflow_grant": "workflow",
+    "remembered": "mode",
+    "paranoid": "mode",
+}

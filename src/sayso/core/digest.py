@@ -1,0 +1,169 @@
+"""Canonical JSON (RFC 8785) and the digest that binds an approval to exactly one call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.errors import NotCanonical
+from sayso.core.model import Call
+
+TAG = "sayso/1"
+MAX_DEPTH = 64
+_EXACT = 2**53
+
+
+def canonical(value: object) -> bytes:
+    """The one spelling of a JSON value: sorted keys, shortest numbers, no white space, UTF-8.
+
+    Refused: numbers a double cannot hold exactly, NaN and infinities, lone surrogates, keys that are no
+    strings, types that JSON does not have, and nesting deeper than 64.
+    """
+    try:
+        return "".join(_spell(value, 0)).encode()
+    except UnicodeEncodeError as error:
+        raise NotCanonical("text holds half a character (a lone surrogate)") from error
+
+
+def parse(text: bytes | str) -> Any:
+    """JSON text to values, refusing duplicate keys instead of letting the last one win."""
+    try:
+        return json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise NotCanonical(f"this is not JSON: {error}") from error
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def call_digest(call: Call, operations: Iterable[str], agent: str, session: str) -> str:
+    """The digest an approval of this call is bound to. Whatever could change what runs is in it."""
+    return sha256(
+        canonical(
+            {
+                "tag": TAG,
+                "door": call.door,
+                "server": call.server,
+                "tool": call.tool,
+                "schema": call.schema,
+                "arguments": msgspec.json.decode(call.arguments),
+                "command": call.command,
+                "target": call.target,
+                "folder": call.folder,
+                "workspace": call.workspace,
+                "operations": list(operations),
+                "agent": agent,
+                "session": session,
+            }
+        )
+    )
+
+
+def _spell(value: object, depth: int) -> Iterable[str]:
+    if depth > MAX_DEPTH:
+        raise NotCanonical(f"nested deeper than {MAX_DEPTH} levels")
+    if value is None or value is True or value is False:
+        yield {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, str):
+        yield _quote(value)
+    elif isinstance(value, (int, float)):
+        yield _number(value)
+    elif isinstance(value, (list, tuple)):
+        yield from _array(value, depth)
+    elif isinstance(value, Mapping):
+        yield from _object(value, depth)
+    else:
+        raise NotCanonical(f"a {type(value).__name__} has no form in JSON")
+
+
+def _array(values: Iterable[object], depth: int) -> Iterable[str]:
+    separator = "["
+    for value in values:
+        yield separator
+        yield from _spell(value, depth + 1)
+        separator = ","
+    yield "]" if separator == "," else "[]"
+
+
+def _object(members: Mapping[Any, object], depth: int) -> Iterable[str]:
+    if not all(isinstance(key, str) for key in members):
+        raise NotCanonical("an object's keys must be text")
+    separator = "{"
+    for key in sorted(members, key=lambda key: key.encode("utf-16-be", "surrogatepass")):
+        yield separator
+        yield _quote(key)
+        yield ":"
+        yield from _spell(members[key], depth + 1)
+        separator = ","
+    yield "}" if separator == "," else "{}"
+
+
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in map(chr, range(0x20))} | {
+    ord('"'): '\\"',
+    ord("\\"): "\\\\",
+    ord("\b"): "\\b",
+    ord("\f"): "\\f",
+    ord("\n"): "\\n",
+    ord("\r"): "\\r",
+    ord("\t"): "\\t",
+}
+
+
+def _quote(text: str) -> str:
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def _number(value: int | float) -> str:
+    if isinstance(value, int):
+        if abs(value) > _EXACT and (value.bit_length() > 1023 or int(float(value)) != value):
+            raise NotCanonical("a whole number is too large to be held exactly", hint="send it as text")
+        if abs(value) < 10**21:
+            return str(int(value))
+    if not math.isfinite(value):
+        raise NotCanonical(f"{value} is not a number JSON can hold")
+    return _shortest(float(value))
+
+
+def _shortest(value: float) -> str:
+    """A double as ECMAScript writes it, which RFC 8785 asks for."""
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    sign, digits = ("-", mantissa[1:]) if mantissa[0] == "-" else ("", mantissa)
+    whole, _, fraction = digits.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    point = len(whole) + int(exponent or 0)
+    digits = (whole + fraction).lstrip("0")
+    point -= len(whole + fraction) - len(digits)
+    digits = digits.rstrip("0")
+    return sign + _place(digits, point)
+
+
+def _place(digits: str, point: int) -> str:
+    """Digits with the decimal point after `point` of them."""
+    if len(digits) <= point <= 21:
+        return digits + "0" * (point - len(digits))
+    if 0 < point <= 21:
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    power = point - 1
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{fraction}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise NotCanonical("an object names the same key twice")
+    return members
+
+
+def _no_constant(name: str) -> Any:
+    raise NotCanonical(f"{name} is not a number JSON can hold")

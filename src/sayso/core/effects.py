@@ -1,0 +1,134 @@
+"""What a decision or an event changes, as data. Nothing has happened until all of it is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from sayso.core.grants import Grant, Key
+
+Reach = Literal["task", "all_but_allowlist", "allowlist", "everything"]
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """One change. Equal effects of one decision count once."""
+
+
+class Granted(Effect, frozen=True):
+    grant: Grant
+
+
+class Used(Effect, frozen=True):
+    """One use of a grant, or one more count of an allowlist entry."""
+
+    key: Key
+    grant: str
+
+
+class Revoked(Effect, frozen=True):
+    key: Key
+    grant: str
+
+
+class Cleared(Effect, frozen=True):
+    """Consent that ended at once, and why."""
+
+    reach: Reach
+    why: str
+
+
+class Refused(Effect, frozen=True):
+    """A person denied this call; it is not asked again in this turn."""
+
+    digest: str
+    turn: int
+    at: float
+
+
+class Opened(Effect, frozen=True):
+    question: Any
+
+
+class Closed(Effect, frozen=True):
+    question: str
+    answer: str
+
+
+class SlashUsed(Effect, frozen=True):
+    """One more call ran on this turn's slash command."""
+
+
+class Retried(Effect, frozen=True):
+    """One of the retries left to the identical failed call was taken."""
+
+    category: str
+
+
+class Suspended(Effect, frozen=True):
+    """An operation of this category failed; only the identical call may run again unasked."""
+
+    category: str
+    digest: str
+
+
+class Lifted(Effect, frozen=True):
+    """A category is no longer suspended."""
+
+    category: str
+
+
+class Sent(Effect, frozen=True):
+    """This content went out by this operation: the same content by another one is a fan-out."""
+
+    domain: str
+    content: str
+    operation: str
+    at: float
+
+
+class Active(Effect, frozen=True):
+    """A call was allowed in the task in this turn."""
+
+    turn: int
+    phase: str | None = None
+
+
+class Deviated(Effect, frozen=True):
+    """A call that the plan under way does not name had to be asked: the plan ends."""
+
+
+class PlanStarted(Effect, frozen=True):
+    """The first call ran on the plan's consent."""
+
+
+class PlanEnded(Effect, frozen=True):
+    """The plan's consent is over."""
+
+    why: str
+
+
+class Noticed(Effect, frozen=True):
+    """A notice to the operator's one destination; the call runs only once it is queued."""
+
+    text: str
+
+
+class Alerted(Effect, frozen=True):
+    """Something was attempted that never runs; the operator is told."""
+
+    text: str
+
+
+class Claimed(Effect, frozen=True):
+    """A message that a hook only claims would loosen something: the operator is asked whether it was said."""
+
+    text: str
+    kind: str
+
+
+class Changed(Effect, frozen=True):
+    """New values for fields of the session itself."""
+
+    fields: Mapping[str, Any]

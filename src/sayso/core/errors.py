@@ -1,0 +1,41 @@
+"""One tree of errors. A "no" is a value, never an exception; these are for what is broken or malformed."""
+
+from __future__ import annotations
+
+
+class SaysoError(Exception):
+    """Something is wrong that a person can mend: what happened, a stable code, and what to do about it."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class MalformedRequest(SaysoError):
+    """A request that cannot be decided because it does not say one clear thing."""
+
+    code = "malformed_request"
+
+
+class NotCanonical(MalformedRequest):
+    """A value that has no single canonical form, and so cannot be bound to an approval."""
+
+    code = "not_canonical"
+
+
+class UnknownAnswer(SaysoError):
+    """An answer that the question did not offer. It allows nothing."""
+
+    code = "unknown_answer"
+
+
+class PolicyError(SaysoError):
+    """A policy that cannot be used. The one in force before stays in force."""
+
+    code = "policy"

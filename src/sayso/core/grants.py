@@ -1,0 +1,86 @@
+"""Grants: stored rights, one shape for all of them, and when one is live and covers a call."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from sayso.core.model import Request, Risk
+
+MINUTE = 60.0
+DAY = 24 * 60 * MINUTE
+
+Kind = Literal["call", "command", "operation", "category", "tool", "workflow", "run"]
+Key = tuple[str, str]
+
+
+class Pins(msgspec.Struct, frozen=True):
+    """What a covered call must match. None leaves that side free."""
+
+    tool: str | None = None
+    workspace: str | None = None
+    command: str | None = None
+    arguments: str | None = None
+    operations: tuple[str, ...] | None = None
+    targets: tuple[str, ...] | None = None
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """A right that an answer or a phrase of the user created. It never changes; uses are counted beside it.
+
+    `kind` and `value` select what it is for: one call (by digest), a command, an operation, a category,
+    a tool, a workflow, a run. `risk` is what it was given at, and its ceiling (of the weight, for workflows
+    and runs). `bound_to` names the turn, task or run it ends with. A plan is several grants with one `group`.
+    """
+
+    id: str
+    kind: Kind
+    value: str
+    risk: Risk
+    expires_at: float
+    session: str
+    pins: Pins = Pins()
+    uses: int | None = None
+    ends_with: Literal["turn", "task", "run", "session"] = "session"
+    bound_to: str | None = None
+    group: str | None = None
+    source: str = "explicit"
+    turn: int = 0
+    given_at: float = 0.0
+    given_by: str = "operator"
+    question: str | None = None
+    policy: str = ""
+
+    @property
+    def key(self) -> Key:
+        return (self.kind, self.value)
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A grant as it stands now: how often it was used, and whether it was revoked."""
+
+    grant: Grant
+    used: int = 0
+    revoked: bool = False
+
+
+def spent(held: Held, now: float) -> bool:
+    """Revoked, used up, or expired. At the very second of its expiry a grant is expired."""
+    grant = held.grant
+    if held.revoked or now >= grant.expires_at:
+        return True
+    return grant.uses is not None and held.used >= grant.uses
+
+
+def fits(pins: Pins, request: Request, operation: str) -> bool:
+    """Whether the call matches everything the grant is pinned to."""
+    call = request.call
+    return (
+        (pins.tool is None or pins.tool == call.tool)
+        and (pins.workspace is None or pins.workspace == call.workspace)
+        and (pins.command is None or pins.command == call.command)
+        and (pins.arguments is None or pins.arguments == request.arguments_digest)
+        and (pins.operations is None or operation in pins.operations)
+        and (pins.targets is None or call.target is None or call.target in pins.targets)
+    )

@@ -1,0 +1,310 @@
+"""Hearing a user's message: what it ends, what it answers, what it allows.
+
+Tightening is done first and always; loosening only if nothing in the message speaks against it, and only as
+far as the message is assured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sayso.core import answering, words
+from sayso.core import effects as fx
+from sayso.core.grants import DAY, Grant, Held, Pins, spent
+from sayso.core.language import Message, read
+from sayso.core.model import Assurance, Risk
+from sayso.core.policy import Policy
+from sayso.core.rules import PLAN_TURNS
+from sayso.core.session import Pending, Session, Task, apply
+
+CONFIRM_TASK_EVERY = 25
+LOOSENING = frozenset({"grant", "slash", "assent", "medium", "modify", "imperative"})
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """What a message was, did, said and cleared; `effects` are still to be applied."""
+
+    kind: str
+    turn: int
+    did: tuple[str, ...]
+    announced: tuple[str, ...]
+    cleared: tuple[str, ...]
+    answered: str | None
+    effects: tuple[fx.Effect, ...]
+
+
+class Hearing:
+    """One message being heard: collects effects, and keeps the session as it is after them."""
+
+    def __init__(
+        self, session: Session, policy: Policy, message: Message, now: float, assurance: Assurance
+    ) -> None:
+        self.before = session
+        self.session = session
+        self.policy = policy
+        self.message = message
+        self.now = now
+        self.assurance = assurance
+        self.effects: list[fx.Effect] = []
+        self.did: list[str] = []
+        self.announced: list[str] = []
+        self.cleared: list[str] = []
+        self.answered: str | None = None
+
+    def do(self, *effects: fx.Effect) -> None:
+        self.effects += effects
+        self.session = apply(self.session, effects)
+
+    def change(self, **fields: Any) -> None:
+        self.do(fx.Changed(fields))
+
+    def clear(self, reach: fx.Reach, why: str, announce: str) -> None:
+        self.do(fx.Cleared(reach, why))
+        self.cleared.append(f"{CLEARED[reach]} ({why})")
+        self.announced.append(announce)
+
+    def heard(self) -> Heard:
+        return Heard(
+            kind=self.message.kind,
+            turn=self.session.turn,
+            did=tuple(self.did),
+            announced=tuple(self.announced),
+            cleared=tuple(self.cleared),
+            answered=self.answered,
+            effects=tuple(self.effects),
+        )
+
+
+CLEARED = {
+    "task": "task and plan consent, unused approvals",
+    "all_but_allowlist": "everything but the allowlist",
+    "allowlist": "the allowlist",
+    "everything": "everything",
+}
+
+
+def hear(
+    session: Session,
+    text: str,
+    policy: Policy,
+    now: float,
+    assurance: Assurance = Assurance.ASSURED,
+    risk_of: Callable[[str], Risk] = lambda command: Risk.HIGH,
+) -> Heard:
+    """Take one user message: the turn advances, and what it says takes effect.
+
+    `risk_of` reads the risk of a command put on the allowlist; what cannot be read counts as high.
+    """
+    h = Hearing(session, policy, read(text, policy.slash_commands), now, assurance)
+    _advance(h)
+    _tighten(h)
+    if h.message.stop:
+        _stop(h)
+    else:
+        if _may_loosen(h):
+            _loosen(h, risk_of)
+        _finish(h)
+    _answer_queries(h)
+    _begin_task(h)
+    _confirm_long_task(h)
+    return h.heard()
+
+
+def _advance(h: Hearing) -> None:
+    """A new turn: last turn's message no longer allows anything, and what was idle too long ends."""
+    s, trusted = h.session, h.policy.settings.trust_hook_messages
+    lifted = s.stopped is not None and h.assurance >= s.stopped and not h.message.stop
+    h.change(
+        turn=s.turn + 1,
+        heard_at=h.now,
+        slash=None,
+        slash_calls=0,
+        imperatives=(),
+        ceiling=Risk.HIGH if h.assurance is Assurance.ASSURED else Risk.MODERATE if trusted else Risk.LOW,
+        stopped=None if lifted else s.stopped,
+        pending=None,
+    )
+    if lifted:
+        h.did.append("the stop is lifted")
+    turn, task, plan = h.session.turn, h.session.task, h.session.plan
+    idle = h.policy.settings.task_idle_turns
+    if task is not None and turn - task.active > idle:
+        h.clear("task", "idle", f"No activity for more than {idle} turns, clearing consent state")
+    elif plan is not None and plan.accepted and not plan.started and turn - plan.since > PLAN_TURNS:
+        h.do(fx.PlanEnded("not started"))
+        h.cleared.append("plan consent (not started within 3 turns)")
+        h.announced.append("The plan was not started in time, clearing its consent")
+
+
+def _tighten(h: Hearing) -> None:
+    """Revoke, clear, correction, refusal: whatever of these is in the message takes effect."""
+    m = h.message
+    if m.revoke_all:
+        h.clear("everything", "you revoked all consent", "All consent revoked")
+        h.announced.append(words.allowlist_block(allowlisted(h.session, h.now)))
+    for command in m.revokes:
+        _revoke(h, command)
+    if m.clear_allowlist:
+        h.clear("allowlist", "you cleared it", "Session allowlist cleared")
+    if m.revokes or m.clear_allowlist:
+        h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
+    if m.clear_state:
+        h.clear("all_but_allowlist", "you cleared the consent state", "Consent state cleared")
+    if m.correction:
+        h.clear("all_but_allowlist", "you corrected the agent", "Correction heard, clearing consent state")
+    elif m.refusal and not m.stop:
+        answering.refuse(h)
+
+
+def _stop(h: Hearing) -> None:
+    h.clear(
+        "all_but_allowlist",
+        "you said stop",
+        "Stopped, clearing consent state; everything asks until you go on",
+    )
+    stopped = h.session.stopped
+    h.change(stopped=h.assurance if stopped is None else max(stopped, h.assurance))
+
+
+def _may_loosen(h: Hearing) -> bool:
+    """A message that a hook only claims may not loosen; it is put to the operator instead."""
+    if h.session.ceiling > Risk.LOW:
+        return True
+    if h.message.kind in LOOSENING:
+        h.do(fx.Claimed(h.message.text, h.message.kind))
+        h.did.append("claimed only: the operator is asked whether you said this")
+    return False
+
+
+def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
+    m = h.message
+    if m.problem is not None:
+        h.announced.append(m.problem)
+    if m.grants:
+        _grant_standing(h, risk_of)
+    if m.slash is not None:
+        h.change(slash=m.slash)
+        h.did.append(f"{m.slash} stands for this turn")
+    if m.imperatives:
+        h.change(imperatives=m.imperatives)
+    if m.assent is not None or m.change is not None:
+        answering.assent(h)
+
+
+def _finish(h: Hearing) -> None:
+    """The user says that the task is over, or goes on to another."""
+    m = h.message
+    if m.done:
+        h.clear("task", "you said it is done", words.TASK_COMPLETE)
+    elif m.topic is not None:
+        h.clear(
+            "task", "you changed the topic", f"New topic: {words.visible(m.topic)}; clearing consent state"
+        )
+
+
+def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
+    for command in dict.fromkeys(h.message.grants):
+        if any(held.grant.value == command for held in allowlisted(h.session, h.now)):
+            continue
+        h.do(fx.Granted(_entry(h, command, min(risk_of(command), h.session.ceiling))))
+    h.did.append("standing consent granted")
+    h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
+
+
+def _entry(h: Hearing, command: str, risk: Risk) -> Grant:
+    s = h.session
+    return Grant(
+        id=f"{s.id}.g{s.granted + 1}",
+        kind="command",
+        value=command,
+        risk=risk,
+        expires_at=h.now + DAY,
+        session=s.id,
+        pins=Pins(workspace=s.workspace),
+        source="allowlist",
+        turn=s.turn,
+        given_at=h.now,
+        given_by="user",
+        policy=h.policy.digest,
+    )
+
+
+def _revoke(h: Hearing, command: str) -> None:
+    """Revoked in every workspace; a command that is not on the list is said to be none."""
+    found = [held for held in allowlisted(h.session, h.now, anywhere=True) if held.grant.value == command]
+    for held in found:
+        h.do(fx.Revoked(held.grant.key, held.grant.id))
+    if found:
+        h.cleared.append(f"standing consent for {words.visible(command)}")
+    else:
+        h.did.append(f"no standing consent for {words.visible(command)}")
+
+
+def _answer_queries(h: Hearing) -> None:
+    command = h.policy.slash_commands.get(h.message.slash or "")
+    query = h.message.query or (command.query if command else None)
+    if query is None:
+        return
+    blocks = [words.allowlist_block(allowlisted(h.session, h.now))]
+    if query == "consents":
+        task = h.session.task
+        name = task.name if task else "none"
+        blocks += [words.task_block(name, consented(h.session, h.now)), words.TO_REVOKE]
+    h.announced.append("\n\n".join(blocks))
+
+
+def _begin_task(h: Hearing) -> None:
+    """Without a task, a message begins one; after a stop or correction the same work goes on, unconsented."""
+    if h.session.task is not None:
+        return
+    before = h.before.task
+    same_work = before is not None and (h.message.stop or h.message.correction)
+    name = before.name if before is not None and same_work else _task_name(h)
+    h.change(task=new_task(h.session, name), tasks=h.session.tasks + 1)
+
+
+def new_task(session: Session, name: str) -> Task:
+    return Task(f"{session.id}.t{session.tasks + 1}", name, session.turn, session.turn)
+
+
+def _task_name(h: Hearing) -> str:
+    m = h.message
+    if m.topic is not None:
+        return words.visible(m.topic)[:60]
+    if m.kind == "other":
+        return words.visible(" ".join(m.text.split()))[:60]
+    return f"task {h.session.tasks + 1}"
+
+
+def _confirm_long_task(h: Hearing) -> None:
+    task, turn = h.session.task, h.session.turn
+    if task is None or task.began == turn or (turn - task.began) % CONFIRM_TASK_EVERY:
+        return
+    if not consented(h.session, h.now):
+        return
+    h.change(task=msgspec.structs.replace(task, unconfirmed=True), pending=Pending("still", turn))
+    h.announced.append(words.still_working(task.name))
+
+
+def allowlisted(session: Session, now: float, anywhere: bool = False) -> list[Held]:
+    """The live entries of the allowlist, in this workspace or anywhere."""
+    return [
+        held
+        for held in session.held
+        if held.grant.kind == "command"
+        and not spent(held, now)
+        and (anywhere or held.grant.pins.workspace == session.workspace)
+    ]
+
+
+def consented(session: Session, now: float) -> list[Grant]:
+    """The categories consented to in the current task."""
+    task = session.task
+    return [
+        held.grant
+        for held in session.held
+        if held.grant.kind == "category" and not spent(held, now) and task and held.grant.bound_to == task.id
+    ]

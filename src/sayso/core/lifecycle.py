@@ -1,0 +1,118 @@
+"""What the host reports: a plan was shown, a call ended, a task began or is done, a context switched."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core import effects as fx
+from sayso.core import words
+from sayso.core.decision import Decision, Item
+from sayso.core.hear import CLEARED, new_task
+from sayso.core.model import Request, Risk
+from sayso.core.plans import PlanText
+from sayso.core.policy import Policy
+from sayso.core.session import Plan, Session
+
+EXIT_CODES_MEAN_NOTHING = frozenset({"test-build"})
+"""Categories whose calls may end in an error without anything having gone wrong."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What an event changes, says and clears."""
+
+    effects: tuple[fx.Effect, ...] = ()
+    announced: tuple[str, ...] = ()
+    cleared: tuple[str, ...] = ()
+
+
+def show_plan(session: Session, text: PlanText) -> Report:
+    """A plan was shown to the user. A concrete one suspends the plan under way until it is answered."""
+    under_way = session.plan if session.plan is not None and session.plan.accepted else session.shelved
+    if not text.concrete and session.plan is not None:
+        return Report()
+    number = session.plans + 1
+    plan = Plan(f"{session.id}.p{number}", text, session.turn, session.turn)
+    fields = {"plan": plan, "plans": number, "shelved": under_way if text.concrete else session.shelved}
+    if session.task is not None and text.concrete:
+        fields["task"] = msgspec.structs.replace(session.task, plan_turn=session.turn)
+    return Report((fx.Changed(fields),))
+
+
+def begin_task(session: Session, name: str) -> Report:
+    """A task the host names. It ends the one before."""
+    ended = _clear("task", "a new task begins") if session.task is not None else Report()
+    task = fx.Changed({"task": new_task(session, name), "tasks": session.tasks + 1})
+    return Report((*ended.effects, task), ended.announced, ended.cleared)
+
+
+def end_task() -> Report:
+    return _clear("task", "the task is done")
+
+
+def switch() -> Report:
+    """A major switch: another project, another workspace root."""
+    return _clear("all_but_allowlist", "the context switched")
+
+
+def end_session() -> Report:
+    return _clear("everything", "the session ended")
+
+
+def outcome(session: Session, request: Request, decision: Decision, ok: bool, policy: Policy) -> Report:
+    """A started call ended: a success counts for its plan and lifts a suspension, a failure suspends."""
+    return _succeeded(session, request, decision) if ok else _failed(session, request, decision, policy)
+
+
+def _succeeded(session: Session, request: Request, decision: Decision) -> Report:
+    lifted = [
+        fx.Lifted(category)
+        for category in dict.fromkeys(item.category for item in decision.items)
+        if category in session.suspended and session.suspended[category].digest == request.digest
+    ]
+    progress = _progress(session, request)
+    return Report((*lifted, *progress.effects), progress.announced, progress.cleared)
+
+
+def _progress(session: Session, request: Request) -> Report:
+    """What of the plan is done now; a call without a target counts for every target."""
+    plan = session.plan
+    if plan is None or not plan.accepted:
+        return Report()
+    wanted = {(name, target) for name in plan.text.operations for target in plan.text.targets or ("",)}
+    target = request.call.target
+    done = {
+        (operation.name, place)
+        for operation in request.operations
+        for place in (plan.text.targets or ("",) if target is None else (target, ""))
+    }
+    after = {*plan.done, *(done & wanted)}
+    if wanted <= after:
+        cleared = ("plan consent (the plan is done)",)
+        return Report((fx.PlanEnded("done"),), ("Plan complete, clearing its consent",), cleared)
+    return Report((fx.Changed({"plan": msgspec.structs.replace(plan, done=tuple(sorted(after)))}),))
+
+
+def _failed(session: Session, request: Request, decision: Decision, policy: Policy) -> Report:
+    failed = [item for item in decision.items if _counts(item)]
+    if not failed:
+        return Report()
+    categories = dict.fromkeys(item.category for item in failed)
+    suspended = [fx.Suspended(category, request.digest) for category in categories]
+    if policy.settings.on_failure == "clear":
+        ended = _clear("task", "an operation failed")
+        return Report((*suspended, *ended.effects), ended.announced, ended.cleared)
+    under_way = session.shelved is not None or (session.plan is not None and session.plan.accepted)
+    ended_plan = (fx.PlanEnded("failed"),) if under_way else ()
+    names = ", ".join(dict.fromkeys(item.category_words for item in failed))
+    cleared = ("plan consent (an operation failed)",) if ended_plan else ()
+    return Report((*suspended, *ended_plan), (words.after_failure(names),), cleared)
+
+
+def _counts(item: Item) -> bool:
+    """Whether this operation's failure says something: not for reads, tests and builds."""
+    return item.undecayed >= Risk.MODERATE and item.category not in EXIT_CODES_MEAN_NOTHING
+
+
+def _clear(reach: fx.Reach, why: str) -> Report:
+    announce = words.TASK_COMPLETE if reach == "task" else words.cleared(why)
+    return Report((fx.Cleared(reach, why),), (announce,), (f"{CLEARED[reach]} ({why})",))

@@ -1,0 +1,150 @@
+"""The words of Sayso as immutable types: what can be asked, by whom, how risky."""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+import unicodedata
+from typing import Self
+
+import msgspec
+
+from sayso.core.errors import MalformedRequest
+
+NAME = re.compile(r"\w[\w-]*(?:\.\w[\w-]*)+")
+
+
+class Risk(enum.IntEnum):
+    """How much harm an operation can do. Ordered, so that the strictest of several is their maximum."""
+
+    LOW = 0
+    MODERATE = 1
+    HIGH = 2
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, word: object) -> Self:
+        """The risk a word means, aliases included; any other word is an error, never a guess."""
+        known = _RISK_WORDS.get(word) if isinstance(word, str) else None
+        if known is None:
+            raise MalformedRequest(f"unknown risk {word!r}", hint="use low, moderate or high")
+        return cls(known)
+
+
+_RISK_WORDS = {
+    alias: rank
+    for rank, aliases in enumerate(
+        (
+            ("low", "safe", "SAFE", "tier 1"),
+            ("moderate", "medium", "MEDIUM", "tier 2"),
+            ("high", "risky", "HIGH", "tier 3"),
+        )
+    )
+    for alias in aliases
+}
+
+
+class Tier(enum.Enum):
+    """What the policy's lists say of an operation. An operation in none of them is unlisted (None)."""
+
+    AUTONOMOUS = "autonomous"
+    REQUIRES_APPROVAL = "requires_approval"
+    BLOCKED = "blocked"
+
+
+class Mode(enum.Enum):
+    PARANOID = "paranoid"
+    BALANCED = "balanced"
+    TRUSTING = "trusting"
+
+
+class Origin(enum.Enum):
+    """How a request arrived. Set by the door, never read from the request's content."""
+
+    USER = "user"
+    AGENT = "agent"
+    SUBAGENT = "subagent"
+    SCHEDULE = "schedule"
+    TRUSTED_CHANNEL = "trusted_channel"
+
+
+class Assurance(enum.IntEnum):
+    """How sure we are that a person typed a message: claimed by a hook, or assured by the host itself."""
+
+    CLAIMED = 0
+    ASSURED = 1
+
+
+class Verdict(enum.Enum):
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A tool call as a host makes it. `arguments` are its canonical bytes: what runs is decoded from them."""
+
+    tool: str
+    arguments: bytes = b"{}"
+    folder: str = ""
+    workspace: str = ""
+    command: str | None = None
+    target: str | None = None
+    door: str = "python"
+    server: str = ""
+    schema: str = ""
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One thing a call does, with what is known of it before the policy is asked.
+
+    `risk` and `weight` are declarations (decorator, tool entry); `reading` is what the shell, path or other
+    reading of the actual call found, and can only raise. `barred` says why a resolver refuses it outright.
+    """
+
+    name: str
+    risk: Risk | None = None
+    weight: Risk | None = None
+    reading: Risk | None = None
+    content: str | None = None
+    barred: str | None = None
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One immutable question: who asks, which call, which operations, how confident."""
+
+    call: Call
+    operations: tuple[Operation, ...]
+    digest: str
+    arguments_digest: str
+    agent: str = "agent"
+    session: str = "session"
+    origin: Origin = Origin.AGENT
+    confidence: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.operations:
+            raise MalformedRequest("a request names at least one operation")
+        for operation in self.operations:
+            check_name(operation.name)
+        check_confidence(self.confidence)
+
+
+def check_name(name: str) -> None:
+    """Refuse an operation name that is not `domain.action` in one clear spelling."""
+    if not NAME.fullmatch(name) or not unicodedata.is_normalized("NFC", name):
+        raise MalformedRequest(
+            f"{name!r} is not an operation", hint="write domain.action, for example email.send"
+        )
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that is not a number from 0 to 1."""
+    if not isinstance(confidence, (int, float)) or isinstance(confidence, bool) or math.isnan(confidence):
+        raise MalformedRequest(f"confidence {confidence!r} is not a number", hint="give a number from 0 to 1")
+    if not 0 <= confidence <= 1:
+        raise MalformedRequest(f"confidence {confidence!r} is out of range", hint="give a number from 0 to 1")

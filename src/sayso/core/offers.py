@@ -1,0 +1,139 @@
+"""What a person may answer, and the grants each answer gives.
+
+Offers are computed, not listed: a wider grant is offered only if, with it, the identical request would be
+allowed next time. So no answer leads to being asked for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.decide import decide
+from sayso.core.decision import Decision, Item, Offer
+from sayso.core.effects import Effect, Granted, Lifted
+from sayso.core.grants import DAY, MINUTE, Grant, Pins
+from sayso.core.model import Mode, Request, Risk, Verdict
+from sayso.core.policy import Policy
+from sayso.core.session import Session, View, apply
+
+WIDER = ("task", "temporary", "always", "remember")
+APPROVAL_LASTS = 15 * MINUTE
+RISKY_APPROVAL_LASTS = 10 * MINUTE
+TEMPORARY_LASTS = 15 * MINUTE
+
+
+def with_offers(decision: Decision, request: Request, policy: Policy, view: View, now: float) -> Decision:
+    """An ask with the answers that can be given to it; any other decision as it is."""
+    if decision.verdict is not Verdict.ASK:
+        return decision
+    answers = ["once", *(a for a in WIDER if _helps(a, decision, request, policy, view, now)), "deny"]
+    offers = tuple(Offer(answer, _says(answer, decision.asked, request, policy)) for answer in answers)
+    return msgspec.structs.replace(decision, offers=offers)
+
+
+def given(
+    answer: str,
+    request: Request,
+    items: tuple[Item, ...],
+    policy: Policy,
+    session: Session,
+    now: float,
+    **how: Any,
+) -> tuple[Grant, ...]:
+    """The grants an answer creates. Every allow answer approves this call; some give more."""
+    shapes = [_approval(request, items, session, now), *_wider(answer, request, items, policy, session, now)]
+    return tuple(_numbered(shapes, session, policy, now, how))
+
+
+def lifts(items: Iterable[Item], session: Session) -> tuple[Effect, ...]:
+    """A new yes lifts the suspension of the categories it is about."""
+    categories = dict.fromkeys(item.category for item in items)
+    return tuple(Lifted(category) for category in categories if category in session.suspended)
+
+
+def _helps(answer: str, decision: Decision, request: Request, policy: Policy, view: View, now: float) -> bool:
+    """Whether the identical request would be allowed by what this answer gives beyond the call itself."""
+    shapes = _wider(answer, request, decision.asked, policy, view.session, now)
+    if not shapes:
+        return False
+    grants = _numbered(shapes, view.session, policy, now, {})
+    after = apply(view.session, (*lifts(decision.asked, view.session), *map(Granted, grants)))
+    return decide(request, policy, msgspec.structs.replace(view, session=after), now).verdict is Verdict.ALLOW
+
+
+def _approval(request: Request, items: tuple[Item, ...], session: Session, now: float) -> Grant:
+    risk = max(item.risk for item in items)
+    lasts = RISKY_APPROVAL_LASTS if risk >= Risk.HIGH else APPROVAL_LASTS
+    pins = Pins(operations=tuple(dict.fromkeys(item.operation for item in items)))
+    grant = Grant("", "call", request.digest, risk, now + lasts, session.id, pins, uses=1)
+    return grant if session.task is None else _for_task(grant, session.task.id)
+
+
+def _wider(
+    answer: str, request: Request, items: tuple[Item, ...], policy: Policy, session: Session, now: float
+) -> list[Grant]:
+    """The grants of an answer beyond the approval of the call; none where the answer makes no sense."""
+    if answer == "task" and session.task is not None:
+        task, risks = session.task.id, _strictest((item.category, item.risk) for item in items)
+        return [
+            _for_task(Grant("", "category", category, risk, now + DAY, session.id), task)
+            for category, risk in risks.items()
+        ]
+    if answer in ("temporary", "always"):
+        until = now + (TEMPORARY_LASTS if answer == "temporary" else DAY)
+        risks, pins = _strictest((item.operation, item.risk) for item in items), _pins(request, policy)
+        return [Grant("", "operation", name, risk, until, session.id, pins) for name, risk in risks.items()]
+    if answer == "remember" and policy.mode is Mode.TRUSTING:
+        return [_remembering(request, items, session, now)]
+    return []
+
+
+def _remembering(request: Request, items: tuple[Item, ...], session: Session, now: float) -> Grant:
+    """This tool with these operations; at high risk, with the same arguments only."""
+    risk = max(item.risk for item in items)
+    pins = Pins(
+        operations=tuple(dict.fromkeys(item.operation for item in items)),
+        arguments=request.arguments_digest if risk >= Risk.HIGH else None,
+    )
+    return Grant("", "tool", request.call.tool, risk, now + DAY, session.id, pins)
+
+
+def _pins(request: Request, policy: Policy) -> Pins:
+    call = request.call
+    if policy.settings.grant_pins == "operation":
+        return Pins(workspace=call.workspace)
+    if call.command is not None:
+        return Pins(tool=call.tool, workspace=call.workspace, command=call.command)
+    return Pins(tool=call.tool, workspace=call.workspace, arguments=request.arguments_digest)
+
+
+def _for_task(grant: Grant, task: str) -> Grant:
+    return msgspec.structs.replace(grant, ends_with="task", bound_to=task)
+
+
+def _strictest(pairs: Iterable[tuple[str, Risk]]) -> dict[str, Risk]:
+    risks: dict[str, Risk] = {}
+    for name, risk in pairs:
+        risks[name] = max(risk, risks.get(name, risk))
+    return risks
+
+
+def _numbered(
+    shapes: Iterable[Grant], session: Session, policy: Policy, now: float, how: dict[str, Any]
+) -> Iterator[Grant]:
+    for number, grant in enumerate(shapes, session.granted + 1):
+        yield msgspec.structs.replace(
+            grant, id=f"{session.id}.g{number}", turn=session.turn, given_at=now, policy=policy.digest, **how
+        )
+
+
+def _says(answer: str, items: tuple[Item, ...], request: Request, policy: Policy) -> str:
+    categories = " and ".join(dict.fromkeys(item.category_words for item in items))
+    operations = " and ".join(dict.fromkeys(item.operation for item in items))
+    exact = policy.settings.grant_pins == "exact"
+    pinned = (request.call.command or f"{operations} with exactly these arguments") if exact else operations
+    return words.offer(answer, categories, pinned)

@@ -1,0 +1,267 @@
+"""The policy: immutable, and compiled once to tables, so that its size does not cost time."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from sayso.core.errors import MalformedRequest
+from sayso.core.model import Mode, Risk, Tier
+
+DAY = 86_400.0
+
+
+class Settings(msgspec.Struct, frozen=True):
+    confidence_threshold: float = 0.85
+    confidence_bypass: bool = False
+    safe: Literal["auto", "imperative", "ask"] = "auto"
+    risky_grants: Literal["once", "standing"] = "once"
+    unlisted: Literal["ask", "block"] = "ask"
+    trusting_remembers_high: bool = False
+    lock_mode: bool = False
+    grant_pins: Literal["exact", "operation"] = "exact"
+    on_failure: Literal["keep_identical", "clear"] = "keep_identical"
+    task_idle_turns: int = 10
+    notices: str | None = None
+    trust_hook_messages: bool = False
+
+
+class Decay(msgspec.Struct, frozen=True):
+    """When autonomous permissions fall back to requires_approval unless somebody reviewed them."""
+
+    enabled: bool = True
+    review_interval_days: float = 30.0
+
+
+class Domain(msgspec.Struct, frozen=True):
+    """One domain as written: three lists of actions, marks, and details. `trust_level` never decides."""
+
+    autonomous: tuple[str, ...] = ()
+    requires_approval: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    trusted_channel_required: tuple[str, ...] = ()
+    trust_level: Literal["low", "medium", "high"] | None = None
+    cooling_period_hours: float | None = None
+    undo_window_days: float | None = None
+    require_diff: bool = False
+    confidence_bypass: bool | None = None
+    fan_out: Literal["single", "any"] = "any"
+    content_from: str | None = None
+    last_reviewed: float | None = None
+    """Epoch seconds; NEVER_REVIEWED for a date that could not be read, which counts as decayed at once."""
+
+
+NEVER_REVIEWED = float("inf")
+
+
+class Detail(msgspec.Struct, frozen=True):
+    """What an `operations` entry adds to an operation. It lists nothing."""
+
+    risk: Risk | None = None
+    weight: Risk | None = None
+    category: str | None = None
+    always_ask: bool = False
+    confidence_bypass: bool | None = None
+    reason: str | None = None
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """How calls of a tool become operations: by name, or by a resolver that looks at the arguments."""
+
+    tool: str
+    operation: str | None = None
+    resolve: Literal["recipient", "path", "url", "shell"] | None = None
+    domain: str | None = None
+    source: str | None = None
+    context: str | None = None
+    when: str | None = None
+    risk: Risk | None = None
+    target: str | None = None
+
+
+class SlashCommand(msgspec.Struct, frozen=True):
+    operations: tuple[str, ...] = ()
+    query: Literal["allowlist", "consents"] | None = None
+
+
+class Workflow(msgspec.Struct, frozen=True):
+    operations: tuple[str, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """Everything the policy says of one operation, in one look-up."""
+
+    name: str
+    domain: str
+    tier: Tier | None
+    category: str
+    category_words: str
+    risk: Risk | None = None
+    weight: Risk | None = None
+    always_ask: bool = False
+    confidence_bypass: bool = False
+    trusted_channel: bool = False
+    fan_out: bool = False
+    content_from: str | None = None
+    reason: str | None = None
+    last_reviewed: float | None = None
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """One policy in force. Build it with `compile_policy`, which fills the tables."""
+
+    mode: Mode
+    settings: Settings
+    decay: Decay
+    domains: Mapping[str, Domain]
+    operations: Mapping[str, Detail]
+    categories: Mapping[str, str]
+    tools: tuple[Tool, ...]
+    slash_commands: Mapping[str, SlashCommand]
+    workflows: Mapping[str, Workflow]
+    vip_contacts: Mapping[str, str]
+    family_contacts: Mapping[str, str]
+    digest: str
+    table: Mapping[str, Entry]
+    folded: Mapping[str, str]
+
+    def entry(self, name: str) -> Entry:
+        """What the policy says of an operation, listed or not.
+
+        A name that differs from a known one only in case, white space or Unicode form is refused: it was
+        meant to be that one, or to be mistaken for it.
+        """
+        found = self.table.get(name)
+        return found if found is not None else self._unlisted(name)
+
+    def _unlisted(self, name: str) -> Entry:
+        twin = self.folded.get(fold(name))
+        if twin is not None:
+            raise MalformedRequest(f"{name!r} is not {twin!r}", hint=f"write {twin} exactly")
+        domain = name.partition(".")[0]
+        return _entry(
+            name, None, self.domains.get(domain, _NOWHERE), Detail(), self.settings, self.categories
+        )
+
+
+def compile_policy(
+    *,
+    mode: Mode = Mode.BALANCED,
+    settings: Settings | None = None,
+    decay: Decay | None = None,
+    domains: Mapping[str, Domain] | None = None,
+    operations: Mapping[str, Detail] | None = None,
+    digest: str = "",
+    **rest: Any,
+) -> Policy:
+    """The same policy with its tables made. What the words mean has been checked before, by the loader."""
+    settings, domains, operations = settings or Settings(), domains or {}, operations or {}
+    categories: Mapping[str, str] = rest.get("categories") or {}
+    table: dict[str, Entry] = {}
+    for name in _names(domains, operations):
+        domain = domains.get(name.partition(".")[0], _NOWHERE)
+        tier = _tier(domain, name.partition(".")[2])
+        table[name] = _entry(name, tier, domain, operations.get(name, Detail()), settings, categories)
+    return Policy(
+        mode=mode,
+        settings=settings,
+        decay=decay or Decay(),
+        domains=domains,
+        operations=operations,
+        categories=categories,
+        tools=tuple(rest.get("tools") or ()),
+        slash_commands=rest.get("slash_commands") or {},
+        workflows=rest.get("workflows") or {},
+        vip_contacts=rest.get("vip_contacts") or {},
+        family_contacts=rest.get("family_contacts") or {},
+        digest=digest,
+        table=table,
+        folded={fold(name): name for name in table},
+    )
+
+
+def fold(name: str) -> str:
+    """The spelling that look-alikes share: Unicode form, case and white space taken away."""
+    visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    return "".join("".join(visible).casefold().split())
+
+
+def with_mode(policy: Policy, *wishes: Mode | None) -> Policy:
+    """The policy in the first mode wished for (flag, environment, settings file); locked, in its own."""
+    wish = next((wish for wish in wishes if wish is not None), None)
+    if wish is None or policy.settings.lock_mode:
+        return policy
+    return msgspec.structs.replace(policy, mode=wish)
+
+
+def decayed(policy: Policy, entry: Entry, reviewed: float | None, now: float) -> bool:
+    """Whether an autonomous permission has gone unreviewed for the interval (exactly the interval = yes).
+
+    A date in the policy file counts as a review; one that cannot be read or lies ahead means decayed at once.
+    """
+    if not policy.decay.enabled:
+        return False
+    written = entry.last_reviewed
+    if written is not None:
+        if written > now:
+            return True
+        reviewed = written if reviewed is None else max(written, reviewed)
+    return reviewed is None or now - reviewed >= policy.decay.review_interval_days * DAY
+
+
+_NOWHERE = Domain()
+
+
+def _names(domains: Mapping[str, Domain], operations: Mapping[str, Detail]) -> list[str]:
+    """Every operation the policy names, once, in the order written."""
+    names: dict[str, None] = {}
+    for domain, lists in domains.items():
+        for action in (
+            *lists.autonomous,
+            *lists.requires_approval,
+            *lists.blocked,
+            *lists.trusted_channel_required,
+        ):
+            names[f"{domain}.{action}"] = None
+    names.update(dict.fromkeys(operations))
+    return list(names)
+
+
+def _tier(domain: Domain, action: str) -> Tier | None:
+    """The list an action stands in; the strictest, should a hand-made policy hold it twice."""
+    if action in domain.blocked:
+        return Tier.BLOCKED
+    if action in domain.requires_approval:
+        return Tier.REQUIRES_APPROVAL
+    return Tier.AUTONOMOUS if action in domain.autonomous else None
+
+
+def _entry(
+    name: str,
+    tier: Tier | None,
+    domain: Domain,
+    detail: Detail,
+    settings: Settings,
+    categories: Mapping[str, str],
+) -> Entry:
+    category = detail.category or name
+    wishes = (detail.confidence_bypass, domain.confidence_bypass, settings.confidence_bypass)
+    return Entry(
+        name=name,
+        domain=name.partition(".")[0],
+        tier=tier,
+        category=category,
+        category_words=categories.get(category, category),
+        risk=detail.risk,
+        weight=detail.weight,
+        always_ask=detail.always_ask,
+        confidence_bypass=next(wish for wish in wishes if wish is not None),
+        trusted_channel=name.partition(".")[2] in domain.trusted_channel_required,
+        fan_out=domain.fan_out == "single",
+        content_from=domain.content_from,
+        reason=detail.reason,
+        last_reviewed=domain.last_reviewed,
+    )

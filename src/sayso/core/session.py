@@ -1,0 +1,287 @@
+"""A session's state, and the one function that applies effects to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core import effects as fx
+from sayso.core.decision import Question
+from sayso.core.grants import Grant, Held, Key
+from sayso.core.model import Assurance, Risk
+from sayso.core.plans import PlanText
+
+RETRIES = 3
+
+
+class Task(msgspec.Struct, frozen=True):
+    """The piece of work a conversation is on. `active` is the turn of its last allowed call."""
+
+    id: str
+    name: str
+    began: int
+    active: int
+    phase: str = "planning"
+    plan_turn: int | None = None
+    deviations: int = 0
+    unconfirmed: bool = False
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A plan shown in `turn`, and last put to the user in `since`. Until accepted it grants nothing."""
+
+    id: str
+    text: PlanText
+    turn: int
+    since: int
+    accepted: bool = False
+    started: bool = False
+    done: tuple[tuple[str, str], ...] = ()
+
+
+class Suspension(msgspec.Struct, frozen=True):
+    """A category after a failure: the identical call may run again `left` times."""
+
+    digest: str
+    left: int = RETRIES
+
+
+class Denial(msgspec.Struct, frozen=True):
+    turn: int
+    at: float
+
+
+class Sending(msgspec.Struct, frozen=True):
+    operation: str
+    at: float
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A question of Sayso's own in the conversation, waiting for the very next message."""
+
+    about: str
+    turn: int
+    question: str | None = None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """One run of one agent for one user, or the rows of it that one decision needs.
+
+    `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
+    assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer.
+    """
+
+    id: str = "session"
+    agent: str = "agent"
+    workspace: str = ""
+    turn: int = 0
+    heard_at: float | None = None
+    slash: str | None = None
+    slash_calls: int = 0
+    imperatives: tuple[str, ...] = ()
+    ceiling: Risk = Risk.HIGH
+    stopped: Assurance | None = None
+    task: Task | None = None
+    tasks: int = 0
+    plan: Plan | None = None
+    shelved: Plan | None = None
+    plans: int = 0
+    pending: Pending | None = None
+    suspended: Mapping[str, Suspension] = {}
+    grants: Mapping[Key, tuple[Held, ...]] = {}
+    granted: int = 0
+    denials: Mapping[str, Denial] = {}
+    questions: Mapping[str, Question] = {}
+    asked: int = 0
+    sent: Mapping[Key, tuple[Sending, ...]] = {}
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """Every grant of the session, in the order given."""
+        return tuple(held for row in self.grants.values() for held in row)
+
+
+class Outer(msgspec.Struct, frozen=True):
+    """The outer call a nested one runs in: what was granted there, at which risk, up to which weight."""
+
+    granted: Mapping[str, Risk]
+    weight: Risk
+
+
+class Run(msgspec.Struct, frozen=True):
+    """The workflow run a call is part of; `alive` while its lease is."""
+
+    id: str
+    workflow: str
+    alive: bool = True
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Where in the program a call is made. Set by the gate from the running code, never by a request."""
+
+    user_initiated: str | None = None
+    outer: Outer | None = None
+    reducers: Mapping[str, Risk] = {}
+    run: Run | None = None
+    individual: bool = False
+
+
+class View(msgspec.Struct, frozen=True):
+    """All that deciding may look at besides the request and the policy."""
+
+    session: Session
+    scope: Scope = Scope()
+    reviews: Mapping[str, float] = {}
+    """When each domain was last reviewed; for operations never reviewed, when the store first saw them."""
+    notices: bool = False
+    time_trusted: bool = True
+    parent_stopped: bool = False
+
+
+def apply(session: Session, effects: Iterable[fx.Effect]) -> Session:
+    """The session after these effects. Notices and alerts change no session; they are for the surfaces."""
+    for effect in effects:
+        step = _STEPS.get(type(effect))
+        if step is not None:
+            session = step(session, effect)
+    return session
+
+
+def _replace(session: Session, **fields: Any) -> Session:
+    return msgspec.structs.replace(session, **fields)
+
+
+def _granted(session: Session, effect: fx.Granted) -> Session:
+    key = effect.grant.key
+    row = (*session.grants.get(key, ()), Held(effect.grant))
+    return _replace(session, grants={**session.grants, key: row}, granted=session.granted + 1)
+
+
+def _touch(session: Session, key: Key, grant: str, change: Callable[[Held], Held]) -> Session:
+    row = tuple(change(held) if held.grant.id == grant else held for held in session.grants.get(key, ()))
+    return _replace(session, grants={**session.grants, key: row})
+
+
+def _used(session: Session, effect: fx.Used) -> Session:
+    return _touch(
+        session, effect.key, effect.grant, lambda held: msgspec.structs.replace(held, used=held.used + 1)
+    )
+
+
+def _revoked(session: Session, effect: fx.Revoked) -> Session:
+    return _touch(session, effect.key, effect.grant, lambda held: msgspec.structs.replace(held, revoked=True))
+
+
+def _cleared(session: Session, effect: fx.Cleared) -> Session:
+    if effect.reach == "allowlist":
+        return _keep(session, lambda grant: grant.kind != "command")
+    exhausted = {name: Suspension(held.digest, 0) for name, held in session.suspended.items()}
+    if effect.reach == "task":
+        kept = _keep(session, lambda grant: grant.ends_with != "task")
+        return _replace(kept, task=None, plan=None, shelved=None, pending=None, suspended=exhausted)
+    kept = _keep(session, lambda grant: effect.reach != "everything" and grant.kind == "command")
+    return _replace(kept, task=None, plan=None, shelved=None, pending=None, questions={}, suspended=exhausted)
+
+
+def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:
+    rows = {key: tuple(held for held in row if wanted(held.grant)) for key, row in session.grants.items()}
+    return _replace(session, grants={key: row for key, row in rows.items() if row})
+
+
+def _refused(session: Session, effect: fx.Refused) -> Session:
+    return _replace(session, denials={**session.denials, effect.digest: Denial(effect.turn, effect.at)})
+
+
+def _opened(session: Session, effect: fx.Opened) -> Session:
+    question: Question = effect.question
+    return _replace(session, questions={**session.questions, question.id: question}, asked=session.asked + 1)
+
+
+def _closed(session: Session, effect: fx.Closed) -> Session:
+    left = {name: question for name, question in session.questions.items() if name != effect.question}
+    return _replace(session, questions=left)
+
+
+def _slash_used(session: Session, effect: fx.SlashUsed) -> Session:
+    return _replace(session, slash_calls=session.slash_calls + 1)
+
+
+def _retried(session: Session, effect: fx.Retried) -> Session:
+    before = session.suspended[effect.category]
+    after = Suspension(before.digest, before.left - 1)
+    return _replace(session, suspended={**session.suspended, effect.category: after})
+
+
+def _suspended(session: Session, effect: fx.Suspended) -> Session:
+    """A further failure of the identical call does not give it new retries."""
+    before = session.suspended.get(effect.category)
+    if before is not None and before.digest == effect.digest:
+        return session
+    return _replace(session, suspended={**session.suspended, effect.category: Suspension(effect.digest)})
+
+
+def _lifted(session: Session, effect: fx.Lifted) -> Session:
+    left = {name: held for name, held in session.suspended.items() if name != effect.category}
+    return _replace(session, suspended=left)
+
+
+def _sent(session: Session, effect: fx.Sent) -> Session:
+    key = (effect.domain, effect.content)
+    row = (*session.sent.get(key, ()), Sending(effect.operation, effect.at))
+    return _replace(session, sent={**session.sent, key: row})
+
+
+def _active(session: Session, effect: fx.Active) -> Session:
+    if session.task is None:
+        return session
+    phase = effect.phase or session.task.phase
+    return _replace(session, task=msgspec.structs.replace(session.task, active=effect.turn, phase=phase))
+
+
+def _deviated(session: Session, effect: fx.Deviated) -> Session:
+    ended = _end_plan(session)
+    if ended.task is None:
+        return ended
+    task = msgspec.structs.replace(ended.task, deviations=ended.task.deviations + 1)
+    return _replace(ended, task=task)
+
+
+def _plan_started(session: Session, effect: fx.PlanStarted) -> Session:
+    if session.plan is None:
+        return session
+    return _replace(session, plan=msgspec.structs.replace(session.plan, started=True))
+
+
+def _plan_ended(session: Session, effect: fx.PlanEnded) -> Session:
+    return _end_plan(session)
+
+
+def _end_plan(session: Session) -> Session:
+    return _replace(_keep(session, lambda grant: grant.group is None), plan=None, shelved=None)
+
+
+def _changed(session: Session, effect: fx.Changed) -> Session:
+    return _replace(session, **effect.fields)
+
+
+_STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
+    fx.Granted: _granted,
+    fx.Used: _used,
+    fx.Revoked: _revoked,
+    fx.Cleared: _cleared,
+    fx.Refused: _refused,
+    fx.Opened: _opened,
+    fx.Closed: _closed,
+    fx.SlashUsed: _slash_used,
+    fx.Retried: _retried,
+    fx.Suspended: _suspended,
+    fx.Lifted: _lifted,
+    fx.Sent: _sent,
+    fx.Active: _active,
+    fx.Deviated: _deviated,
+    fx.PlanStarted: _plan_started,
+    fx.PlanEnded: _plan_ended,
+    fx.Changed: _changed,
+}

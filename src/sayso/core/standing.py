@@ -1,0 +1,216 @@
+"""Standing consent in a message: granting, revoking, clearing it, and asking to see it.
+
+Granting takes the whole message, exactly in its form. Revoking and clearing are found anywhere in the user's
+own words, in looser forms, and whatever of them can be read takes effect.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised
+from sayso.core.phrases import POLITE, STOP_PHRASES, pattern
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What a message says about standing consent.
+
+    `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` says that an entry of
+    a list was a stop phrase. `spoken` is the message as folded own words with the lists blanked out, at the
+    same length, for whoever looks for anything else in it.
+    """
+
+    spoken: str
+    kind: str | None = None
+    grants: tuple[str, ...] = ()
+    revokes: tuple[str, ...] = ()
+    revoke_all: bool = False
+    clear_allowlist: bool = False
+    clear_state: bool = False
+    stop: bool = False
+    problem: str | None = None
+
+
+def read_standing(heard: str, shown: str) -> Standing:
+    """Read a message as heard, and as one of its `readings` shows it."""
+    own = fold(mask(shown))
+    tightening = _read_tightening(shown, own)
+    if tightening.kind is not None or not _GRANT_LOOK.match(own):
+        return tightening
+    grant = _GRANT.fullmatch(heard.rstrip())
+    if grant is None or not undisguised(heard):
+        return Standing(spoken=own, kind="grant", problem=_why_no_grant(heard))
+    return _read_grant(grant, own)
+
+
+def read_query(own: str) -> str | None:
+    """Which list the user, in folded own words, asks to see: "allowlist", "consents" or none."""
+    if len(own) > 200:
+        return None
+    asked = " ".join(own.split()).rstrip(".!?")
+    return next((name for name, form in _QUERIES.items() if form.fullmatch(asked)), None)
+
+
+class _List(msgspec.Struct, frozen=True):
+    commands: tuple[str, ...]
+    stop: bool
+    problem: str | None
+
+
+def _read_grant(grant: re.Match[str], own: str) -> Standing:
+    """A grant that is the whole message: all of its list is granted, or nothing is."""
+    text, speech = _cut(grant["list"])
+    entries = _read_list(text)
+    problem = entries.problem
+    if speech and not _POLITE.fullmatch(fold(speech)):
+        problem = "There is other text after the list"
+    elif not entries.commands and not entries.stop:
+        problem = "There is no command in the list"
+    start = grant.start("list")
+    return Standing(
+        spoken=f"{own[:start]}{BLANK * len(text)}{own[start + len(text) :]}",
+        kind="grant",
+        grants=() if problem or entries.stop else entries.commands,
+        stop=entries.stop,
+        problem=f"{problem}: nothing was granted." if problem else None,
+    )
+
+
+def _why_no_grant(heard: str) -> str:
+    if len(heard) > LONGEST:
+        return f"A message of more than {LONGEST:,} characters grants nothing."
+    if not undisguised(heard):
+        return "The message is indented or holds invisible or look-alike characters: nothing was granted."
+    return 'Nothing was granted: "Grant standing consent for: <command>" must be the whole message.'
+
+
+def _read_tightening(shown: str, own: str) -> Standing:
+    spoken, lists = _take_revoke_lists(shown, own)
+    named = [command for entries in lists for command in entries.commands]
+    revokes = tuple(dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold(command))))
+    revoke_all = len(revokes) < len(set(named)) or _REVOKE_ALL.search(own) is not None
+    clear_allowlist = _CLEAR_ALLOWLIST.search(own) is not None
+    clear_state = _CLEAR_STATE.search(own) is not None
+    problems = [f"{entries.problem}: what could be read was revoked." for entries in lists if entries.problem]
+    if lists and not named:
+        problems = ["There is no command in the list: nothing was revoked."]
+    return Standing(
+        spoken=spoken,
+        kind="revoke" if lists or revoke_all else "clear" if clear_allowlist or clear_state else None,
+        revokes=revokes,
+        revoke_all=revoke_all,
+        clear_allowlist=clear_allowlist,
+        clear_state=clear_state,
+        stop=any(entries.stop for entries in lists),
+        problem=next(iter(problems), None),
+    )
+
+
+def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
+    """The own words without the lists of what to revoke, and those lists. A list ends with its line."""
+    spoken: list[str] = []
+    lists: list[_List] = []
+    done = 0
+    found = list(_REVOKE.finditer(own))
+    for at, phrase in enumerate(found):
+        start = phrase.end()
+        following = found[at + 1].start() if at + 1 < len(found) else len(own)
+        end = min(following, start + _LONGEST_LIST)
+        text, _ = _cut(shown[start:end].split("\n", 1)[0])
+        lists.append(_read_list(text.rstrip("? ")))
+        # Without its colon the rest of the line may be no list at all, so stop words in it count.
+        taken = len(text) if phrase["colon"] else 0
+        spoken += [own[done:start], BLANK * taken]
+        done = start + taken
+    return "".join([*spoken, own[done:]]), lists
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """A list, and what the user goes on to say after it: "git push. Thanks!"."""
+    end = _SENTENCE_END.search(mask(text))
+    return (text, "") if end is None else (text[: end.start()], text[end.end() :])
+
+
+def _read_list(text: str) -> _List:
+    """The commands of a comma list. With a problem they are what could be read of it."""
+    pieces, problem = _split(text)
+    pieces = [piece.strip() for piece in pieces]
+    if len(pieces) > 1 and _POLITE.fullmatch(fold(pieces[-1])):
+        pieces.pop()
+    pieces[-1] = _FINAL_MARK.sub("", pieces[-1])
+    commands: list[str] = []
+    stop = False
+    for at, piece in enumerate(pieces):
+        command, stops = _without_stop(_AND.sub("", piece) if at else piece)
+        stop |= stops
+        if command and not _TICKED.fullmatch(command) and "`" in command:
+            problem = problem or "An entry stands only partly in backticks"
+            commands += re.findall("`([^`]+)`", command)
+        elif command:
+            commands.append(_TICKED.sub(r"\2", command).strip())
+        elif not stops and len(pieces) > 1:
+            problem = problem or "An entry is empty"
+    return _List(tuple(filter(None, dict.fromkeys(commands))), stop, problem)
+
+
+def _split(text: str) -> tuple[list[str], str | None]:
+    """The entries of a list. If it cannot be split for certain: what is between commas, and the reason."""
+    pieces = [""]
+    for found in _TOKEN.finditer(text):
+        if found["open"]:
+            return text.split(","), "A quote is not closed"
+        if found["curly"]:
+            return text.split(","), "There are typographic quotes, which no shell reads"
+        if found["comma"]:
+            pieces.append("")
+        else:
+            pieces[-1] += found[0]
+    return pieces, None
+
+
+def _without_stop(entry: str) -> tuple[str, bool]:
+    """The entry's command, and whether it is, or goes on to say, a stop: "wait", "git push and wait"."""
+    folded = fold(entry)
+    if _STOP_ENTRY.fullmatch(folded):
+        return "", True
+    tail = _AND_STOP.search(folded)
+    return (entry, False) if tail is None else (entry[: tail.start()].strip(), True)
+
+
+_LONGEST_LIST = 5 * LONGEST
+_STOP = pattern(STOP_PHRASES)
+_STOP_ENTRY = re.compile(
+    rf"\W*(?:(?:and|but|just|now|please|so|then)\W+)*(?:{_STOP})(?:\W+(?:here|it|now|please|thanks|there))*\W*"
+)
+_AND_STOP = re.compile(rf"\s(?:and|but|then)\s+(?:please\s+|then\s+)?(?:{_STOP})[\s.!]*$")
+_POLITE = re.compile(rf"\s*(?:{pattern(POLITE)})[\s.!]*")
+_AND = re.compile(r"\Aand\s+", re.IGNORECASE | re.ASCII)
+# A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
+_FINAL_MARK = re.compile(r"""(?<=[\w`"')\]}])(?:\.|!+)$""")
+_SENTENCE_END = re.compile(r"""(?<=[\w`"')\]}�])[.!?]+\s+(?=\S)""")
+_TICKED = re.compile(r"(`+)([^`]+)\1")
+_TOKEN = re.compile(
+    r"""`[^`]*` | "(?:[^"\\]|\\.)*" | '[^']*' | \\. | [^,"'`\\“”‘’„«»]+
+      | (?P<comma>,) | (?P<curly>[“”‘’„«»]) | (?P<open>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+_GRANT_LOOK = re.compile(r"\s*(?:please\s+)?grant\s+standing\s+consent\b")
+_GRANT = re.compile(
+    r"\s*(?:please\s+)?grant\s+standing\s+consent\s+for\s*:(?P<list>[^\n\r]*)", re.IGNORECASE | re.ASCII
+)
+_KINDS = r"(?:(?:the|my|any|standing|session)\s+){0,3}"
+_REVOKE = re.compile(rf"\brevoke\s+{_KINDS}consents?\s+(?:for|to)\b\s*(?P<colon>:?)")
+_REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b")
+_EVERYTHING = re.compile(r"all|all (?:of them|commands)|everything|anything")
+_CLEAR_ALLOWLIST = re.compile(rf"\bclear\s+{_KINDS}allowlist\b")
+_CLEAR_STATE = re.compile(rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b")
+_QUERIES = {
+    "allowlist": re.compile(
+        r"/allowlist|(?:please )?(?:show|list)(?: me)?(?: the| my)?(?: active| current)?(?: session)?"
+        r"(?: allowlist| consents?)|what has standing consent"
+    ),
+    "consents": re.compile(r"what (?:have i consented|did i consent) to(?: so far)?"),
+}

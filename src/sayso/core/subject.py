@@ -1,0 +1,125 @@
+"""One operation of a request with all that is known about it, and the look-ups that checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sayso.core.grants import Held, fits, spent
+from sayso.core.model import Operation, Request, Risk, Tier
+from sayso.core.policy import Entry, Policy, decayed
+from sayso.core.session import Session, View
+
+# Bound once: looking a member up on its enum class is slow, and this runs for every decision.
+AUTONOMOUS, REQUIRES_APPROVAL = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL
+MODERATE = Risk.MODERATE
+
+FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.BLOCKED: Risk.HIGH}
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """One operation of a request as the checks see it.
+
+    `declared` is its risk before the call itself was read, `undecayed` its risk with decay left aside.
+    """
+
+    request: Request
+    operation: Operation
+    entry: Entry
+    policy: Policy
+    view: View
+    session: Session
+    now: float
+    tier: Tier | None
+    decayed: bool
+    declared: Risk
+    undecayed: Risk
+    risk: Risk
+    weight: Risk
+
+
+def subject_of(request: Request, operation: Operation, policy: Policy, view: View, now: float) -> Subject:
+    """The operation with its tier and risk as they stand now."""
+    entry = policy.entry(operation.name)
+    tier, gone = entry.tier, False
+    if tier is AUTONOMOUS:
+        reviewed = view.reviews.get(entry.domain)
+        if reviewed is None:
+            reviewed = view.reviews.get(entry.name)
+        gone = not view.time_trusted or decayed(policy, entry, reviewed, now)
+        if gone:
+            tier = REQUIRES_APPROVAL
+    declared = _declared(entry.risk, operation.risk, entry.tier)
+    reading = operation.reading
+    risk = MODERATE if declared is None else declared
+    if reading is not None and (declared is None or reading > declared):
+        risk = reading
+    undecayed = risk
+    if gone and risk < MODERATE:
+        risk = MODERATE
+    unread = MODERATE if declared is None else declared
+    weight = entry.weight if entry.weight is not None else operation.weight
+    if weight is None or (reading is not None and reading > unread and reading > weight):
+        weight = risk
+    risks = (unread, undecayed, risk, weight)
+    return Subject(request, operation, entry, policy, view, view.session, now, tier, gone, *risks)
+
+
+def _declared(entry: Risk | None, declared: Risk | None, tier: Tier | None) -> Risk | None:
+    """The risk before the call was read: the policy's word, else the strictest of declaration and tier.
+
+    None for an unlisted operation of which nothing speaks: moderate, unless a reading of the call speaks.
+    """
+    if entry is not None:
+        return entry
+    if tier is None:
+        return declared
+    floor = FLOOR[tier]
+    return floor if declared is None or declared < floor else declared
+
+
+def covering(s: Subject, kind: str, value: str) -> Sequence[Held]:
+    """The grants for this key that are live, fit the call, and were given at its risk or above."""
+    row = s.session.grants.get((kind, value))
+    if row is None:
+        return ()
+    needed = s.weight if kind in ("run", "workflow") else s.risk
+    return [
+        held
+        for held in row
+        if needed <= held.grant.risk and fits(held.grant.pins, s.request, s.entry.name) and live(s, held)
+    ]
+
+
+def live(s: Subject, held: Held) -> bool:
+    """Not spent, and the session, turn, task or run that the grant ends with is still the current one.
+
+    With a clock that cannot be trusted, every grant counts as expired.
+    """
+    grant = held.grant
+    if not s.view.time_trusted or spent(held, s.now) or grant.session != s.session.id:
+        return False
+    if grant.ends_with == "session":
+        return True
+    if grant.ends_with == "task":
+        return s.session.task is not None and s.session.task.id == grant.bound_to
+    if grant.ends_with == "turn":
+        return str(s.session.turn) == grant.bound_to
+    run = s.view.scope.run
+    return run is not None and run.alive and run.id == grant.bound_to
+
+
+def consented(s: Subject) -> set[str]:
+    """The categories consented to in this task."""
+    return {
+        value
+        for (kind, value), row in s.session.grants.items()
+        if kind == "category" and any(live(s, held) for held in row)
+    }
+
+
+def fresh(s: Subject, seconds: float) -> bool:
+    """Whether the last user message is younger than this, by a clock that can be trusted."""
+    heard_at = s.session.heard_at
+    return heard_at is not None and s.view.time_trusted and s.now - heard_at < seconds

@@ -1,0 +1,262 @@
+"""Every sentence shown to people stands here, so that they can be read, and changed, in one place."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from sayso.core.grants import Grant, Held
+from sayso.core.model import Risk
+from sayso.core.policy import Entry
+
+FOLD_AT = 2_000
+
+
+def visible(text: str) -> str:
+    """Foreign text as data: control, invisible and direction characters spelled out, long text folded."""
+    shown = "".join(
+        c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode() for c in text[:FOLD_AT]
+    )
+    return shown if len(text) <= FOLD_AT else f"{shown} … ({len(text)} characters in all)"
+
+
+def _plain(character: str) -> bool:
+    return character == " " or unicodedata.category(character)[0] not in "CZ"
+
+
+# --- reasons: why it was decided so ---
+
+DENIED = "you denied exactly this call in this turn"
+STOPPED = "you said stop; everything asks until you go on"
+SLASH = "your slash command asks for this operation"
+PARANOID = "mode paranoid asks before every call"
+ON_ALLOWLIST = "you gave standing consent for exactly this command"
+NESTED_GRANTED = "it was granted with the outer call"
+NESTED_LIGHT = "it weighs no more than the outer call that was allowed"
+REDUCED = "a declared safe caller lowers it to low risk"
+REMEMBERED = "you approved this tool and had it remembered for the session"
+AUTONOMOUS = "the policy lists it as autonomous"
+SAFE = "low risk runs unasked"
+ORDERED = "you ordered exactly this command"
+RETRY = "it is the identical call that failed before"
+IN_PLAN = "the plan you accepted names it"
+APPROVAL_REQUIRED = "the policy requires approval"
+
+
+def blocked(entry: Entry) -> str:
+    return f"{entry.name} is blocked by the policy" + because(entry)
+
+
+def unlisted_blocked(name: str) -> str:
+    return f"{name} is not listed, and the policy blocks what is not listed"
+
+
+def needs_trusted_channel(name: str) -> str:
+    return f"{name} counts only when it arrives through the trusted channel"
+
+
+def approved(grant: Grant) -> str:
+    return f"{grant.given_by} approved exactly this call"
+
+
+def granted(grant: Grant) -> str:
+    return f"{grant.given_by} granted {grant.value} in turn {grant.turn}"
+
+
+def always_ask(entry: Entry) -> str:
+    return f"the policy asks every time for {entry.name}" + because(entry)
+
+
+def risky(entry: Entry) -> str:
+    return "high risk asks every time" + because(entry)
+
+
+def because(entry: Entry) -> str:
+    return f": it {entry.reason}" if entry.reason else ""
+
+
+def user_initiated(clicked: str) -> str:
+    return f"you started it yourself ({clicked})"
+
+
+def in_workflow(name: str) -> str:
+    return f"the workflow {name} was allowed and declares it"
+
+
+def in_task(category: str) -> str:
+    return f"you consented to {category} for this task"
+
+
+def fan_out(other: str) -> str:
+    return f"the same content already goes out by {other}"
+
+
+def confident(name: str, confidence: float) -> str:
+    return f"{name} at confidence {confidence:g}: proceed and notify"
+
+
+def decayed(days: float) -> str:
+    return f"the permission has decayed: not reviewed for {days:g} days"
+
+
+def unlisted(name: str) -> str:
+    return f"{name} is unlisted: the policy names it in none of its lists"
+
+
+def suspended(category: str) -> str:
+    return f"consent for {category} is suspended since an operation failed"
+
+
+def unsure(confidence: float, threshold: float) -> str:
+    return f"low confidence: {confidence:g} is below {threshold:g}"
+
+
+def new_task(category: str) -> str:
+    return f"new task: no consent for {_plural(category, 'operations')} yet"
+
+
+def first_in_category(category: str) -> str:
+    return f"first {_plural(category, 'command')} in this task"
+
+
+# --- announcements: what is said while it happens ---
+
+
+def executing(slash: str) -> str:
+    return f"Executing command: {slash}"
+
+
+def using_allowlist(command: str) -> str:
+    return f"Using session allowlist: {command}"
+
+
+def using_task(category: str, turn: int) -> str:
+    return f"Using workflow consent for {category} (granted turn {turn})"
+
+
+def using_plan(turn: int) -> str:
+    return f"Using plan consent (plan of turn {turn})"
+
+
+def running(command: str) -> str:
+    return f"Running: {command}"
+
+
+def retrying(left: int) -> str:
+    return f"Retrying the identical call ({left} of 3 retries left)"
+
+
+def notice(text: str) -> str:
+    return f"Notice to the operator: {text}"
+
+
+def never(reason: str) -> str:
+    return f"Blocked: {reason}"
+
+
+def attempted(name: str) -> str:
+    return f"{name} was attempted and blocked"
+
+
+# --- questions ---
+
+
+def question(rule: str, reason: str, category: str, lines: Iterable[str], will: Iterable[str]) -> str:
+    """What is put to the user: why, one command a line, what it does, and the question."""
+    listed = "\n".join(f"- {line}" for line in lines)
+    effects = " ".join(f"This {what}." for what in will)
+    return f"{_heading(rule, reason, category)}\n{listed}\n\n{effects}{' ' if effects else ''}Proceed?"
+
+
+def _heading(rule: str, reason: str, category: str) -> str:
+    if rule == "risky":
+        return "Risky operation (requires consent every time):"
+    if rule == "ask" and reason.startswith("first "):
+        return f"First {_plural(category, 'command')} in workflow, need consent:"
+    if rule == "ask" and reason.startswith("new task"):
+        return f"New workflow, need consent for {_plural(category, 'operations')}:"
+    return f"{reason[0].upper()}{reason[1:]}; need consent:"
+
+
+def _plural(category: str, noun: str) -> str:
+    """'file edits' stands alone, 'git' wants a noun."""
+    return category if category.endswith("s") else f"{category} {noun}"
+
+
+OFFERS = {
+    "once": "allow once: this call, now",
+    "deny": "deny: this call does not run",
+}
+
+
+def offer(answer: str, category: str, pinned: str) -> str:
+    """What an answer would allow."""
+    wider = {
+        "task": f"for this task: {category}",
+        "temporary": f"for 15 minutes: {pinned}",
+        "always": f"always (this session, at most 24 h): {pinned}",
+        "remember": "allow and remember this tool for the session",
+    }
+    return OFFERS.get(answer) or wider[answer]
+
+
+# --- conversation ---
+
+CONFIRM_PLAN = "Just to confirm, you want me to proceed with the plan?"
+CONFIRM_ADJUSTED = "Proceed with this adjusted version?"
+PROCEED_WITH_WHAT = "Proceed with what?"
+TASK_COMPLETE = "Workflow complete, clearing consent state"
+TO_REVOKE = 'To revoke: "Revoke consent for: <command>" or "Revoke all consent"'
+SAVE_ALLOWLIST = "Save session allowlist for next context?"
+
+
+def still_working(task: str) -> str:
+    return f"Still working on {task}, consent still valid?"
+
+
+def plan_accepted(turn: int, operations: Iterable[str], targets: Iterable[str]) -> str:
+    what = ", ".join(operations) or "nothing: it names no operation"
+    where = ", ".join(map(visible, targets))
+    return f"Plan of turn {turn} accepted: {what}{f' on {where}' if where else ''}"
+
+
+def after_failure(categories: str) -> str:
+    return f"The operation failed: consent for {categories} is suspended but for the identical retry"
+
+
+def cleared(why: str) -> str:
+    return f"Consent state cleared: {why}"
+
+
+def confirm_question(lines: Iterable[str]) -> str:
+    return f"Just to confirm, you want me to proceed with: {', '.join(lines)}?"
+
+
+def which_one(texts: Iterable[str]) -> str:
+    return "Several questions are open. Which one do you mean?\n" + "\n".join(f"- {text}" for text in texts)
+
+
+def allowlist_block(entries: Iterable[Held], with_risk: bool = False) -> str:
+    lines = [_allowlisted(held, with_risk) for held in entries] or ["(empty)"]
+    return "\n".join(["Session Allowlist:", *lines])
+
+
+def _allowlisted(held: Held, with_risk: bool) -> str:
+    risk = f"{held.grant.risk.word}, " if with_risk else ""
+    return f"- {held.grant.value} ({risk}used {held.used} {'time' if held.used == 1 else 'times'})"
+
+
+def task_block(name: str, consents: Iterable[Grant]) -> str:
+    """The second half of "What have I consented to?"."""
+    listed = ", ".join(f"{grant.value} (granted turn {grant.turn})" for grant in consents)
+    return "\n".join(
+        [
+            f'Current Workflow: "{name}"',
+            f"- Consented operations: {listed}" if listed else "- No operations consented",
+            "- No risky operations consented",
+        ]
+    )
+
+
+def risk(level: Risk) -> str:
+    return level.word

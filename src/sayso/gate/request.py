@@ -1,0 +1,36 @@
+"""Making requests: a call, its operations and who makes it become one immutable, digested question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sayso.core.digest import call_digest, canonical, sha256
+from sayso.core.model import Call, Operation, Origin, Request
+
+
+def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
+    """A call with its arguments in canonical bytes; what has no canonical form is refused here."""
+    return Call(tool=tool, arguments=canonical(dict(args or {})), **where)
+
+
+def make_request(
+    call: Call,
+    operations: Sequence[Operation],
+    *,
+    agent: str = "agent",
+    session: str = "session",
+    origin: Origin = Origin.AGENT,
+    confidence: float = 0.0,
+) -> Request:
+    """The request for a call. The digest is made once, here, and nowhere else."""
+    return Request(
+        call=call,
+        operations=tuple(operations),
+        digest=call_digest(call, [operation.name for operation in operations], agent, session),
+        arguments_digest=sha256(call.arguments),
+        agent=agent,
+        session=session,
+        origin=origin,
+        confidence=confidence,
+    )

@@ -1,0 +1,60 @@
+"""Decisions and what was heard as plain values, in the words every door uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.core.decide import Trace
+from sayso.core.decision import Decision
+from sayso.core.hear import Heard
+
+
+def tell_decision(decision: Decision) -> dict[str, Any]:
+    """The whole decision, as `--json` prints it."""
+    return {
+        "verdict": decision.verdict.value,
+        "outcome": decision.outcome,
+        "rule": decision.rule,
+        "source": decision.source,
+        "reason": decision.reason,
+        "announce": decision.announce,
+        "risk": decision.risk.word,
+        "operations": [
+            {
+                "operation": item.operation,
+                "category": item.category,
+                "risk": item.risk.word,
+                "weight": item.weight.word,
+                "verdict": item.ruling.verdict.value,
+                "rule": item.ruling.rule,
+                "reason": item.ruling.reason,
+            }
+            for item in decision.items
+        ],
+        "offers": [offer.answer for offer in decision.offers],
+        "grants": list(decision.grants),
+    }
+
+
+def tell_trace(traces: tuple[Trace, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "operation": trace.operation,
+            "tier": trace.tier,
+            "risk": trace.risk.word,
+            "weight": trace.weight.word,
+            "checks": [{"rule": c.rule, "spoke": c.spoke, "why": c.why} for c in trace.checks],
+        }
+        for trace in traces
+    ]
+
+
+def tell_heard(heard: Heard) -> dict[str, Any]:
+    return {
+        "kind": heard.kind,
+        "turn": heard.turn,
+        "did": list(heard.did),
+        "announced": list(heard.announced),
+        "cleared": list(heard.cleared),
+        "answered": heard.answered,
+    }

@@ -1,0 +1,36 @@
+"""Looking into the arguments of a call by the paths that tool entries name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def values_at(args: Mapping[str, Any], paths: str) -> list[Any]:
+    """What stands at `args.to`, or at several such paths separated by commas.
+
+    A list on the way gives each of its members; what is not there gives nothing.
+    """
+    found: list[Any] = []
+    for path in paths.split(","):
+        steps = path.strip().split(".")
+        found += _down(args, steps[1:] if steps[0] == "args" else steps)
+    return found
+
+
+def filled(args: Mapping[str, Any], paths: str) -> bool:
+    """Whether something that is not empty stands at one of these paths."""
+    return any(
+        bool(value.strip()) if isinstance(value, str) else bool(value) for value in values_at(args, paths)
+    )
+
+
+def _down(value: Any, steps: list[str]) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _down(member, steps)
+    elif not steps:
+        if value is not None:
+            yield value
+    elif isinstance(value, Mapping) and steps[0] in value:
+        yield from _down(value[steps[0]], steps[1:])

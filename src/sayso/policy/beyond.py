@@ -1,0 +1,109 @@
+"""What differs between two policies besides decisions about operations, and whether that loosens."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.policy import Domain, Policy, Tool
+
+
+class Beyond(msgspec.Struct, frozen=True):
+    """A part of the policy that changed. Whatever cannot be proven stricter counts as loosened."""
+
+    what: str
+    before: str
+    after: str
+    loosens: bool
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.before} -> {self.after}"
+
+
+def beyond(a: Policy, b: Policy) -> Iterator[Beyond]:
+    """Settings that shape grants, contacts, details of proposals, and how calls become operations."""
+    yield from _settings(a, b)
+    for kind in ("vip_contacts", "family_contacts"):
+        yield from _contacts(kind, getattr(a, kind), getattr(b, kind))
+    for name in dict.fromkeys((*a.domains, *b.domains)):
+        yield from _domain(name, a.domains.get(name), b.domains.get(name))
+    yield from _tools(a, b)
+
+
+_STRICTER_SETTING: dict[str, Callable[[Any, Any], bool]] = {
+    "grant_pins": lambda before, after: after == "exact",
+    "on_failure": lambda before, after: after == "clear",
+    "task_idle_turns": lambda before, after: after < before,
+    "trust_hook_messages": lambda before, after: not after,
+    "notices": lambda before, after: False,
+}
+
+_STRICTER_DETAIL: dict[str, Callable[[Any, Any], bool]] = {
+    "cooling_period_hours": lambda before, after: after is not None and after >= (before or 0),
+    "undo_window_days": lambda before, after: after is not None and after >= (before or 0),
+    "require_diff": lambda before, after: bool(after),
+    "content_from": lambda before, after: before is None,
+}
+
+
+def _settings(a: Policy, b: Policy) -> Iterator[Beyond]:
+    for name, stricter in _STRICTER_SETTING.items():
+        before, after = getattr(a.settings, name), getattr(b.settings, name)
+        if before != after:
+            yield Beyond(f"settings.{name}", _text(before), _text(after), not stricter(before, after))
+
+
+def _contacts(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[Beyond]:
+    """A contact is somebody who can be written to: fewer of them is stricter."""
+    for name in dict.fromkeys((*a, *b)):
+        before, after = a.get(name), b.get(name)
+        if before != after:
+            yield Beyond(f"{kind}.{name}", _text(before), _text(after), after is not None)
+
+
+def _domain(name: str, a: Domain | None, b: Domain | None) -> Iterator[Beyond]:
+    first, second = a or Domain(), b or Domain()
+    for detail, stricter in _STRICTER_DETAIL.items():
+        before, after = getattr(first, detail), getattr(second, detail)
+        if before != after:
+            yield Beyond(f"{name}.{detail}", _text(before), _text(after), not stricter(before, after))
+
+
+def _tools(a: Policy, b: Policy) -> Iterator[Beyond]:
+    """How a tool's calls become operations.
+
+    Which of two readings is stricter depends on the arguments of each call, so every change counts as loosened.
+    """
+    if a.tools == b.tools:
+        return
+    for name in dict.fromkeys(tool.tool for tool in (*a.tools, *b.tools)):
+        before, after = _chain(a, name), _chain(b, name)
+        if before != after:
+            yield Beyond(f"tool {name}", _entries(before), _entries(after), True)
+
+
+def _chain(policy: Policy, name: str) -> tuple[Tool, ...]:
+    """Every entry that could be used for calls of tools with such a name, in order."""
+    return tuple(tool for tool in policy.tools if _overlap(tool.tool, name))
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether some name may fit both patterns; told generously."""
+    wild = any(c in "*?[" for c in one) and any(c in "*?[" for c in other)
+    return wild or fnmatch.fnmatchcase(one, other) or fnmatch.fnmatchcase(other, one)
+
+
+def _entries(chain: tuple[Tool, ...]) -> str:
+    return ", then ".join(_entry(tool) for tool in chain) or "unlisted"
+
+
+def _entry(tool: Tool) -> str:
+    made = " ".join(part for part in (tool.resolve, tool.operation or tool.domain) if part)
+    return f"{made} when {tool.when}" if tool.when else made
+
+
+def _text(value: object) -> str:
+    return "nothing" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,114 @@
+"""A checked policy file to the policy that decides."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from sayso.core.model import Mode, Risk
+from sayso.core.policy import (
+    NEVER_REVIEWED,
+    Decay,
+    Detail,
+    Domain,
+    Policy,
+    Settings,
+    SlashCommand,
+    Tool,
+    Workflow,
+    compile_policy,
+)
+from sayso.policy.checks import reviewed_at
+from sayso.policy.file import (
+    DecayFile,
+    DetailFile,
+    DomainFile,
+    PolicyFile,
+    SettingsFile,
+    SlashCommandFile,
+    ToolFile,
+    WorkflowFile,
+)
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def build(file: PolicyFile, digest: str) -> Policy:
+    """The policy this file means. Call it only on a file in which no problem was found."""
+    settings = Settings(**_given(file.settings)) if file.settings else Settings()
+    return compile_policy(
+        mode=Mode(file.mode or "balanced"),
+        settings=settings,
+        decay=Decay(**_given(file.consent_decay, "decay_action")) if file.consent_decay else Decay(),
+        domains={name: _domain(domain) for name, domain in (file.domains or {}).items()},
+        operations={name: _detail(detail) for name, detail in (file.operations or {}).items()},
+        digest=digest,
+        categories=dict(file.categories or {}),
+        tools=tuple(_tool(tool) for tool in file.tools or ()),
+        slash_commands={
+            name: SlashCommand(**_given(one)) for name, one in (file.slash_commands or {}).items()
+        },
+        workflows={name: Workflow(**_given(one)) for name, one in (file.workflows or {}).items()},
+        vip_contacts=dict(file.vip_contacts or {}),
+        family_contacts=dict(file.family_contacts or {}),
+    )
+
+
+def as_file(policy: Policy) -> PolicyFile:
+    """The file that means this policy, every value written out."""
+    return PolicyFile(
+        sayso=1,
+        mode=policy.mode.value,
+        settings=_copied(SettingsFile, policy.settings),
+        consent_decay=_copied(DecayFile, policy.decay),
+        domains={name: _domain_file(domain) for name, domain in policy.domains.items()},
+        operations={name: _copied(DetailFile, detail) for name, detail in policy.operations.items()},
+        categories=dict(policy.categories),
+        tools=tuple(_copied(ToolFile, tool) for tool in policy.tools),
+        slash_commands={name: _copied(SlashCommandFile, one) for name, one in policy.slash_commands.items()},
+        workflows={name: _copied(WorkflowFile, one) for name, one in policy.workflows.items()},
+        vip_contacts=dict(policy.vip_contacts),
+        family_contacts=dict(policy.family_contacts),
+    )
+
+
+def _domain_file(domain: Domain) -> DomainFile:
+    at = domain.last_reviewed
+    if at is None:
+        return _copied(DomainFile, domain)
+    written = "unreadable" if at == NEVER_REVIEWED else datetime.fromtimestamp(at, UTC).isoformat()
+    return msgspec.structs.replace(_copied(DomainFile, domain), last_reviewed=written)
+
+
+def _copied(kind: type[S], struct: msgspec.Struct) -> S:
+    """A core struct as its struct of the file. None means that nothing was written."""
+    fields = {name: getattr(struct, name) for name in struct.__struct_fields__}
+    words = {name: value.word if isinstance(value, Risk) else value for name, value in fields.items()}
+    return kind(**{name: value for name, value in words.items() if value is not None})
+
+
+def _domain(domain: DomainFile) -> Domain:
+    given = _given(domain, "last_reviewed")
+    written = domain.last_reviewed
+    return Domain(**given, last_reviewed=reviewed_at(written) if isinstance(written, str) else None)
+
+
+def _detail(detail: DetailFile) -> Detail:
+    return Detail(**_given(detail) | _risks(detail, "risk", "weight"))
+
+
+def _tool(tool: ToolFile) -> Tool:
+    return Tool(**_given(tool) | _risks(tool, "risk"))
+
+
+def _risks(struct: msgspec.Struct, *names: str) -> dict[str, Risk]:
+    return {name: Risk.of(getattr(struct, name)) for name in names if getattr(struct, name) is not UNSET}
+
+
+def _given(struct: Any, *without: str) -> dict[str, Any]:
+    """The fields that were written, for a core type whose defaults fill the rest."""
+    fields = {name: getattr(struct, name) for name in struct.__struct_fields__ if name not in without}
+    return {name: value for name, value in fields.items() if value is not UNSET}

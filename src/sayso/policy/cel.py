@@ -1,0 +1,56 @@
+"""`when` expressions: CEL over `args`, `tool` and `cwd`. Needs the extra `cel`, loaded on first use."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from sayso.core.errors import PolicyError
+
+MAX_DEPTH = 50
+
+
+class NotDecided(Exception):
+    """An expression that gave neither true nor false for this call."""
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(expression: str) -> Any:
+    """The expression, ready to be evaluated. PolicyError if it does not compile or the extra is missing."""
+    try:
+        import cel
+    except ImportError as error:
+        raise PolicyError("`when` needs the extra cel", hint="pip install 'sayso[cel]'") from error
+    if _depth(expression) > MAX_DEPTH:
+        raise PolicyError("this `when` is nested too deeply", hint=f"at most {MAX_DEPTH} levels")
+    try:
+        return cel.compile(expression)
+    except Exception as error:  # whatever the compiler raises, it is a refusal
+        raise PolicyError(
+            f"this `when` does not compile: {_first_line(error)}", hint="see cel.dev"
+        ) from error
+
+
+def holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool:
+    """Whether the expression is true of this call. NotDecided if it fails or gives no yes or no."""
+    try:
+        answer = compiled(expression).execute({"args": dict(args), "tool": tool, "cwd": folder})
+    except Exception as error:
+        raise NotDecided(_first_line(error)) from error
+    if not isinstance(answer, bool):
+        raise NotDecided(f"it gives {answer!r}, which is neither true nor false")
+    return answer
+
+
+def _depth(expression: str) -> int:
+    """How deep brackets and signs are nested at most: a recursive compiler must not run out of stack."""
+    deepest = level = 0
+    for character in expression:
+        level += (character in "([{!-") - (character in ")]}")
+        deepest = max(deepest, level)
+    return deepest
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:200]

@@ -1,0 +1,147 @@
+"""Two policies compared by what they decide: every operation, in every situation that can matter.
+
+Nothing is guessed from the texts. Each situation is decided under both policies by the function that decides in
+earnest, and what comes out differently is told, loosened and tightened apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from sayso.core.errors import MalformedRequest
+from sayso.core.model import Operation, Origin, Risk
+from sayso.core.policy import Domain, Entry, Policy
+from sayso.policy.beyond import Beyond, beyond
+from sayso.policy.cases import CONTENT, Case, Pair, cases, moment, policy_in, view_in
+from sayso.policy.conditions import conditions
+from sayso.policy.probe import probe
+
+STRICTNESS = ("allow", "allow and notify", "ask", "deny")
+STAND_IN = "-unlisted"
+NOWHERE = "unknown-domain"
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One operation whose decision changed, from what to what, and when. `domain.*` is what is unlisted there."""
+
+    operation: str
+    before: str
+    after: str
+    conditions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.operation}: {self.before} -> {self.after} ({'; '.join(self.conditions)})"
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What the second policy allows that the first did not, and the other way round.
+
+    `beyond` is what changed besides decisions: contacts, tools, and settings that shape grants.
+    """
+
+    loosened: tuple[Change, ...] = ()
+    tightened: tuple[Change, ...] = ()
+    beyond: tuple[Beyond, ...] = ()
+
+    @property
+    def loosens(self) -> bool:
+        return bool(self.loosened) or any(change.loosens for change in self.beyond)
+
+
+def diff(a: Policy, b: Policy) -> Difference:
+    """Everything that b decides otherwise than a."""
+    changes = [change for name in _names(a, b) for change in _changes(name, a, b)]
+    return Difference(
+        loosened=tuple(change for change in changes if _rank(change.after) < _rank(change.before)),
+        tightened=tuple(change for change in changes if _rank(change.after) > _rank(change.before)),
+        beyond=tuple(beyond(a, b)),
+    )
+
+
+def loosens(a: Policy, b: Policy) -> bool:
+    """Whether b is looser than a anywhere."""
+    return diff(a, b).loosens
+
+
+def _names(a: Policy, b: Policy) -> list[str]:
+    """Every operation either names, an unlisted one for each domain, and one of a domain nobody knows."""
+    domains = dict.fromkeys((*a.domains, *b.domains))
+    named = dict.fromkeys((*a.table, *b.table))
+    return [*named, *(f"{domain}.x{STAND_IN}" for domain in domains), f"{NOWHERE}.x{STAND_IN}"]
+
+
+def _changes(name: str, a: Policy, b: Policy) -> list[Change]:
+    first, second = _entry(a, name), _entry(b, name)
+    pair = Pair(name, a, b, first, second)
+    if first == second and _same_around(pair):
+        return []
+    every = list(cases(pair))
+    found: dict[tuple[str, str], list[Case]] = {}
+    for case in every:
+        outcome = (_outcome(a, pair, case), _outcome(b, pair, case))
+        if outcome[0] != outcome[1]:
+            found.setdefault(outcome, []).append(case)
+    return [Change(_shown(name), *outcome, conditions(changed, every)) for outcome, changed in found.items()]
+
+
+def _same_around(pair: Pair) -> bool:
+    """Whether all else that a decision about this operation can depend on is the same in both."""
+    a, b = pair.policies
+    return (
+        (a.mode, a.settings, a.decay) == (b.mode, b.settings, b.decay)
+        and _content_from(a, pair.name) == _content_from(b, pair.name)
+        and _declaring(a.slash_commands.items(), pair.name) == _declaring(b.slash_commands.items(), pair.name)
+        and _declaring(a.workflows.items(), pair.name) == _declaring(b.workflows.items(), pair.name)
+    )
+
+
+def _declaring(named: Iterable[tuple[str, object]], operation: str) -> set[str]:
+    return {name for name, entry in named if operation in getattr(entry, "operations", ())}
+
+
+def _outcome(policy: Policy, pair: Pair, case: Case) -> str:
+    content = CONTENT if case.consent == "sent" and _content_from(policy, pair.name) else None
+    declared = None if case.declared == "none" else Risk.of(case.declared)
+    try:
+        decision = probe(
+            policy_in(policy, case),
+            Operation(pair.name, risk=declared, content=content),
+            confidence=float(case.confidence),
+            origin=Origin(case.origin),
+            view=view_in(policy, pair, case),
+            now=moment(pair, case),
+        )
+    except MalformedRequest:  # a spelling that this policy refuses
+        return "deny"
+    return "allow and notify" if decision.rule == "confident" else decision.verdict.value
+
+
+def _entry(policy: Policy, name: str) -> Entry:
+    try:
+        return policy.entry(name)
+    except MalformedRequest:
+        return Entry(name, name.partition(".")[0], None, name, name)
+
+
+def _content_from(policy: Policy, name: str) -> str | None:
+    return policy.domains.get(name.partition(".")[0], Domain()).content_from
+
+
+def _rank(outcome: str) -> int:
+    return STRICTNESS.index(outcome)
+
+
+def _shown(name: str) -> str:
+    if not name.endswith(STAND_IN):
+        return name
+    domain = name.partition(".")[0]
+    return "*.*" if domain == NOWHERE else f"{domain}.*"
+
+
+def lines(difference: Difference) -> Iterator[str]:
+    """The difference as text, one change a line."""
+    for heading, changes in (("loosened", difference.loosened), ("tightened", difference.tightened)):
+        yield from (f"{heading}: {change}" for change in changes)
+    yield from (f"{'loosened' if one.loosens else 'tightened'}: {one}" for one in difference.beyond)

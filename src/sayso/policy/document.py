@@ -1,0 +1,243 @@
+"""Text to a tree of values that know their line and column. YAML 1.2 and JSON, by one parser.
+
+Read event by event, so that what is too deep or not allowed is refused before anything is built from it. Left
+out of YAML on purpose: tags, anchors and aliases, directives, several documents, keys that are no text, and the
+old spellings of booleans (`no` stays the text "no").
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sayso.policy.problems import PolicyProblems, Problem
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 32
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
+_ENDLESS = {".nan": "nan", ".inf": "inf", "+.inf": "inf", "-.inf": "-inf"}
+
+Scalar = str | int | float | bool | None
+
+
+class Node:
+    """A value and where it stands. `value` is a scalar, a list of nodes, or a map from text to nodes."""
+
+    __slots__ = ("column", "keys", "line", "value")
+
+    def __init__(self, value: Scalar | list[Node] | dict[str, Node], line: int, column: int) -> None:
+        self.value = value
+        self.line = line
+        self.column = column
+        self.keys: dict[str, tuple[int, int]] = {}
+
+    def at(self, *path: str | int) -> tuple[int, int]:
+        """The place of what lies down this path, as far as it exists. That of a map's member is its key."""
+        node, place = self, (self.line, self.column)
+        for step in path:
+            if isinstance(step, str) and isinstance(node.value, dict) and step in node.value:
+                node, place = node.value[step], node.keys[step]
+            elif isinstance(step, int) and isinstance(node.value, list) and step < len(node.value):
+                node = node.value[step]
+                place = (node.line, node.column)
+            else:
+                break
+        return place
+
+
+def parse(content: bytes, source: str) -> Node:
+    """The one document in these bytes. Whatever cannot be read is one PolicyProblems."""
+    text = _decode(content, source)
+    reader = _Reader(source)
+    try:
+        reader.read(_events(text))
+    except PolicyProblems:
+        raise
+    except Exception as error:  # the parser fails on odd input in many ways; each is a refusal
+        raise PolicyProblems([*reader.problems, _unreadable(error, source)]) from error
+    if reader.root is None and not reader.problems:
+        raise _refused(
+            source, "the file is empty", "an empty policy decides nothing; start with extends: [balanced]"
+        )
+    if reader.problems or reader.root is None:
+        raise PolicyProblems(reader.problems)
+    return reader.root
+
+
+def _decode(content: bytes, source: str) -> str:
+    if len(content) > MAX_BYTES:
+        raise _refused(source, f"the file is larger than {MAX_BYTES:,} bytes", "no policy is that long")
+    if b"\0" in content:
+        raise _refused(source, "the file holds NUL bytes", "this is a binary file, or text that is not UTF-8")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        problem = Problem(line, column, "the file is not UTF-8", "save it as UTF-8 text", source)
+        raise PolicyProblems([problem]) from error
+    return _without_tabs(text) if text.lstrip().startswith("{") else text
+
+
+def _without_tabs(text: str) -> str:
+    """JSON may be indented with tabs, YAML may not. In valid JSON every tab stands between values."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return text.replace("\t", " ")
+
+
+def _events(text: str) -> Iterator[Any]:
+    from ruamel.yaml import YAML
+
+    yield from YAML(typ="safe", pure=True).parse(text)
+
+
+class _Reader:
+    """Builds the tree from events and collects what is not allowed in it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.problems: list[Problem] = []
+        self.root: Node | None = None
+        self._open: list[Node] = []
+        self._key: list[Node | None] = []
+        self._documents = 0
+
+    def read(self, events: Iterator[Any]) -> None:
+        for event in events:
+            step = getattr(self, f"_{type(event).__name__}", None)
+            if step is not None:
+                step(event)
+
+    def _DocumentStartEvent(self, event: Any) -> None:  # noqa: N802  named after the event
+        self._documents += 1
+        if self._documents > 1:
+            self._refuse(
+                event, "a second document begins here", "a policy is one document: remove the --- line"
+            )
+            raise PolicyProblems(self.problems)
+        if event.version or event.tags:
+            self._refuse(event, "directives are not part of a policy", "remove the lines that begin with %")
+
+    def _AliasEvent(self, event: Any) -> None:  # noqa: N802
+        self._refuse(event, f"the alias *{event.anchor} is not allowed", "write the value out")
+        self._add(Node(None, *_place(event)))
+
+    def _ScalarEvent(self, event: Any) -> None:  # noqa: N802
+        self._check_marks(event)
+        value = _scalar(event.value) if event.style is None else event.value
+        if isinstance(value, str):
+            value = self._joined(event, value)
+        if value is None and self.root is None and not self._open:
+            return  # nothing but comments: an empty file
+        self._add(Node(value, *_place(event)))
+
+    def _SequenceStartEvent(self, event: Any) -> None:  # noqa: N802
+        self._enter(event, Node([], *_place(event)))
+
+    def _MappingStartEvent(self, event: Any) -> None:  # noqa: N802
+        self._enter(event, Node({}, *_place(event)))
+
+    def _SequenceEndEvent(self, event: Any) -> None:  # noqa: N802
+        self._leave()
+
+    def _MappingEndEvent(self, event: Any) -> None:  # noqa: N802
+        self._leave()
+
+    def _enter(self, event: Any, node: Node) -> None:
+        self._check_marks(event)
+        if len(self._open) >= MAX_DEPTH:
+            self._refuse(event, f"nested deeper than {MAX_DEPTH} levels", "a policy needs four")
+            raise PolicyProblems(self.problems)
+        self._add(node)
+        self._open.append(node)
+        self._key.append(None)
+
+    def _leave(self) -> None:
+        self._open.pop()
+        self._key.pop()
+
+    def _add(self, node: Node) -> None:
+        if not self._open:
+            self.root = node
+            return
+        parent = self._open[-1].value
+        if isinstance(parent, list):
+            parent.append(node)
+        elif self._key[-1] is None:
+            self._key[-1] = node
+        else:
+            key, self._key[-1] = self._key[-1], None
+            self._put(self._open[-1], key, node)
+
+    def _put(self, parent: Node, key: Node, node: Node) -> None:
+        members = parent.value
+        if not isinstance(key.value, str):
+            self._say(key, "a key must be text", "put it in quotes")
+        elif isinstance(members, dict) and key.value in members:
+            line, _ = parent.keys[key.value]
+            self._say(key, f"the key {key.value!r} stands here twice", f"it was first given in line {line}")
+        elif isinstance(members, dict):
+            members[key.value] = node
+            parent.keys[key.value] = (key.line, key.column)
+
+    def _check_marks(self, event: Any) -> None:
+        if event.anchor is not None:
+            self._refuse(
+                event, f"the anchor &{event.anchor} is not allowed", "write the value out where it is used"
+            )
+        if event.tag is not None:
+            self._refuse(
+                event, f"the tag {event.tag} is not allowed", "a policy is plain text, numbers and lists"
+            )
+
+    def _joined(self, event: Any, text: str) -> str:
+        """JSON writes characters beyond the first 65,536 as two halves; a half alone is no character."""
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self._refuse(
+                event, "the text holds half a character (a lone surrogate)", "write the character itself"
+            )
+            return ""
+
+    def _refuse(self, event: Any, message: str, hint: str) -> None:
+        self.problems.append(Problem(*_place(event), message, hint, self.source))
+
+    def _say(self, node: Node, message: str, hint: str) -> None:
+        self.problems.append(Problem(node.line, node.column, message, hint, self.source))
+
+
+def _scalar(text: str) -> Scalar:
+    """What an unquoted word means."""
+    if text in _WORDS:
+        return _WORDS[text]  # type: ignore[return-value]
+    if text in _ENDLESS:
+        return float(_ENDLESS[text])
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if len(text) < 300 and _NUMBER.fullmatch(text) else text
+
+
+def _place(event: Any) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+def _unreadable(error: Exception, source: str) -> Problem:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
+    return Problem(
+        line, column, f"this is not YAML or JSON: {what}", "check quotes, colons and indentation", source
+    )
+
+
+def _refused(source: str, message: str, hint: str) -> PolicyProblems:
+    return PolicyProblems([Problem(0, 0, message, hint, source)])

@@ -1,0 +1,164 @@
+"""The policy file as types: what may stand in it. Reading, checking and the JSON Schema follow from these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+_NAME = r"\w[\w-]*"
+
+DomainName = Annotated[
+    str, Meta(pattern=rf"^{_NAME}$", description="a domain is one word, such as email", examples=["email"])
+]
+Action = Annotated[
+    str,
+    Meta(
+        pattern=rf"^{_NAME}(\.{_NAME})*$",
+        description="an action is one word, such as send",
+        examples=["send"],
+    ),
+]
+OperationName = Annotated[
+    str,
+    Meta(
+        pattern=rf"^{_NAME}(\.{_NAME})+$",
+        description="an operation is domain.action, such as email.send",
+        examples=["email.send"],
+    ),
+]
+CommandName = Annotated[
+    str,
+    Meta(
+        pattern=r"^/\S+$", description="a slash command begins with /, such as /commit", examples=["/commit"]
+    ),
+]
+Name = Annotated[str, Meta(min_length=1, description="a name is not empty")]
+ArgumentPath = Annotated[
+    str,
+    Meta(
+        pattern=r"^args(\.[^\s.,]+)+(\s*,\s*args(\.[^\s.,]+)+)*$",
+        description="an argument is named as args.to; several are separated by commas",
+        examples=["args.to"],
+    ),
+]
+RiskWord = Literal[
+    "low",
+    "moderate",
+    "high",
+    "safe",
+    "medium",
+    "risky",
+    "SAFE",
+    "MEDIUM",
+    "HIGH",
+    "tier 1",
+    "tier 2",
+    "tier 3",
+]
+Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
+Length = Annotated[float, Meta(ge=0, description="a number, 0 or more")]
+
+
+class SettingsFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """How the policy decides where its lists leave a choice."""
+
+    confidence_threshold: Share | UnsetType = UNSET
+    confidence_bypass: bool | UnsetType = UNSET
+    safe: Literal["auto", "imperative", "ask"] | UnsetType = UNSET
+    risky_grants: Literal["once", "standing"] | UnsetType = UNSET
+    unlisted: Literal["ask", "block"] | UnsetType = UNSET
+    trusting_remembers_high: bool | UnsetType = UNSET
+    lock_mode: bool | UnsetType = UNSET
+    grant_pins: Literal["exact", "operation"] | UnsetType = UNSET
+    on_failure: Literal["keep_identical", "clear"] | UnsetType = UNSET
+    task_idle_turns: Annotated[int, Meta(ge=1, description="a whole number, 1 or more")] | UnsetType = UNSET
+    notices: Name | UnsetType | None = UNSET
+    trust_hook_messages: bool | UnsetType = UNSET
+
+
+class DecayFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """When autonomous permissions fall back to requires_approval unless they are reviewed."""
+
+    enabled: bool | UnsetType = UNSET
+    review_interval_days: Annotated[float, Meta(ge=1, description="at least 1 day")] | UnsetType = UNSET
+    decay_action: Literal["downgrade_to_requires_approval"] | UnsetType = UNSET
+
+
+class DomainFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One domain. All three lists are there, even if empty, and an action stands in one of them."""
+
+    autonomous: tuple[Action, ...]
+    requires_approval: tuple[Action, ...]
+    blocked: tuple[Action, ...]
+    trusted_channel_required: tuple[Action, ...] | UnsetType = UNSET
+    trust_level: Literal["low", "medium", "high"] | UnsetType = UNSET
+    cooling_period_hours: Length | UnsetType = UNSET
+    undo_window_days: Length | UnsetType = UNSET
+    require_diff: bool | UnsetType = UNSET
+    confidence_bypass: bool | UnsetType = UNSET
+    fan_out: Literal["single", "any"] | UnsetType = UNSET
+    content_from: Name | UnsetType = UNSET
+    last_reviewed: str | UnsetType | None = UNSET
+
+
+class DetailFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Details of one operation where the lists are not enough. It lists nothing."""
+
+    risk: RiskWord | UnsetType = UNSET
+    weight: RiskWord | UnsetType = UNSET
+    category: Name | UnsetType = UNSET
+    always_ask: bool | UnsetType = UNSET
+    confidence_bypass: bool | UnsetType = UNSET
+    reason: Name | UnsetType = UNSET
+
+
+class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename={"source": "from"}):
+    """How calls of a tool become operations. `tool` may hold * and ?; the first entry that fits is used."""
+
+    tool: Name
+    operation: OperationName | UnsetType = UNSET
+    resolve: Literal["recipient", "path", "url", "shell"] | UnsetType = UNSET
+    domain: DomainName | UnsetType = UNSET
+    source: ArgumentPath | UnsetType = UNSET
+    context: ArgumentPath | UnsetType = UNSET
+    when: Annotated[str, Meta(min_length=1, max_length=1000, description="a CEL expression")] | UnsetType = (
+        UNSET
+    )
+    risk: RiskWord | UnsetType = UNSET
+    target: ArgumentPath | UnsetType = UNSET
+
+
+class SlashCommandFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What a slash command of the user stands for: operations, or a query."""
+
+    operations: tuple[OperationName, ...] | UnsetType = UNSET
+    query: Literal["allowlist", "consents"] | UnsetType = UNSET
+
+
+class WorkflowFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """The operations a workflow may do."""
+
+    operations: tuple[OperationName, ...]
+
+
+class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A Sayso policy."""
+
+    sayso: Annotated[Literal[1], Meta(description="the version of this language")] | UnsetType = UNSET
+    extends: tuple[Name, ...] | UnsetType = UNSET
+    mode: Literal["paranoid", "balanced", "trusting"] | UnsetType = UNSET
+    settings: SettingsFile | UnsetType = UNSET
+    categories: dict[Name, Name] | UnsetType = UNSET
+    consent_decay: DecayFile | UnsetType = UNSET
+    vip_contacts: dict[Name, str] | UnsetType = UNSET
+    family_contacts: dict[Name, str] | UnsetType = UNSET
+    domains: dict[DomainName, DomainFile] | UnsetType = UNSET
+    operations: dict[OperationName, DetailFile] | UnsetType = UNSET
+    tools: tuple[ToolFile, ...] | UnsetType = UNSET
+    slash_commands: dict[CommandName, SlashCommandFile] | UnsetType = UNSET
+    workflows: dict[Name, WorkflowFile] | UnsetType = UNSET
+
+
+GRAPH_KEYS = ("consent_decay", "vip_contacts", "family_contacts", "last_reviewed")
+"""What may stand beside the domains at the top of a file in graph form."""

@@ -1,0 +1,175 @@
+"""What a policy leaves open or says in vain. Nothing here changes a decision; the gap is the danger."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import msgspec
+
+from sayso.core.model import Risk, Tier
+from sayso.core.policy import Policy
+from sayso.policy.load import Loaded, load_preset
+
+Severity = Literal["error", "warning", "note"]
+
+LONGEST_REVIEW = 90
+LONGEST_IDLE = 50
+READING = {
+    "background", "check", "count", "diff", "fetch", "find", "get", "history", "list", "load", "log", "logs",
+    "output", "read", "search", "show", "status", "view",
+}  # fmt: skip
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something to look at: how much it matters, where it stands, and what to do."""
+
+    severity: Severity
+    where: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+def lint(policy: Policy | Loaded) -> list[Finding]:
+    """Every finding, the gravest first."""
+    found: list[Finding] = []
+    if isinstance(policy, Loaded):
+        found += [_warned(str(problem)) for problem in policy.warnings]
+        policy = policy.policy
+    for check in CHECKS:
+        found += check(policy)
+    return sorted(found, key=lambda one: ("error", "warning", "note").index(one.severity))
+
+
+def _warned(text: str) -> Finding:
+    where, _, message = text.partition(": ")
+    return Finding("warning", where, message)
+
+
+def _gaps(policy: Policy) -> Iterator[Finding]:
+    """Operations that something names and no list holds."""
+    hint = "put it into one of the three lists of its domain"
+    for name, entry in policy.table.items():
+        if entry.tier is None:
+            yield Finding("warning", name, "is described, but stands in no list", hint)
+    for tool in policy.tools:
+        if tool.operation and tool.resolve != "path" and _unlisted(policy, tool.operation):
+            yield Finding("warning", f"tool {tool.tool}", f"{tool.operation} stands in no list", hint)
+        if tool.domain and tool.domain not in policy.domains:
+            yield Finding(
+                "warning", f"tool {tool.tool}", f"there is no domain {tool.domain}", "add the domain"
+            )
+    for kind in ("slash_commands", "workflows"):
+        for name, declared in getattr(policy, kind).items():
+            for operation in declared.operations:
+                if _unlisted(policy, operation):
+                    yield Finding("warning", name, f"{operation} stands in no list", hint)
+
+
+def _unlisted(policy: Policy, operation: str) -> bool:
+    entry = policy.table.get(operation)
+    return entry is None or entry.tier is None
+
+
+def _shadowed(policy: Policy) -> Iterator[Finding]:
+    """Tool entries that an earlier one always takes the call from."""
+    for index, tool in enumerate(policy.tools):
+        for earlier in policy.tools[:index]:
+            if earlier.when is None and fnmatch.fnmatchcase(tool.tool, earlier.tool):
+                if earlier != tool:
+                    said = f"is never reached: the entry for {earlier.tool} comes first"
+                    yield Finding("warning", f"tool {tool.tool}", said, "put the narrower entry first")
+                break
+
+
+def _low_trust(policy: Policy) -> Iterator[Finding]:
+    """Domains of low trust in which something other than reading is autonomous."""
+    for name, domain in policy.domains.items():
+        for action in domain.autonomous if domain.trust_level == "low" else ():
+            if not READING.intersection(action.replace("-", "_").split("_")):
+                said = "is autonomous in a domain of low trust"
+                yield Finding("warning", f"{name}.{action}", said, "move it to requires_approval")
+
+
+def _threshold(policy: Policy) -> Iterator[Finding]:
+    threshold, where = policy.settings.confidence_threshold, "settings.confidence_threshold"
+    used = any(entry.confidence_bypass for entry in policy.table.values())
+    if used and threshold == 0:
+        yield Finding("error", where, "every confidence passes 0, and so does none at all", "use 0.85")
+    if used and threshold == 1:
+        yield Finding(
+            "warning", where, "hardly anything can meet 1", "use 0.85, or switch confidence_bypass off"
+        )
+    if used and 0 < threshold < 0.5:
+        yield Finding("warning", where, "an agent that is more unsure than sure passes", "use 0.85")
+
+
+def _in_vain(policy: Policy) -> Iterator[Finding]:
+    """Words that have no effect."""
+    for name, entry in policy.table.items():
+        if entry.tier is Tier.AUTONOMOUS and entry.risk is Risk.HIGH:
+            yield Finding(
+                "warning", name, "is autonomous, and asks all the same: its risk is high", "list it as asked"
+            )
+        if entry.tier is Tier.BLOCKED and entry.always_ask:
+            yield Finding("note", name, "is blocked, so always_ask does nothing", "leave always_ask out")
+    for name, domain in policy.domains.items():
+        if domain.fan_out == "single" and domain.content_from is None:
+            said = "fan_out: single does nothing without content_from"
+            yield Finding("warning", name, said, "name the argument that holds the content")
+    used = {detail.category for detail in policy.operations.values()}
+    for category in policy.categories:
+        if category not in used:
+            yield Finding("note", category, "no operation is of this category", "leave it out")
+
+
+def _overlong(policy: Policy) -> Iterator[Finding]:
+    """Trust that lasts longer than anybody remembers giving it."""
+    decay, settings = policy.decay, policy.settings
+    if not decay.enabled:
+        yield Finding("warning", "consent_decay", "autonomous permissions never decay", "set enabled: true")
+    elif decay.review_interval_days > LONGEST_REVIEW:
+        said = f"{decay.review_interval_days:g} days are a long time between reviews"
+        yield Finding("warning", "consent_decay", said, "use 30")
+    if settings.task_idle_turns > LONGEST_IDLE:
+        said = f"consent outlives {settings.task_idle_turns} idle turns"
+        yield Finding("warning", "settings.task_idle_turns", said, "use 10")
+    if settings.risky_grants == "standing" and settings.grant_pins == "operation":
+        said = "a standing grant of high risk covers every argument"
+        yield Finding("note", "settings.risky_grants", said, "grant_pins: exact narrows it")
+
+
+def _guarded(policy: Policy) -> Iterator[Finding]:
+    """Whether the guard guards itself."""
+    if not policy.domains:
+        yield Finding(
+            "warning", "domains", "no domain is listed, so everything asks", "start with extends: [balanced]"
+        )
+    wanted = load_preset("balanced").domains["self_modification"].blocked
+    missing = [
+        action for action in wanted if policy.entry(f"self_modification.{action}").tier is not Tier.BLOCKED
+    ]
+    if missing:
+        said = f"not blocked: {', '.join(missing)}"
+        yield Finding(
+            "warning", "self_modification", said, "extend a preset, or add them to its blocked list"
+        )
+    for name, command in policy.slash_commands.items():
+        for operation in command.operations:
+            if operation in ("git.push_force", "git.rewrite"):
+                yield Finding("warning", name, f"a slash command for {operation} asks nobody", "take it out")
+
+
+CHECKS: tuple[Callable[[Policy], Iterator[Finding]], ...] = (
+    _gaps,
+    _shadowed,
+    _low_trust,
+    _threshold,
+    _in_vain,
+    _overlong,
+    _guarded,
+)

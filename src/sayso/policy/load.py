@@ -1,0 +1,226 @@
+"""Text to Policy: parse, check, lay the presets under it, compile. A text with any problem gives no policy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.digest import sha256
+from sayso.core.errors import PolicyError
+from sayso.core.policy import Policy
+from sayso.policy.build import as_file, build
+from sayso.policy.checks import check_file, check_whole, spot, warnings
+from sayso.policy.document import MAX_BYTES, Node, parse
+from sayso.policy.file import GRAPH_KEYS, PolicyFile
+from sayso.policy.merge import GUARDED, LISTS, freed, merge
+from sayso.policy.problems import PolicyProblems, Problem, meant
+from sayso.policy.typed import Typed
+
+KEYS = PolicyFile.__struct_fields__
+EMPTY = PolicyFile()
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A policy, the digest of exactly the bytes it was parsed from, and what in them was surely not meant."""
+
+    policy: Policy
+    warnings: tuple[Problem, ...]
+    digest: str
+
+
+def load_text(text: str, *, name: str = "policy") -> Policy:
+    """The policy this text means. PolicyProblems, with all of them, if there is any problem in it."""
+    return read_text(text, name=name).policy
+
+
+def load_file(path: str | Path) -> Policy:
+    """The policy in this file. PolicyProblems, with all of them, if it cannot be read or has any problem."""
+    return read_file(path).policy
+
+
+@functools.cache
+def load_preset(name: str) -> Policy:
+    """A policy that comes with Sayso, by its name."""
+    if name not in preset_names():
+        raise PolicyError(f"there is no preset {name!r}", hint=_offered(name))
+    return _read(shipped()[name], f"preset {name}", shipped(), (name,)).policy
+
+
+def preset_names() -> tuple[str, ...]:
+    """The presets one may choose. Those that begin with _ are parts of others."""
+    return tuple(sorted(name for name in shipped() if not name.startswith("_")))
+
+
+def read_text(text: str, *, name: str = "policy", presets: Mapping[str, bytes] | None = None) -> Loaded:
+    """The same as `load_text`, with warnings and digest."""
+    return _read(_encoded(text, name), name, shipped() if presets is None else presets, ())
+
+
+def read_file(path: str | Path) -> Loaded:
+    """The same as `load_file`, with warnings and digest."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        problem = Problem(
+            0, 0, f"the file cannot be read: {why}", "name a policy file that you may read", str(path)
+        )
+        raise PolicyProblems([problem]) from error
+    return _read(content, str(path), shipped(), ())
+
+
+@functools.cache
+def shipped() -> Mapping[str, bytes]:
+    """The text of every preset, by name."""
+    folder = resources.files("sayso.policy") / "presets"
+    files = [file for file in folder.iterdir() if file.name.endswith(".yaml")]
+    return {file.name.removesuffix(".yaml"): file.read_bytes() for file in files}
+
+
+def lay_over(policy: Policy, text: str, *, name: str) -> Policy:
+    """A policy with the text of another file over it, merged as a file over its presets."""
+    content = _encoded(text, name)
+    whole = _whole(content, name, shipped(), (), as_file(policy))[2]
+    return build(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()))
+
+
+def _encoded(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise PolicyProblems(
+            [Problem(0, 0, "the text is not UTF-8", "save it as UTF-8 text", name)]
+        ) from error
+
+
+def _read(content: bytes, source: str, presets: Mapping[str, bytes], above: tuple[str, ...]) -> Loaded:
+    tree, file, whole = _whole(content, source, presets, above)
+    digest = sha256(content)
+    return Loaded(build(whole, digest), tuple(sorted(warnings(file, tree, source))), digest)
+
+
+def _whole(
+    content: bytes,
+    source: str,
+    presets: Mapping[str, bytes],
+    above: tuple[str, ...],
+    base: PolicyFile = EMPTY,
+) -> tuple[Node, PolicyFile, PolicyFile]:
+    """The tree, the file as written, and the file with its presets under it; or all problems at once."""
+    tree = parse(content, source)
+    typed = Typed(source)
+    tree, graph = _as_graph(tree, typed)
+    file = typed.read(tree, PolicyFile) or PolicyFile()
+    check_file(file, tree, typed.say)
+    if graph:
+        under = _graph_settings() if base is EMPTY else base
+    else:
+        under = _under(file, tree, typed, presets, above, base)
+    for list_name, action in freed(under, file):
+        place = spot(tree, action, "domains", GUARDED, list_name)
+        typed.say(
+            place,
+            f"{GUARDED}.{action} stays blocked",
+            "what guards the guard can be added to, not taken away",
+        )
+    whole = merge(under, file)
+    if not typed.problems:
+        check_whole(file, whole, tree, typed.say)
+    if typed.problems:
+        raise PolicyProblems(typed.problems)
+    return tree, file, whole
+
+
+def _under(
+    file: PolicyFile,
+    tree: Node,
+    typed: Typed,
+    presets: Mapping[str, bytes],
+    above: tuple[str, ...],
+    under: PolicyFile,
+) -> PolicyFile:
+    """The presets a file extends, the later over the earlier, all over what lies under them."""
+    for name in file.extends or ():
+        place = spot(tree, name, "extends")
+        if name in above:
+            typed.say(
+                place, f"extends goes in a circle: {' > '.join((*above, name))}", "take one of them out"
+            )
+        elif name not in presets or (name.startswith("_") and not above):
+            typed.say(place, f"there is no preset {name!r}", _offered(name))
+        elif (file.extends or ()).count(name) > 1:
+            typed.say(place, f"{name} is extended twice", "name it once")
+        else:
+            over = _preset(name, presets[name], presets, above)
+            for _, action in freed(under, over):
+                typed.say(place, f"{name} would free {GUARDED}.{action}", "extend another preset")
+            under = merge(under, over)
+    return under
+
+
+def _preset(name: str, content: bytes, presets: Mapping[str, bytes], above: tuple[str, ...]) -> PolicyFile:
+    if presets is shipped():
+        return _shipped_preset(name)
+    return _whole(content, f"preset {name}", presets, (*above, name))[2]
+
+
+@functools.cache
+def _shipped_preset(name: str) -> PolicyFile:
+    return _whole(shipped()[name], f"preset {name}", shipped(), (name,))[2]
+
+
+def _graph_settings() -> PolicyFile:
+    """Under a file in graph form lie the settings of preset graph, and nothing else of it."""
+    graph = _shipped_preset("graph")
+    return PolicyFile(mode=graph.mode, settings=graph.settings)
+
+
+def _as_graph(tree: Node, typed: Typed) -> tuple[Node, bool]:
+    """A file in graph form as the normal form: every key at the top that is not one of a few is a domain."""
+    if not isinstance(tree.value, dict):
+        return tree, False
+    if not tree.value:
+        typed.say((tree.line, tree.column), "the file is empty", "an empty policy decides nothing")
+    if not tree.value or any(key in KEYS and key not in GRAPH_KEYS for key in tree.value):
+        return tree, False
+    top, domains = Node({}, tree.line, tree.column), Node({}, tree.line, tree.column)
+    for key, node in tree.value.items():
+        if key == "last_reviewed":
+            continue
+        home = top if key in GRAPH_KEYS else domains
+        if home is domains and not _is_domain(node):
+            hint = meant(key, KEYS, "a domain has the lists autonomous, requires_approval and blocked")
+            typed.say(tree.keys[key], f"{key!r} is neither a key of a policy nor a domain", hint)
+            continue
+        _put(home, key, node, tree.keys[key])
+    _put(top, "domains", domains, (tree.line, tree.column))
+    if "last_reviewed" in tree.value:
+        _spread(domains, tree.value["last_reviewed"], tree.keys["last_reviewed"])
+    return top, True
+
+
+def _is_domain(node: Node) -> bool:
+    return isinstance(node.value, dict) and any(name in node.value for name in LISTS)
+
+
+def _spread(domains: Node, reviewed: Node, place: tuple[int, int]) -> None:
+    """One date at the top is that of every domain without its own."""
+    for domain in domains.value.values() if isinstance(domains.value, dict) else ():
+        if isinstance(domain.value, dict) and "last_reviewed" not in domain.value:
+            _put(domain, "last_reviewed", reviewed, place)
+
+
+def _put(parent: Node, key: str, node: Node, place: tuple[int, int]) -> None:
+    if isinstance(parent.value, dict):
+        parent.value[key] = node
+        parent.keys[key] = place
+
+
+def _offered(name: str) -> str:
+    choices = preset_names()
+    return meant(name, choices, f"presets are {', '.join(choices)}")

@@ -1,0 +1,90 @@
+"""One policy file laid over another: actions move, maps merge key by key, scalars are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from sayso.policy.file import DomainFile, PolicyFile
+
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+
+LISTS = ("autonomous", "requires_approval", "blocked")
+GUARDED = "self_modification"
+
+
+def merge(under: PolicyFile, over: PolicyFile) -> PolicyFile:
+    """What both say together. Where they differ, `over` is right."""
+    return PolicyFile(
+        sayso=1,
+        mode=_later(under.mode, over.mode),
+        settings=_both(under.settings, over.settings, _fields),
+        categories=_keys(under.categories, over.categories, _replaced),
+        consent_decay=_both(under.consent_decay, over.consent_decay, _fields),
+        vip_contacts=_keys(under.vip_contacts, over.vip_contacts, _replaced),
+        family_contacts=_keys(under.family_contacts, over.family_contacts, _replaced),
+        domains=_keys(under.domains, over.domains, _domain),
+        operations=_keys(under.operations, over.operations, _fields),
+        tools=(*(over.tools or ()), *(under.tools or ())),
+        slash_commands=_keys(under.slash_commands, over.slash_commands, _replaced),
+        workflows=_keys(under.workflows, over.workflows, _replaced),
+    )
+
+
+def freed(under: PolicyFile, over: PolicyFile) -> list[tuple[str, str]]:
+    """The actions of self_modification that are blocked below and that `over` would move: to which list."""
+    before, after = (under.domains or {}).get(GUARDED), (over.domains or {}).get(GUARDED)
+    if before is None or after is None:
+        return []
+    free = ("autonomous", "requires_approval")
+    return [(name, action) for name in free for action in getattr(after, name) if action in before.blocked]
+
+
+def _domain(under: DomainFile, over: DomainFile) -> DomainFile:
+    """The actions that `over` names move to the list it names them in; the rest stay where they were."""
+    named = {action for name in LISTS for action in getattr(over, name)}
+    lists = {name: _moved(getattr(under, name), getattr(over, name), named) for name in LISTS}
+    marks = tuple(
+        dict.fromkeys((*(under.trusted_channel_required or ()), *(over.trusted_channel_required or ())))
+    )
+    details = _fields(under, over)
+    return msgspec.structs.replace(details, **lists, trusted_channel_required=marks)
+
+
+def _moved(before: tuple[str, ...], after: tuple[str, ...], named: set[str]) -> tuple[str, ...]:
+    kept = (action for action in before if action not in named or action in after)
+    return tuple(dict.fromkeys((*kept, *after)))
+
+
+def _fields(under: S, over: S) -> S:
+    """The fields that `over` sets, the others from `under`."""
+    given = {name: getattr(over, name) for name in over.__struct_fields__ if getattr(over, name) is not UNSET}
+    return msgspec.structs.replace(under, **given)
+
+
+def _replaced(under: T, over: T) -> T:
+    return over
+
+
+def _later(under: T | UnsetType, over: T | UnsetType) -> T | UnsetType:
+    return under if isinstance(over, UnsetType) else over
+
+
+def _both(under: T | UnsetType, over: T | UnsetType, join: Callable[[T, T], T]) -> T | UnsetType:
+    if isinstance(under, UnsetType) or isinstance(over, UnsetType):
+        return _later(under, over)
+    return join(under, over)
+
+
+def _keys(
+    under: Mapping[str, T] | UnsetType, over: Mapping[str, T] | UnsetType, join: Callable[[T, T], T]
+) -> dict[str, T]:
+    """Both maps, key by key; where both have a key, its values are joined."""
+    merged = dict(under or {})
+    for key, value in (over or {}).items():
+        merged[key] = join(merged[key], value) if key in merged else value
+    return merged

@@ -1,0 +1,41 @@
+"""What is wrong with a policy file: every problem at once, each with its place and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from sayso.core.errors import PolicyError
+
+
+class Problem(msgspec.Struct, frozen=True, order=True):
+    """One fault at one place. Lines and columns count from 1; both are 0 where no place can be named."""
+
+    line: int
+    column: int
+    message: str
+    hint: str = ""
+    source: str = "policy"
+
+    def __str__(self) -> str:
+        place = f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+        return f"{place}: {self.message} ({self.hint})" if self.hint else f"{place}: {self.message}"
+
+
+class PolicyProblems(PolicyError):
+    """A policy text that was refused, with all the problems found in it, in the order of their places."""
+
+    code = "policy_problems"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+def meant(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """A hint that names the known word this one looks like."""
+    close = difflib.get_close_matches(word.casefold(), {name.casefold(): name for name in known}, n=1)
+    spelled = next((name for name in known if close and name.casefold() == close[0]), None)
+    return f"did you mean {spelled}?" if spelled else otherwise

@@ -1,0 +1,95 @@
+"""Who a message goes to: numbers and addresses in one spelling, to be compared with contacts."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_NUMBER = re.compile(r"\+[0-9][0-9 ().\-/]{3,40}")
+_NAMED = re.compile(r'(?:"[^"<>]*"|[^"<>@]*)<([^<>\s]+)>')
+_LOCAL = re.compile(r"[^\s@\"(),:;<>\[\]\\]{1,64}")
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_NETWORKS = {"tel:": "number", "sms:": "number", "mailto:": "address"}
+
+
+@functools.lru_cache(maxsize=4096)
+def normalised(text: str) -> str | None:
+    """A phone number as +15550100001, an e-mail address as name@host in small letters, or None.
+
+    A number without its country is nobody's in particular, and so is one with letters in it.
+    """
+    text = text.strip()
+    named = _NAMED.fullmatch(text)
+    bare = named.group(1) if named else text
+    for prefix, kind in _NETWORKS.items():
+        if bare.casefold().startswith(prefix):
+            rest = bare[len(prefix) :]
+            return _number(rest) if kind == "number" else _address(rest)
+    return _address(bare) if "@" in bare else _number(bare)
+
+
+def separated(value: object) -> list[str]:
+    """The recipients in an argument: a text with commas or semicolons between them, or a list.
+
+    Anything else is one recipient that cannot be read.
+    """
+    if isinstance(value, str):
+        return [part for part in map(str.strip, _split(value)) if part]
+    if isinstance(value, (list, tuple)):
+        return [one for member in value for one in separated(member)]
+    if isinstance(value, dict):
+        return [str(value)]
+    return [] if value is None else [str(value)]
+
+
+def same(recipient: str, contacts: Iterable[str]) -> bool:
+    """Whether a recipient is one of these contacts."""
+    wanted = normalised(recipient)
+    return wanted is not None and any(normalised(contact) == wanted for contact in contacts)
+
+
+def _number(text: str) -> str | None:
+    if not _NUMBER.fullmatch(text.strip()):
+        return None
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(text.strip(), None)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_possible_number(number):
+        return None
+    return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+
+
+def _address(text: str) -> str | None:
+    local, at, host = text.rpartition("@")
+    if not at or not _LOCAL.fullmatch(local) or _hidden(text):
+        return None
+    try:
+        ascii_host = unicodedata.normalize("NFKC", host).encode("idna").decode().casefold().rstrip(".")
+    except UnicodeError:
+        return None
+    if not _HOST.fullmatch(ascii_host):
+        return None
+    return f"{unicodedata.normalize('NFC', local).lower()}@{ascii_host}"
+
+
+def _hidden(text: str) -> bool:
+    """Whether the text holds characters that cannot be seen."""
+    return any(unicodedata.category(character)[0] == "C" for character in text)
+
+
+def _split(text: str) -> list[str]:
+    """At commas, semicolons and line ends outside double quotes."""
+    parts, quoted, part = [], False, ""
+    for character in text:
+        quoted ^= character == '"'
+        if character in ",;\n" and not quoted:
+            parts.append(part)
+            part = ""
+        else:
+            part += character
+    return [*parts, part]

@@ -1,0 +1,216 @@
+"""A call to its operations, by the first entry of the policy's `tools` that fits."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.digest import canonical, sha256
+from sayso.core.errors import NotCanonical
+from sayso.core.model import Operation, Risk
+from sayso.core.policy import Domain, Policy, Tool
+from sayso.policy.arguments import filled, values_at
+
+UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
+GROUP = "send_group_without_context"
+READS = ("read", "list", "search", "show", "stat", "view", "history", "find", "grep")
+DELETES = ("delete", "remove")
+
+
+class Where(msgspec.Struct, frozen=True):
+    """The folders a call is made in."""
+
+    folder: str
+    workspace: str
+    home: str
+
+
+def operations_for(
+    tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str, workspace: str, home: str
+) -> tuple[Operation, ...]:
+    """Everything this call does. A tool that no entry fits is an operation of its own that nothing lists."""
+    entry, sure = entry_for(tool, args, policy, folder=folder)
+    if entry is None:
+        return (_undeclared(tool, policy),)
+    where = Where(folder, workspace, home)
+    resolve = _RESOLVERS[entry.resolve] if entry.resolve else _named
+    operations = [_declared(one, entry) for one in resolve(entry, args, policy, where)]
+    if not sure:
+        operations = [msgspec.structs.replace(one, reading=Risk.HIGH) for one in operations]
+    return tuple(dict.fromkeys(with_content(one, args, policy) for one in operations))
+
+
+def entry_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str) -> tuple[Tool | None, bool]:
+    """The first entry that fits, and whether that is sure: a `when` that fails keeps its entry, as high risk."""
+    for entry in policy.tools:
+        if not fnmatch.fnmatchcase(tool, entry.tool):
+            continue
+        fits = _when(entry, args, tool, folder)
+        if fits is not False:
+            return entry, fits is True
+    return None, True
+
+
+def target_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str) -> str | None:
+    """What the call works on, if its entry says which argument names it: for plans, which name targets."""
+    entry, _ = entry_for(tool, args, policy, folder=folder)
+    found = values_at(args, entry.target) if entry is not None and entry.target else []
+    return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+
+
+def _when(entry: Tool, args: Mapping[str, Any], tool: str, folder: str) -> bool | None:
+    """True or false as the entry's condition says; None if it fails."""
+    if entry.when is None:
+        return True
+    from sayso.policy.cel import NotDecided, holds
+
+    try:
+        return holds(entry.when, args, tool, folder)
+    except NotDecided:
+        return None
+
+
+def _undeclared(tool: str, policy: Policy) -> Operation:
+    """The tool itself as an operation. With a changed name it must not borrow what another one may do."""
+    plain = unicodedata.normalize("NFC", tool)
+    action = re.sub(r"[^\w-]", "_", plain)
+    action = action if re.match(r"\w", action) else f"_{action}"
+    name = f"tools.{action}"
+    borrowed = action != tool and name in policy.table
+    return Operation(name, reading=Risk.HIGH if borrowed else None)
+
+
+def _named(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
+    return [Operation(entry.operation or "tools.unknown", reading=None if entry.operation else Risk.HIGH)]
+
+
+def _recipient(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
+    """One operation for each recipient, by who that is; and one for a group that was given no context."""
+    from sayso.policy.recipients import normalised, separated
+
+    domain = entry.domain or "tools"
+    values = values_at(args, entry.source or "")
+    recipients = list(dict.fromkeys(normalised(one) or one for value in values for one in separated(value)))
+    operations = [_sending(one, domain, policy) for one in recipients] or [
+        _barred(domain, policy, UNKNOWN, _NOBODY)
+    ]
+    if len(recipients) > 1 and not (entry.context and filled(args, entry.context)):
+        operations.append(_barred(domain, policy, (GROUP,), _CROWD))
+    return operations
+
+
+_NOBODY = "it cannot be told who this goes to"
+_STRANGER = "the recipient is no known contact"
+_CROWD = "it goes to several recipients without context"
+
+
+def _sending(recipient: str, domain: str, policy: Policy) -> Operation:
+    from sayso.policy.recipients import same
+
+    if same(recipient, policy.vip_contacts.values()):
+        return Operation(f"{domain}.{_first_listed(domain, policy, ('send_vip', 'send')) or 'send_vip'}")
+    if same(recipient, policy.family_contacts.values()):
+        return Operation(
+            f"{domain}.{_first_listed(domain, policy, ('send_family', 'send')) or 'send_family'}"
+        )
+    return _barred(domain, policy, UNKNOWN, _STRANGER)
+
+
+def _barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> Operation:
+    """The first of these actions that the domain lists; if it lists none, the call is refused outright."""
+    listed = _first_listed(domain, policy, actions)
+    return Operation(f"{domain}.{listed or actions[0]}", barred=None if listed else why)
+
+
+def _path(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
+    values = values_at(args, entry.source or "")
+    return [_at_path(entry.operation or "files.write", value, policy, where) for value in values or [None]]
+
+
+def _at_path(operation: str, path: object, policy: Policy, where: Where) -> Operation:
+    """What an operation on this path is. A path that cannot be told is outside, and reading it is not low."""
+    from sayso.policy.paths import locate
+
+    domain, _, action = operation.partition(".")
+    place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
+    if action.startswith(READS):
+        unsafe = Risk.HIGH if place.secret or place.telling else None
+        return Operation(operation, reading=unsafe if place.real else max(unsafe or Risk.LOW, Risk.MODERATE))
+    if place.secret:
+        return _strict(domain, policy, "modify_secrets")
+    if not place.inside:
+        verb = "delete" if action.startswith(DELETES) else "write"
+        outside = _strict(domain, policy, f"{verb}_outside_workspace")
+        return msgspec.structs.replace(outside, reading=Risk.HIGH) if place.system else outside
+    risky = Risk.HIGH if place.system or place.versions else None
+    return Operation(f"{domain}.{_inside(domain, action, policy)}", reading=risky)
+
+
+def _inside(domain: str, action: str, policy: Policy) -> str:
+    """A write inside the workspace, under the name the domain has for it."""
+    if action.startswith(DELETES):
+        return action
+    wanted = ("write_workspace", "write") if action == "write" else (action, "write_workspace")
+    return _first_listed(domain, policy, wanted) or action
+
+
+def _strict(domain: str, policy: Policy, action: str) -> Operation:
+    """This action of the domain; as high risk where the domain does not list it."""
+    listed = _first_listed(domain, policy, (action,))
+    return Operation(f"{domain}.{action}", reading=None if listed else Risk.HIGH)
+
+
+def _url(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
+    values = values_at(args, entry.source or "")
+    return [_at_url(entry, value, args, policy, where) for value in values or [None]]
+
+
+def _at_url(entry: Tool, url: object, args: Mapping[str, Any], policy: Policy, where: Where) -> Operation:
+    """Fetching a public address is what it says; anything nearer, stranger or unreadable is high risk."""
+    from sayso.policy.urls import reach
+
+    found = reach(url)
+    if found is not None and found.scheme == "file":
+        return _at_path("files.read", found.path, policy, where)
+    fetches = str(args.get("method") or "GET").upper() in ("GET", "HEAD")
+    operation = entry.operation or f"{entry.domain}.{'fetch' if fetches else 'api'}"
+    public = found is not None and found.open
+    return Operation(operation, reading=None if public else Risk.HIGH)
+
+
+def _shell(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
+    """A command line that nobody has read yet: it cannot be told what it does."""
+    return [Operation(entry.operation or "shell.run", reading=Risk.HIGH)]
+
+
+Resolver = Callable[[Tool, Mapping[str, Any], Policy, Where], Iterable[Operation]]
+_RESOLVERS: dict[str, Resolver] = {"recipient": _recipient, "path": _path, "url": _url, "shell": _shell}
+
+
+def _first_listed(domain: str, policy: Policy, actions: Iterable[str]) -> str | None:
+    lists = policy.domains.get(domain, Domain())
+    listed = {*lists.autonomous, *lists.requires_approval, *lists.blocked}
+    return next((action for action in actions if action in listed), None)
+
+
+def _declared(operation: Operation, entry: Tool) -> Operation:
+    return msgspec.structs.replace(operation, risk=entry.risk)
+
+
+def with_content(operation: Operation, args: Mapping[str, Any], policy: Policy) -> Operation:
+    """What is sent, as a digest, where the domain watches for the same content going out twice."""
+    path = policy.domains.get(operation.name.partition(".")[0], Domain()).content_from
+    found = values_at(args, path) if path else []
+    if not found:
+        return operation
+    try:
+        return msgspec.structs.replace(
+            operation, content=sha256(canonical(found[0] if len(found) == 1 else found))
+        )
+    except NotCanonical:
+        return msgspec.structs.replace(operation, reading=Risk.HIGH)

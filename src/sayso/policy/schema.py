@@ -1,0 +1,53 @@
+"""The JSON Schema of the policy file, generated from its types, so that editors complete and check it."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from sayso.policy.file import GRAPH_KEYS, DomainFile, PolicyFile
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema() -> dict[str, Any]:
+    """The schema of both forms of a policy: the normal one, and the graph form, domains at the top."""
+    (normal, domain), parts = msgspec.json.schema_components(
+        (PolicyFile, DomainFile), ref_template="#/$defs/{name}"
+    )
+    keys = parts["PolicyFile"]["properties"]
+    return {
+        "$schema": DIALECT,
+        "title": "Sayso policy",
+        "anyOf": [normal, {"$ref": "#/$defs/Graph"}],
+        "$defs": {**parts, "Graph": _graph(keys, domain)},
+    }
+
+
+def text() -> str:
+    """The schema as it is published."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def published() -> str:
+    """The schema in the package. A test sees to it that it is the current one."""
+    return (resources.files("sayso.policy") / "schema.json").read_text(encoding="utf-8")
+
+
+def _graph(keys: dict[str, Any], domain: dict[str, Any]) -> dict[str, Any]:
+    """Every key but a few is a domain, and none is a key of the normal form."""
+    beside = {name: keys[name] for name in GRAPH_KEYS if name in keys}
+    beside["last_reviewed"] = {"type": ["string", "null"]}
+    reserved = [name for name in keys if name not in GRAPH_KEYS]
+    return {
+        "title": "Graph",
+        "description": "A consent graph: its domains stand at the top.",
+        "type": "object",
+        "minProperties": 1,
+        "properties": beside,
+        "propertyNames": {"not": {"enum": reserved}},
+        "additionalProperties": domain,
+    }

@@ -1,0 +1,177 @@
+"""A tree of nodes to the types of `file.py`: every value checked, every fault noted with its place."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect as types
+
+from sayso.policy.document import Node
+from sayso.policy.problems import Problem, meant
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_BAD: Any = object()
+_CALLED = {
+    bool: "true or false",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a map",
+    type(None): "nothing",
+}
+
+
+class Typed:
+    """Reads nodes as types and keeps the problems found on the way."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.problems: list[Problem] = []
+
+    def read(self, node: Node, kind: type[T]) -> T | None:
+        """What of the node can be read as this type; None if it is no map. Use it only if no problem was found."""
+        value = self._value(node, types.type_info(kind), "the policy")
+        return None if value is _BAD else value
+
+    def say(self, place: tuple[int, int], message: str, hint: str = "") -> None:
+        self.problems.append(Problem(*place, message, hint, self.source))
+
+    def _value(self, node: Node, info: types.Type, name: str) -> Any:
+        hint = ""
+        if isinstance(info, types.Metadata):
+            hint = (info.extra_json_schema or {}).get("description", "")
+            info = info.type
+        read = _READERS[type(info)]
+        return read(self, node, info, name, hint)
+
+    def _struct(self, node: Node, info: types.StructType, name: str, hint: str) -> Any:
+        """The struct of what could be read. A part that could not is left out, so that the rest is checked too."""
+        if not isinstance(node.value, dict):
+            return self._wrong(node, "a map", name, hint)
+        fields = {field.encode_name: field for field in info.fields}
+        self._known(node, fields, name)
+        found: dict[str, Any] = {}
+        for key, field in fields.items():
+            if key in node.value:
+                found[field.name] = self._value(node.value[key], field.type, key)
+            elif field.required:
+                self.say((node.line, node.column), f"{name} has no {key}", _missing(key))
+        empty = {field.name: () for field in info.fields if field.required}
+        return info.cls(**empty | {key: value for key, value in found.items() if value is not _BAD})
+
+    def _known(self, node: Node, fields: Iterable[str], name: str) -> None:
+        for key, place in node.keys.items():
+            if key not in fields:
+                self.say(
+                    place, f"unknown key {key!r} in {name}", meant(key, fields, f"known: {', '.join(fields)}")
+                )
+
+    def _map(self, node: Node, info: types.DictType, name: str, hint: str) -> Any:
+        if not isinstance(node.value, dict):
+            return self._wrong(node, "a map", name, hint)
+        found = {}
+        for key, member in node.value.items():
+            line, column = node.keys[key]
+            good_key = self._value(Node(key, line, column), info.key_type, "the name")
+            value = self._value(member, info.value_type, key)
+            if good_key is not _BAD and value is not _BAD:
+                found[key] = value
+        return found
+
+    def _list(self, node: Node, info: types.VarTupleType, name: str, hint: str) -> Any:
+        if not isinstance(node.value, list):
+            return self._wrong(node, "a list", name, hint)
+        found = [self._value(member, info.item_type, f"an entry of {name}") for member in node.value]
+        return tuple(value for value in found if value is not _BAD)
+
+    def _union(self, node: Node, info: types.UnionType, name: str, hint: str) -> Any:
+        """The only unions of the file are `something or null`."""
+        if node.value is None:
+            return None
+        return self._value(node, next(one for one in info.types if not isinstance(one, types.NoneType)), name)
+
+    def _choice(self, node: Node, info: types.LiteralType, name: str, hint: str) -> Any:
+        if node.value in info.values and not isinstance(node.value, bool):
+            return node.value
+        shown = ", ".join(map(str, info.values))
+        if isinstance(node.value, str):
+            words = [str(value) for value in info.values]
+            return self._refuse(
+                node, f"unknown {name} {node.value!r}", meant(node.value, words) or f"use {shown}"
+            )
+        return self._wrong(node, f"one of {shown}", name, hint)
+
+    def _flag(self, node: Node, info: types.BoolType, name: str, hint: str) -> Any:
+        return (
+            node.value
+            if isinstance(node.value, bool)
+            else self._wrong(node, "true or false", name, "without quotes")
+        )
+
+    def _text(self, node: Node, info: types.StrType, name: str, hint: str) -> Any:
+        text = node.value
+        if not isinstance(text, str):
+            return self._wrong(node, "text", name, "put it in quotes" if _is_scalar(node) else hint)
+        if info.min_length is not None and len(text.strip()) < info.min_length:
+            return self._refuse(node, f"{name} is empty", hint)
+        if info.max_length is not None and len(text) > info.max_length:
+            return self._refuse(node, f"{name} is longer than {info.max_length} characters", hint)
+        if info.pattern is not None and not (re.search(info.pattern, text) and _plain(text)):
+            return self._refuse(node, f"{name} cannot be {text!r}", hint)
+        return text
+
+    def _number(self, node: Node, info: types.FloatType | types.IntType, name: str, hint: str) -> Any:
+        value = node.value
+        wanted = (int,) if isinstance(info, types.IntType) else (int, float)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            return self._wrong(node, "a whole number" if wanted == (int,) else "a number", name, hint)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            return self._refuse(node, f"{name} is not a number one can count to", hint)
+        if (info.ge is not None and number < info.ge) or (info.le is not None and number > info.le):
+            return self._refuse(node, f"{name} cannot be {value}", hint)
+        return value if wanted == (int,) else number
+
+    def _wrong(self, node: Node, wanted: str, name: str, hint: str) -> Any:
+        return self._refuse(node, f"{name} must be {wanted}, and is {_CALLED[type(node.value)]}", hint)
+
+    def _refuse(self, node: Node, message: str, hint: str) -> Any:
+        self.say((node.line, node.column), message, hint)
+        return _BAD
+
+
+_READERS: dict[type[types.Type], Callable[..., Any]] = {
+    types.StructType: Typed._struct,  # noqa: SLF001  the class's own table
+    types.DictType: Typed._map,  # noqa: SLF001
+    types.VarTupleType: Typed._list,  # noqa: SLF001
+    types.UnionType: Typed._union,  # noqa: SLF001
+    types.LiteralType: Typed._choice,  # noqa: SLF001
+    types.BoolType: Typed._flag,  # noqa: SLF001
+    types.StrType: Typed._text,  # noqa: SLF001
+    types.FloatType: Typed._number,  # noqa: SLF001
+    types.IntType: Typed._number,  # noqa: SLF001
+}
+
+
+def _is_scalar(node: Node) -> bool:
+    return not isinstance(node.value, (list, dict)) and node.value is not None
+
+
+def _plain(text: str) -> bool:
+    """Composed, on one line: so that one name has one spelling."""
+    return unicodedata.is_normalized("NFC", text) and not text.endswith("\n")
+
+
+def _missing(key: str) -> str:
+    lists = ("autonomous", "requires_approval", "blocked")
+    return f"write {key}: [] if it is empty" if key in lists else f"add {key}"

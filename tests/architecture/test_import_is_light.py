@@ -1,0 +1,46 @@
+"""`import sayso` loads nothing heavy, and neither does deciding."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import sayso
+
+HEAVY = {"asyncio", "cel", "click", "phonenumbers", "platformdirs", "rich", "ruamel", "sqlite3", "typer"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules a fresh Python has loaded after running this code."""
+    script = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_sayso_loads_nothing_but_itself() -> None:
+    loaded = loaded_by("import sayso")
+    assert HEAVY & loaded == set()
+    assert loaded - loaded_by("") == {"sayso", "__future__"}
+
+
+def test_deciding_loads_core_and_nothing_heavy() -> None:
+    loaded = loaded_by("import sayso; sayso.decide")
+    assert HEAVY & loaded == set()
+    assert {name.split(".")[1] for name in loaded if name.startswith("sayso.")} == {"core"}
+
+
+def test_what_is_heavy_would_be_noticed() -> None:
+    assert HEAVY & loaded_by("import sqlite3, rich") == {"sqlite3", "rich"}
+
+
+@pytest.mark.parametrize("name", sayso.__all__)
+def test_every_public_name_can_be_had_and_is_listed(name: str) -> None:
+    assert getattr(sayso, name).__name__ == name
+    assert name in dir(sayso)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="allow_everything"):
+        getattr(sayso, "allow_everything")  # noqa: B009  mypy would refuse the plain spelling

@@ -1,0 +1,79 @@
+"""What a stranger gets: plain pins, and no trace of the machine a file was written on."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MADE = {
+    ".git", ".hypothesis", ".import_linter_cache", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv",
+    "__pycache__", "build", "dist", "mutants", "node_modules",
+}  # fmt: skip
+
+# Folders of people. Examples in tests and documents are about people who do not exist.
+NOBODY = r"(?!(?:ana|alex|dev|me|user|you)\b)"
+HOMES = re.compile(rf"/(?:home|Users)/{NOBODY}\w+|/root[/]|[A-Z]:\\+Users\\+{NOBODY}\w+")
+PIN = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+")
+
+
+def files(folder: Path = ROOT) -> Iterator[Path]:
+    """Every file of the repository, without what make or git made."""
+    for path in sorted(folder.iterdir()):
+        if path.name in MADE or path.name.endswith(".egg-info"):
+            continue
+        if path.is_dir():
+            yield from files(path)
+        else:
+            yield path
+
+
+def traces(text: str, root: Path = ROOT) -> list[str]:
+    """The places in a text that tell of one machine."""
+    found = HOMES.findall(text)
+    # A root directly below `/` is a word that any text may hold.
+    if len(root.parts) > 2 and str(root) in text:
+        found.append(str(root))
+    return found
+
+
+def pins() -> dict[str, str]:
+    """Package name in its normal form to the line that pins it."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return {normal(line.partition("==")[0]): line for line in lines if not line.startswith("#")}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def required() -> list[str]:
+    """Every package that pyproject.toml names, for running, building and each extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lines = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    lines += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
+    return sorted({normal(re.split(r"[^\w.-]", line)[0]) for line in lines})
+
+
+def test_no_file_tells_of_the_machine_it_was_written_on() -> None:
+    texts = {path: path.read_bytes().decode("utf-8", "replace") for path in files()}
+    assert Path(__file__) in texts
+    assert {str(path): traces(text) for path, text in texts.items() if traces(text)} == {}
+
+
+@pytest.mark.parametrize("path", ["home/kim/x", "Users/kim/x", "root/.ssh", "srv/checkout/sayso/src"])
+def test_a_trace_of_a_machine_is_found(path: str) -> None:
+    assert traces(f"see /{path}", root=Path("/srv/checkout/sayso")) != []
+
+
+def test_a_pin_is_a_name_and_one_exact_version() -> None:
+    assert [line for line in pins().values() if not PIN.fullmatch(line)] == []
+
+
+def test_every_package_we_name_is_pinned() -> None:
+    assert "msgspec" in required()
+    assert [name for name in required() if name not in pins()] == []

@@ -1,0 +1,326 @@
+"""Canonical JSON as RFC 8785 defines it, what has no canonical form, and what a call's digest binds."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+import struct
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sayso.core.digest import MAX_DEPTH, call_digest, canonical, parse, sha256
+from sayso.core.errors import NotCanonical
+from sayso.core.model import Call
+
+# RFC 8785, appendix B: the bits of a double and the text it is written as.
+NUMBERS = {
+    "0000000000000000": "0",
+    "8000000000000000": "0",
+    "0000000000000001": "5e-324",
+    "8000000000000001": "-5e-324",
+    "7fefffffffffffff": "1.7976931348623157e+308",
+    "ffefffffffffffff": "-1.7976931348623157e+308",
+    "4340000000000000": "9007199254740992",
+    "c340000000000000": "-9007199254740992",
+    "4430000000000000": "295147905179352830000",
+    "44b52d02c7e14af5": "9.999999999999997e+22",
+    "44b52d02c7e14af6": "1e+23",
+    "44b52d02c7e14af7": "1.0000000000000001e+23",
+    "444b1ae4d6e2ef4e": "999999999999999700000",
+    "444b1ae4d6e2ef4f": "999999999999999900000",
+    "444b1ae4d6e2ef50": "1e+21",
+    "3eb0c6f7a0b5ed8c": "9.999999999999997e-7",
+    "3eb0c6f7a0b5ed8d": "0.000001",
+    "41b3de4355555553": "333333333.3333332",
+    "41b3de4355555554": "333333333.33333325",
+    "41b3de4355555555": "333333333.3333333",
+    "41b3de4355555556": "333333333.3333334",
+    "41b3de4355555557": "333333333.33333343",
+    "becbf647612f3696": "-0.0000033333333333333333",
+    "43143ff3c1cb0959": "1424953923781206.2",
+}
+
+
+def double(bits: str) -> float:
+    (value,) = struct.unpack(">d", bytes.fromhex(bits))
+    assert isinstance(value, float)
+    return value
+
+
+@pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
+def test_a_double_is_written_as_the_rfc_lists_it(bits: str, text: str) -> None:
+    assert canonical(double(bits)) == text.encode()
+
+
+@pytest.mark.parametrize("bits", ["7fffffffffffffff", "7ff0000000000000", "fff0000000000000"])
+def test_a_double_that_is_no_number_is_refused_as_the_rfc_says(bits: str) -> None:
+    with pytest.raises(NotCanonical):
+        canonical(double(bits))
+
+
+def test_keys_are_sorted_by_their_utf_16_units_as_in_the_rfcs_example() -> None:
+    members = {
+        "\u20ac": "Euro Sign",
+        "\r": "Carriage Return",
+        "\ufb33": "Hebrew Letter Dalet With Dagesh",
+        "1": "One",
+        "\U0001f600": "Emoji: Grinning Face",
+        "\u0080": "Control",
+        "\u00f6": "Latin Small Letter O With Diaeresis",
+    }
+    written = json.loads(canonical(members), object_pairs_hook=lambda pairs: [value for _, value in pairs])
+    assert written == [
+        "Carriage Return",
+        "One",
+        "Control",
+        "Latin Small Letter O With Diaeresis",
+        "Euro Sign",
+        "Emoji: Grinning Face",
+        "Hebrew Letter Dalet With Dagesh",
+    ]
+
+
+def test_the_rfcs_sample_object_comes_out_as_printed_there() -> None:
+    sample = r"""{
+        "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+        "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+        "literals": [null, true, false]
+    }"""
+    assert canonical(parse(sample)).decode() == (
+        '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
+        '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (1, "1"),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (-1, "-1"),
+        (2**53, "9007199254740992"),
+        (1e20, "100000000000000000000"),
+        (100.0, "100"),
+        (120.5, "120.5"),
+        (0.1, "0.1"),
+        (-1e-7, "-1e-7"),
+        (1.5e300, "1.5e+300"),
+        ([], "[]"),
+        ((), "[]"),
+        ({}, "{}"),
+        ([1, [2, {}]], "[1,[2,{}]]"),
+        ({"b": 1, "a": {"d": 2, "c": 3}}, '{"a":{"c":3,"d":2},"b":1}'),
+        ("\x00\x1f\x7f\b\t\n\f\r\"\\/", '"\\u0000\\u001f\x7f\\b\\t\\n\\f\\r\\"\\\\/"'),
+        ("\u2028é😀", '"\u2028é😀"'),
+    ],
+)
+def test_a_value_has_one_spelling(value: object, text: str) -> None:
+    assert canonical(value).decode() == text
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Text(str):
+    """A string of another type is still that string."""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.nan,
+        math.inf,
+        -math.inf,
+        2**53 + 1,
+        -(2**53) - 1,
+        10**400,
+        "\ud800",
+        "\udc00\ud800",
+        {"\ud800": 1},
+        {1: "a"},
+        {None: "a"},
+        {"a": {b"b": 1}},
+        b"bytes",
+        {1, 2},
+        Decimal(1),
+        1j,
+        object(),
+        Colour.RED,
+        range(3),
+        (number for number in (1, 2)),
+    ],
+)
+def test_what_has_no_one_spelling_is_refused(value: object) -> None:
+    with pytest.raises(NotCanonical):
+        canonical(value)
+
+
+def test_a_subclass_of_text_is_spelled_as_its_text() -> None:
+    assert canonical(Text("a")) == b'"a"'
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_nesting_is_taken_to_a_limit_and_refused_beyond() -> None:
+    assert canonical(nested(MAX_DEPTH)) == b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
+    with pytest.raises(NotCanonical):
+        canonical(nested(MAX_DEPTH + 1))
+
+
+def test_a_value_that_holds_itself_is_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(NotCanonical):
+        canonical(endless)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": 1, "\\u0061": 2}',
+        '{"b": {"a": 1, "a": 1}}',
+        "NaN",
+        "[Infinity]",
+        '{"a": -Infinity}',
+        "",
+        "{",
+        "{'a': 1}",
+        "1 2",
+        "[1,]",
+        b"\xff",
+        "[" * 100_000,
+    ],
+)
+def test_text_that_is_not_plain_json_is_refused(text: str | bytes) -> None:
+    with pytest.raises(NotCanonical):
+        parse(text)
+
+
+# Whole numbers up to 2**53, since beyond them the text of a double need not be a number a double holds exactly.
+WHOLE = st.integers(-(2**53), 2**53)
+SCALARS = (
+    st.none() | st.booleans() | WHOLE | st.floats(-(2.0**53), 2.0**53) | st.text(st.characters(exclude_categories=["Cs"]))
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_reading_canonical_text_and_writing_it_again_gives_the_same_text(value: Any) -> None:
+    once = canonical(value)
+    assert parse(once) == value
+    assert canonical(parse(once)) == once
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), SCALARS))
+def test_the_order_in_which_members_were_written_does_not_matter(members: dict[str, Any]) -> None:
+    assert canonical(members) == canonical(dict(reversed(members.items())))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_finite_double_is_read_back_as_itself(value: float) -> None:
+    assert float(canonical(value)) == value
+
+
+@given(st.integers())
+def test_a_whole_number_is_written_as_the_double_it_is_or_refused(value: int) -> None:
+    try:
+        written = canonical(value)
+    except NotCanonical:
+        assert abs(value) > 2**53
+    else:
+        assert written == canonical(float(value))
+
+
+@pytest.mark.parametrize("value", [2**68, -(2**68), 2**53 + 2, 2**60, 10**20, 10**21, 2**1000])
+def test_a_whole_number_a_double_holds_is_written_as_that_double(value: int) -> None:
+    """One value, one spelling: whether it came as an integer or as a float must not change a digest."""
+    assert canonical(value) == canonical(float(value))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_what_was_accepted_once_is_accepted_when_read_back(value: float) -> None:
+    """A call's arguments are digested, kept as bytes and decoded again; no number may get stuck on the way."""
+    once = canonical({"n": value})
+    assert canonical(parse(once)) == once
+
+
+# What a digest binds
+
+CALL = Call("shell", b'{"a":1}', "/w/src", "/w", "git push", "a.py", "python", "mail", "schema")
+
+
+def digest(call: Call = CALL, operations: tuple[str, ...] = ("git.push",), agent: str = "a", session: str = "s") -> str:
+    return call_digest(call, operations, agent, session)
+
+
+def test_a_digest_is_the_sha_256_of_bytes_and_the_same_for_the_same_call() -> None:
+    assert sha256(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert digest() == digest(msgspec.structs.replace(CALL))
+    assert len(digest()) == 64
+
+
+OTHERS: Mapping[str, Any] = {
+    "tool": "Shell",
+    "arguments": b'{"a":2}',
+    "folder": "/w",
+    "workspace": "/v",
+    "command": "git push --force",
+    "target": "b.py",
+    "door": "mcp",
+    "server": "other",
+    "schema": "changed",
+}
+
+
+@pytest.mark.parametrize("field", Call.__struct_fields__)
+def test_a_call_that_differs_in_anything_has_another_digest(field: str) -> None:
+    assert digest(msgspec.structs.replace(CALL, **{field: OTHERS[field]})) != digest()
+
+
+def test_other_operations_another_agent_or_another_session_give_another_digest() -> None:
+    others = [
+        digest(operations=("git.push", "git.commit")),
+        digest(operations=("git.commit", "git.push")),
+        digest(operations=("git.push_force",)),
+        digest(operations=()),
+        digest(agent="b"),
+        digest(session="t"),
+        digest(agent="s", session="a"),
+    ]
+    assert len({digest(), *others}) == len(others) + 1
+
+
+def test_text_that_moves_from_one_field_to_the_next_changes_the_digest() -> None:
+    one = digest(msgspec.structs.replace(CALL, tool="ab", server="c"))
+    two = digest(msgspec.structs.replace(CALL, tool="a", server="bc"))
+    assert one != two
+
+
+def test_no_command_and_an_empty_command_are_different_calls() -> None:
+    assert digest(msgspec.structs.replace(CALL, command=None)) != digest(msgspec.structs.replace(CALL, command=""))
+
+
+def test_arguments_that_differ_only_in_how_they_are_written_have_one_digest() -> None:
+    spaced = msgspec.structs.replace(CALL, arguments=b'{ "a": 1.0 }')
+    assert digest(spaced) == digest()
