@@ -145,7 +145,7 @@ def _session(homes: list[str]) -> Session:
         workspace=WORKSPACE,
         turn=40,
         heard_at=NOW - MINUTE,
-        task=Task("task-3", "implement the feature", began=31, active=39),
+        task=Task("task-3", "implement the feature", began=31, active=40, phase="implementing"),
         tasks=3,
         grants={grant.key: (Held(grant),) for grant in grants},
         denials={digest: Denial(40, NOW - MINUTE) for digest in DENIED},

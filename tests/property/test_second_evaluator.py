@@ -14,8 +14,8 @@ from tests.property.shrinking import shrunk, told
 from tests.property.worlds import RULE_NAMES, World, bulk, world, worlds
 
 CHUNKS, EACH = (100, 10_000) if os.environ.get("SAYSO_ALL") else (10, 2_500)
-OFTEN = EACH // 250
-"""Each rule decides in one world of 250 at the least, or the comparison says nothing about it."""
+OFTEN = EACH // 400
+"""Each rule decides in one world of 400 at the least, or the comparison says nothing about it."""
 
 
 @pytest.mark.parametrize("seed", range(CHUNKS))

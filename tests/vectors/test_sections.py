@@ -21,10 +21,11 @@ SECTIONS: Mapping[str, Mapping[str, Any]] = load("sections")
 EXCUSES = ("none", "later")
 
 VERDICTS = {
-    "blocked": "deny", "trusted_channel": "deny", "approved_call": "allow", "denied_call": "deny", "stopped": "ask",
-    "always_ask": "ask", "slash_command": "allow", "paranoid": "ask", "allowlist": "allow",
-    "operation_grant": "allow", "fan_out": "ask", "remembered": "allow", "autonomous": "allow", "safe": "allow",
-    "risky": "ask", "task_grant": "allow", "plan": "allow", "confident": "allow", "ask": "ask",
+    "blocked": "deny", "trusted_channel": "deny", "approved_call": "allow", "denied_call": "deny",
+    "stopped": "ask", "always_ask": "ask", "slash_command": "allow", "paranoid": "ask", "allowlist": "allow",
+    "operation_grant": "allow", "fan_out": "ask", "remembered": "allow", "autonomous": "allow",
+    "safe": "allow", "risky": "ask", "task_grant": "allow", "plan": "allow", "confident": "allow",
+    "ask": "ask",
 }  # fmt: skip
 """The rules a script can reach, and what each of them says when it speaks."""
 
@@ -39,6 +40,13 @@ def entries() -> Iterator[tuple[str, str, Any]]:
     for seed, sections in SECTIONS.items():
         for heading, covered in sections.items():
             yield seed, heading, covered
+
+
+def answered_for(covered: Any) -> bool:
+    """Whether a section has at least one vector, or exactly one excuse."""
+    if isinstance(covered, dict):
+        return len(covered) == 1 and set(covered) <= set(EXCUSES)
+    return isinstance(covered, list) and bool(covered)
 
 
 def named() -> set[str]:
@@ -69,12 +77,7 @@ def headings(text: str) -> list[str]:
 
 
 def test_every_section_has_vectors_or_says_why_not() -> None:
-    bare = [
-        (seed, heading)
-        for seed, heading, covered in entries()
-        if not covered or (isinstance(covered, dict) and not (len(covered) == 1 and set(covered) <= set(EXCUSES)))
-    ]
-    assert bare == []
+    assert [(seed, heading) for seed, heading, covered in entries() if not answered_for(covered)] == []
 
 
 def test_every_excuse_gives_a_reason() -> None:
@@ -96,12 +99,16 @@ def test_every_vector_of_a_seed_is_named_by_one_of_its_sections() -> None:
 
 
 def test_a_vector_of_a_seed_says_which_seed() -> None:
-    wrong = [vector.id for vector in VECTORS if (seed := re.match(r"s(\d{3})-", vector.id)) and not vector.source.startswith(seed[1])]
+    wrong = [
+        vector.id
+        for vector in VECTORS
+        if (seed := re.match(r"s(\d{3})-", vector.id)) and not vector.source.startswith(seed[1])
+    ]
     assert wrong == []
 
 
 def test_the_headings_are_those_of_the_seeds() -> None:
-    """Compares with the real documents where they are at hand; the copied list is what is checked otherwise."""
+    """Compares with the real documents where they are at hand; otherwise the copied list has to do."""
     real = {path.name[:3]: headings(path.read_text(encoding="utf-8")) for path in sorted(SEEDS.glob("*.txt"))}
     copied = {seed: list(sections) for seed, sections in SECTIONS.items() if seed in real or not real}
     assert copied == (real or copied)

@@ -1,4 +1,4 @@
-"""Every vector, replayed through the core in process, through the command line, and some in real processes."""
+"""Every vector, replayed through the core, through the command line, and some in real processes."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def options(vector: Vector, folder: Path) -> list[str]:
 def play_script(
     steps: Sequence[Step], sayso: Sayso, chosen: Sequence[str], folder: Path
 ) -> Iterator[dict[str, Any]]:
-    """One result a step. A script ends at the step that is refused: that one has no line, and the run a code."""
+    """One result a step. A script ends at a step that is refused: it has no line, and the run a code."""
     if not steps:
         return
     path = folder / "script.jsonl"
@@ -180,7 +180,9 @@ def hold(
         assert result.get("refused") or result.get("verdict") == "deny", f"{where}: not refused: {result}"
         return
     assert "refused" not in result, f"{where}: refused: {result['error']}"
-    expect = {key: wanted for key, wanted in step.expect.items() if through_the_program or key not in OF_THE_PROGRAM}
+    expect = {
+        key: wanted for key, wanted in step.expect.items() if through_the_program or key not in OF_THE_PROGRAM
+    }
     wrong = mismatches(result, expect)
     assert not wrong, f"{where}: {'; '.join(wrong)}"
 

@@ -1,10 +1,10 @@
 """The decision vectors: what stands in data/*.yaml, and how an expectation is compared with a result.
 
-A vector is a policy and steps. A step is a line of a script (SPEC 16) or a `check` (the command of that name), with
-what is expected of its result. Two keys are for this file alone: `expect`, and `times`, which repeats a step.
+A vector is a policy and steps. A step is a line of a script (SPEC 16), or a `check` (the command of that
+name), with what is expected of its result. Two keys are ours: `expect`, and `times`, which repeats the step.
 
-Expectations: each key equals the result's; `key_has` wants the text, or one member of the list, to contain what
-is given (each of it, if a list is given); `key_lacks` the opposite. Neither looks at upper and lower case.
+Expectations: each key equals the result's; `key_has` wants the text, or one member of the list, to contain
+what is given (each of it, if a list is given); `key_lacks` the opposite. Neither looks at letter case.
 `refused: true` wants the step to be refused: an error, or a denial. Nothing may be played after it.
 """
 

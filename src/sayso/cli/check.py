@@ -100,12 +100,12 @@ def _question(
 
     from sayso.core.model import Operation
     from sayso.core.session import Session, View
-    from sayso.gate.request import make_call, make_request
+    from sayso.gate.request import just_reviewed, make_call, make_request
 
     operation = Operation(f"{domain}.{action}")
     asked = make_request(make_call("check"), [operation], confidence=_confidence(confidence))
     now = time.time()
-    view = View(Session(), reviews=dict.fromkeys(policy.domains, now), notices=True)
+    view = View(Session(), reviews=just_reviewed(policy, now), notices=True)
     return asked, policy, view, now
 
 

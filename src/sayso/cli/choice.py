@@ -19,7 +19,7 @@ PolicyFile = Annotated[
 Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="A preset instead of a file.")]
 Approval = Annotated[
     str | None,
-    typer.Option("--approval", metavar="MODE", help="paranoid, balanced or trusting; beats the policy."),
+    typer.Option("--approval", metavar="MODE", help="paranoid, balanced or trusting."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -33,7 +33,7 @@ def config_folder() -> Path:
 
 
 def chosen(policy: Path | None, preset: str | None, approval: str | None) -> Policy:
-    """The policy a command asked for: its file, its preset, your own file, else preset balanced; in its mode."""
+    """The policy asked for, in the mode asked for: a file, a preset, your own file, else preset balanced."""
     from sayso.core.errors import MalformedRequest
     from sayso.core.policy import with_mode
 

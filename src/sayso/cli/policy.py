@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,17 +15,19 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True, rich_markup_mode=None)
 
 FOUND = 1
+MAX_TESTS = 1_000_000
 TIERS = ("autonomous", "requires_approval", "blocked")
+STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
 
 
 @app.command()
 def lint(policy: PolicyFile = None, preset: Preset = None, as_json: Json = False) -> None:
-    """What is wrong or doubtful: gaps, shadowed entries, free writes in low-trust domains. Exit 1 on errors."""
+    """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors."""
     from sayso.policy.lint import lint as findings_of
 
     findings = findings_of(chosen(policy, preset, None))
     if as_json:
-        typer.echo(json.dumps([{key: getattr(one, key) for key in one.__struct_fields__} for one in findings]))
+        _echo_json(findings)
     else:
         for one in findings:
             typer.echo(f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else ""))
@@ -41,17 +42,18 @@ def show(
     """The policy as it stands after merging: domains by tiers, marks, settings."""
     in_force = chosen(policy, preset, approval)
     if as_json:
-        typer.echo(json.dumps(_told(in_force), ensure_ascii=False))
+        _echo_json(_told(in_force))
     else:
         _show(in_force)
 
 
-@app.command()
-def test(
+@app.command("test")
+def run_tests(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Expected decisions, YAML.")],
     policy: PolicyFile = None,
     preset: Preset = None,
     approval: Approval = None,
+    as_json: Json = False,
 ) -> None:
     """Decide what FILE expects, and say where it comes out otherwise. Exit 1 if anything does.
 
@@ -59,19 +61,20 @@ def test(
     """
     import time
 
-    from sayso.policy.load import text_of
     from sayso.policy.testing import read_expectations, run
 
-    expectations = read_expectations(text_of(file), name=str(file))
+    expectations = read_expectations(_text(file), name=str(file))
     results = run(expectations, chosen(policy, preset, approval), now=time.time())
-    failed = [result for result in results if not result.ok]
-    for result in failed:
-        expected = result.expectation
-        typer.echo(
-            f"{file}:{expected.line}: {expected.operation} at {expected.confidence:g}: "
-            f"expected {expected.expected}, got {result.got} ({result.reason})"
-        )
-    typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed")
+    failed = [result for result in results if not result.passed]
+    if as_json:
+        _echo_json({"passed": len(results) - len(failed), "failed": failed})
+    else:
+        for result in failed:
+            expected = result.expectation
+            asked = f"{expected.operation} at {expected.confidence:g}"
+            typer.echo(f"{file}:{expected.line}: {asked}: expected {expected.expected}, got {result.got}")
+            typer.echo(f"  because {result.reason}")
+        typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed")
     raise typer.Exit(FOUND if failed else 0)
 
 
@@ -81,14 +84,14 @@ def diff(
     b: Annotated[Path, typer.Argument(metavar="B", help="The policy as it would be.")],
     as_json: Json = False,
 ) -> None:
-    """Every operation whose decision changes from A to B, loosened and tightened apart. Exit 1 if any loosens."""
+    """Every operation that B decides otherwise, loosened and tightened apart. Exit 1 if any loosens."""
     from sayso.policy import load_file
     from sayso.policy.diff import diff as difference_of
-    from sayso.policy.diff import lines, told
+    from sayso.policy.diff import lines
 
     difference = difference_of(load_file(a), load_file(b))
     if as_json:
-        typer.echo(json.dumps(told(difference), ensure_ascii=False))
+        _echo_json(difference)
     else:
         for line in lines(difference):
             typer.echo(line)
@@ -103,18 +106,26 @@ def schema() -> None:
     typer.echo(text().rstrip())
 
 
+def _echo_json(value: object) -> None:
+    import msgspec
+
+    typer.echo(msgspec.json.encode(value).decode())
+
+
+def _text(file: Path) -> str:
+    from sayso.core.errors import PolicyError
+
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MAX_TESTS + 1).decode()
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"cannot read {file}: {error}", hint="name a UTF-8 text file") from error
+
+
 def _told(policy: Policy) -> dict[str, object]:
-    return {
-        "mode": policy.mode.value,
-        "settings": {key: getattr(policy.settings, key) for key in policy.settings.__struct_fields__},
-        "domains": {
-            name: {key: getattr(domain, key) for key in domain.__struct_fields__}
-            for name, domain in policy.domains.items()
-        },
-        "slash_commands": {name: list(one.operations) for name, one in policy.slash_commands.items()},
-        "workflows": {name: list(one.operations) for name, one in policy.workflows.items()},
-        "digest": policy.digest,
-    }
+    parts = ("mode", "settings", "decay", "domains", "categories", "slash_commands", "workflows", "digest")
+    risks = {name: entry.risk.word for name, entry in policy.table.items() if entry.risk is not None}
+    return {part: getattr(policy, part) for part in parts} | {"risks": risks}
 
 
 def _show(policy: Policy) -> None:
@@ -124,12 +135,15 @@ def _show(policy: Policy) -> None:
     from sayso.cli.show import console
 
     out = console()
-    table = Table(title=f"Mode {policy.mode.value}", title_justify="left", show_lines=True)
-    for head in ("domain", *TIERS):
-        table.add_column(head.replace("_", " "), no_wrap=head == "domain")
+    out.print(Text(f"Mode {policy.mode.value}", style="bold"))
     for name, domain in policy.domains.items():
-        table.add_row(name, *(Text(_actions(policy, name, domain, tier)) for tier in TIERS))
-    out.print(table)
+        out.print(Text(f"\n{name}", style="bold cyan"))
+        lists = Table.grid(padding=(0, 2, 0, 2))
+        for tier in TIERS:
+            actions = _actions(policy, name, domain, tier) or "(none)"
+            lists.add_row(Text(tier.replace("_", " "), style=STYLES[tier]), Text(actions))
+        out.print(lists)
+    out.print()
     out.print("! high risk, ~ low risk, * only through the trusted channel", style="dim")
     slashes = ", ".join(
         f"{name} ({', '.join(one.operations) or one.query})" for name, one in policy.slash_commands.items()

@@ -9,7 +9,7 @@ from sayso.core.decision import Decision, Item, Question
 from sayso.core.effects import Closed, Effect, Granted, Opened, Refused
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import MINUTE
-from sayso.core.model import Request
+from sayso.core.model import Call, Request
 from sayso.core.offers import given, lifts
 from sayso.core.policy import Policy
 from sayso.core.session import Session
@@ -77,9 +77,17 @@ def question_text(decision: Decision, request: Request, policy: Policy) -> str:
 
 
 def lines(request: Request, asked: tuple[Item, ...]) -> list[str]:
-    """What would run: the command, or the operations with their target."""
+    """What would run: the command, or the operations with target and arguments."""
     call = request.call
     if call.command is not None:
         return [words.visible(call.command)]
     target = f" {words.visible(call.target)}" if call.target else ""
-    return [f"{item.operation}{target}" for item in asked]
+    return [f"{item.operation}{target}{_arguments(call)}" for item in asked]
+
+
+def _arguments(call: Call) -> str:
+    arguments = msgspec.json.decode(call.arguments, type=dict[str, msgspec.Raw])
+    told = ", ".join(
+        f"{words.visible(name)}: {words.visible(bytes(raw).decode())}" for name, raw in arguments.items()
+    )
+    return f" ({told})" if told else ""

@@ -106,9 +106,9 @@ def _item(subject: Subject, ruling: Ruling) -> Item:
 _ORDER = {ALLOW: 0, ASK: 2, DENY: 3}
 
 
-def _strictness(item: Item) -> int:
-    """Deny over ask over allow; and an allow that owes a notice over one that does not."""
-    return 1 if item.ruling.rule == "confident" else _ORDER[item.ruling.verdict]
+def _strictness(item: Item) -> tuple[int, Risk]:
+    """Deny over ask over allow, an allow that owes a notice over one that does not; then the riskier."""
+    return (1 if item.ruling.rule == "confident" else _ORDER[item.ruling.verdict], item.risk)
 
 
 def _lines(rulings: Sequence[Ruling]) -> str | None:

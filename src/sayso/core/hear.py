@@ -13,6 +13,7 @@ import msgspec
 
 from sayso.core import answering, words
 from sayso.core import effects as fx
+from sayso.core.clearing import clear
 from sayso.core.grants import DAY, Grant, Held, Pins, spent
 from sayso.core.language import Message, read
 from sayso.core.model import Assurance, Risk
@@ -62,8 +63,9 @@ class Hearing:
         self.do(fx.Changed(fields))
 
     def clear(self, reach: fx.Reach, why: str, announce: str) -> None:
-        self.do(fx.Cleared(reach, why))
-        self.cleared.append(f"{CLEARED[reach]} ({why})")
+        effect, lost = clear(self.session, reach, why, self.now)
+        self.do(effect)
+        self.cleared += lost
         self.announced.append(announce)
 
     def heard(self) -> Heard:
@@ -76,14 +78,6 @@ class Hearing:
             answered=self.answered,
             effects=tuple(self.effects),
         )
-
-
-CLEARED = {
-    "task": "task and plan consent, unused approvals",
-    "all_but_allowlist": "everything but the allowlist",
-    "allowlist": "the allowlist",
-    "everything": "everything",
-}
 
 
 def hear(

@@ -245,6 +245,6 @@ _POLITE_END = re.compile(rf"[,.!]\s*(?:{pattern(POLITE)})[.!]*$", _CASE_BLIND)
 # A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
 _FINAL_MARK = re.compile(r"""(?<=[\w"')\]}])(?:\.|!+)$""")
 _NO_COMMAND = re.compile(
-    r"(?:me|us|it|them|this|that|these|those|the|all|any|every|some|my|your|our|an?|what|which|how|why)\b",
+    r"(?:me|us|it|them|this|that|these|those|the|all|any|every|some|my|your|our|an?|what|how|why)\b",
     _CASE_BLIND,
 )

@@ -6,8 +6,9 @@ import msgspec
 
 from sayso.core import effects as fx
 from sayso.core import words
+from sayso.core.clearing import clear
 from sayso.core.decision import Decision, Item
-from sayso.core.hear import CLEARED, new_task
+from sayso.core.hear import new_task
 from sayso.core.model import Request, Risk
 from sayso.core.plans import PlanText
 from sayso.core.policy import Policy
@@ -38,29 +39,33 @@ def show_plan(session: Session, text: PlanText) -> Report:
     return Report((fx.Changed(fields),))
 
 
-def begin_task(session: Session, name: str) -> Report:
+def begin_task(session: Session, name: str, now: float) -> Report:
     """A task the host names. It ends the one before."""
-    ended = _clear("task", "a new task begins") if session.task is not None else Report()
+    ended = _clear("task", "a new task begins", session, now) if session.task is not None else Report()
     task = fx.Changed({"task": new_task(session, name), "tasks": session.tasks + 1})
     return Report((*ended.effects, task), ended.announced, ended.cleared)
 
 
-def end_task() -> Report:
-    return _clear("task", "the task is done")
+def end_task(session: Session, now: float) -> Report:
+    return _clear("task", "the task is done", session, now)
 
 
-def switch() -> Report:
+def switch(session: Session, now: float) -> Report:
     """A major switch: another project, another workspace root."""
-    return _clear("all_but_allowlist", "the context switched")
+    return _clear("all_but_allowlist", "the context switched", session, now)
 
 
-def end_session() -> Report:
-    return _clear("everything", "the session ended")
+def end_session(session: Session, now: float) -> Report:
+    return _clear("everything", "the session ended", session, now)
 
 
-def outcome(session: Session, request: Request, decision: Decision, ok: bool, policy: Policy) -> Report:
+def outcome(
+    session: Session, request: Request, decision: Decision, ok: bool, policy: Policy, now: float
+) -> Report:
     """A started call ended: a success counts for its plan and lifts a suspension, a failure suspends."""
-    return _succeeded(session, request, decision) if ok else _failed(session, request, decision, policy)
+    if ok:
+        return _succeeded(session, request, decision)
+    return _failed(session, request, decision, policy, now)
 
 
 def _succeeded(session: Session, request: Request, decision: Decision) -> Report:
@@ -92,14 +97,14 @@ def _progress(session: Session, request: Request) -> Report:
     return Report((fx.Changed({"plan": msgspec.structs.replace(plan, done=tuple(sorted(after)))}),))
 
 
-def _failed(session: Session, request: Request, decision: Decision, policy: Policy) -> Report:
+def _failed(session: Session, request: Request, decision: Decision, policy: Policy, now: float) -> Report:
     failed = [item for item in decision.items if _counts(item)]
     if not failed:
         return Report()
     categories = dict.fromkeys(item.category for item in failed)
     suspended = [fx.Suspended(category, request.digest) for category in categories]
     if policy.settings.on_failure == "clear":
-        ended = _clear("task", "an operation failed")
+        ended = _clear("task", "an operation failed", session, now)
         return Report((*suspended, *ended.effects), ended.announced, ended.cleared)
     under_way = session.shelved is not None or (session.plan is not None and session.plan.accepted)
     ended_plan = (fx.PlanEnded("failed"),) if under_way else ()
@@ -113,6 +118,6 @@ def _counts(item: Item) -> bool:
     return item.undecayed >= Risk.MODERATE and item.category not in EXIT_CODES_MEAN_NOTHING
 
 
-def _clear(reach: fx.Reach, why: str) -> Report:
-    announce = words.TASK_COMPLETE if reach == "task" else words.cleared(why)
-    return Report((fx.Cleared(reach, why),), (announce,), (f"{CLEARED[reach]} ({why})",))
+def _clear(reach: fx.Reach, why: str, session: Session, now: float) -> Report:
+    effect, lost = clear(session, reach, why, now)
+    return Report((effect,), (words.TASK_COMPLETE if reach == "task" else words.cleared(why),), lost)

@@ -21,7 +21,7 @@ BLANK = "\ufffd"
 
 
 def undisguised(text: str) -> bool:
-    """Whether the text is short, is not indented as code, and no letter is invisible or passes for another."""
+    """Whether a text is short, not indented as code, and without letters that hide or pass for others."""
     if len(text) > LONGEST or _INDENTED.match(text):
         return False
     if any(hidden(char) or _breaks_line_oddly(char) for char in set(text)):
@@ -53,7 +53,7 @@ def mask(text: str) -> str:
 
 def mask_quotations(line: str) -> str:
     """One line with what stands in quotation marks blanked out."""
-    return _QUOTATION.sub(lambda found: found[0] if _may_be_apostrophes(found) else _blank(found[0]), line)
+    return QUOTATION.sub(lambda found: found[0] if _may_be_apostrophes(found) else _blank(found[0]), line)
 
 
 def mask_fences(text: str) -> str:
@@ -151,7 +151,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)", re.DOTALL)
 _INDENTED = re.compile(r"[\r\n]*(?: {4}|\t)")
 _BLOCK_QUOTE = re.compile(r"\s*>")
-_QUOTATION = re.compile(
+QUOTATION = re.compile(
     r"""(?<![\w"])"(?=[^\s"])[^"\n]*(?<=\S)"(?!\w)
       | (?<![\w'])'(?=[^\s'])(?P<single>[^'\n]*(?<=\S))'(?!\w)
       | “[^“”\n]*” | «[^«»\n]*» | „[^„“\n]*“ """,

@@ -22,8 +22,8 @@ NOT_FILES = _words("asp.net d3.js next.js node.js nuxt.js react.js three.js vue.
 
 CHANGE_VERBS = _words(
     """add adjust allow change convert create delete drop edit extract fix handle implement improve inline
-    insert introduce merge migrate modify move raise refactor remove rename replace return rewrite split update
-    use validate wrap write"""
+    insert introduce merge migrate modify move raise refactor remove rename replace return rewrite split
+    update use validate wrap write"""
 )
 """Verbs that say what will change. With a specific object they are a specific change."""
 
@@ -34,6 +34,21 @@ VAGUE = _words(
     to up way we where which with work your"""
 )
 """Words that make no object specific: "fix the bug in it" says nothing."""
+
+AGAINST = (
+    "not|never|no|nothing|none|neither|nor|cannot|without|except|excluding|avoid(?:ing)?|skip(?:ping)?",
+    "instead of|rather than|other than|apart from|leave|leaving|keep|omit(?:ting)?|untouched|unchanged",
+    "out of scope|off limits|as[- ]is|alone",
+    "nicht|kein(?:e[nmrs]?)?|ohne|niemals|pas|sans|jamais|nunca|nao|sem|niet|geen|zonder|senza",
+)
+"""What takes the rest of a sentence out of the plan, in some languages. To read too much into it is safe."""
+
+NO_PROMISE = (
+    "optional(?:ly)?|could|might|maybe|perhaps|possibly|alternative(?:ly|s)?|eventually|later|next time",
+    "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?up|in (?:the )?future",
+    "already|previously|so far|(?:i|we)(?:'ve| have| had)|was|were|has been|have been",
+)
+"""What makes a sentence an offer or a look back."""
 
 SCOPES = (
     r"(?<!the )(?<!not )\bonly\b",

@@ -57,14 +57,14 @@ def read_plan(text: str, known: Collection[str]) -> PlanText:
     """Read the text of an assistant's message. `known` are the operations the policy declares."""
     if len(text) > LONGEST_PLAN:
         return PlanText(text)
-    lines = reading.seen(text)
-    promises = list(reading.promises(lines))
+    blocks = reading.statements(text)
+    promises = list(reading.promises(blocks))
     return PlanText(
         text=text,
         targets=_each(reading.targets, promises),
         changes=_each(reading.changes, promises),
-        scope=reading.scope(lines),
-        success=reading.success(lines),
+        scope=reading.scope(blocks),
+        success=reading.success(blocks),
         operations=_each(lambda promise: reading.operations(promise, known), promises),
     )
 
@@ -86,7 +86,7 @@ def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
     A restriction that names nothing we know leaves no operation, so that each is asked for: better than to
     run just the part that was not meant.
     """
-    for mode, words in _parts(change):
+    for mode, words in dict.fromkeys(_parts(change)):
         plan = _MODES[mode](plan, words, known)
     return _render(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
 
@@ -99,34 +99,37 @@ def _each(find: Callable[[str], list[str]], promises: list[str]) -> tuple[str, .
 
 
 def _render(plan: PlanText) -> PlanText:
-    lists = (
-        ("Targets", plan.targets),
-        ("Changes", plan.changes),
-        ("Scope", filter(None, [plan.scope])),
-        ("Success", filter(None, [plan.success])),
-        ("Operations", plan.operations or ["none: each is asked for"]),
-        ("Adjusted", plan.adjustments),
+    operations = [name for name in plan.operations if name.strip()]
+    plan = msgspec.structs.replace(
+        plan,
+        targets=tuple(name for name in plan.targets if name.strip()),
+        changes=tuple(visible(change) for change in plan.changes if change.strip()),
+        scope=visible(plan.scope) if plan.scope and plan.scope.strip() else None,
+        success=visible(plan.success) if plan.success and plan.success.strip() else None,
     )
-    blocks = (_block(title, list(entries)) for title, entries in lists)
+    blocks = (
+        _block("Targets", plan.targets),
+        _block("Changes", plan.changes),
+        _block("Scope", [plan.scope or ""]),
+        _block("Success", [plan.success or ""]),
+        _block("Operations", operations or ["none: each is asked for"]),
+        _block("Adjusted", plan.adjustments),
+    )
     return msgspec.structs.replace(
         plan,
         text="\n".join(["Plan", *filter(None, blocks)]),
         targets=_shown_whole(plan.targets),
-        changes=tuple(filter(str.strip, plan.changes)),
-        scope=plan.scope if plan.scope and plan.scope.strip() else None,
-        success=plan.success if plan.success and plan.success.strip() else None,
-        operations=_shown_whole(plan.operations),
+        operations=_shown_whole(operations),
     )
 
 
-def _block(title: str, entries: list[str]) -> str:
+def _block(title: str, entries: Collection[str]) -> str:
     """One entry a line behind a dash, so that no entry can pass for another line of the rendering."""
-    return "\n".join([f"{title}:", *(f"- {visible(entry)}" for entry in entries)]) if entries else ""
+    return "\n".join([f"{title}:", *(f"- {visible(entry)}" for entry in entries)]) if any(entries) else ""
 
 
 def _shown_whole(entries: Iterable[str]) -> tuple[str, ...]:
-    shown = (entry for entry in entries if entry.strip() and visible(entry) == entry and undisguised(entry))
-    return tuple(dict.fromkeys(shown))
+    return tuple(dict.fromkeys(entry for entry in entries if visible(entry) == entry and undisguised(entry)))
 
 
 # --- adjusting ---------------------------------------------------------------------------------------------
@@ -160,10 +163,10 @@ def _drop(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
     stems = _stems(words)
     operations = [name for name in plan.operations if _recall(stems, name)]
     targets = [name for name in plan.targets if _point_at(words, name)]
-    elsewhere = reading.targets(words) or any(_recall(stems, name) for name in known)
-    if not operations and not targets and not elsewhere:
-        return msgspec.structs.replace(plan, operations=())
-    return _less(plan, operations, targets)
+    if operations or targets:
+        return _less(plan, operations, targets)
+    names_another = reading.targets(words) or any(_recall(stems, name) for name in known)
+    return plan if names_another else msgspec.structs.replace(plan, operations=())
 
 
 def _keep(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
@@ -175,8 +178,13 @@ def _keep(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
     return _less(
         msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"),
         [name for name in plan.operations if operations and name not in operations],
-        [name for name in plan.targets if targets and name not in targets],
+        [name for name in plan.targets if name not in targets and any(map(_same_sort(name), targets))],
     )
+
+
+def _same_sort(target: str) -> Callable[[str], bool]:
+    """To name a file says nothing about functions, and the other way round."""
+    return lambda other: other.endswith("()") == target.endswith("()")
 
 
 def _condition(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
@@ -185,24 +193,29 @@ def _condition(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
 
 
 def _less(plan: PlanText, operations: Collection[str], targets: Collection[str]) -> PlanText:
-    """The plan without these, and without the changes that speak of them."""
+    """The plan without these, and without the changes that speak of them.
 
-    def stays(change: str) -> bool:
+    Without its last target it has no operation either: what was to be done there may not be done anywhere.
+    """
+
+    def goes(change: str) -> bool:
         stems = _stems(change)
-        return not any(_mean(stems, name) for name in operations) and not any(
-            _point_at(change, target) for target in targets
+        return any(_mean(stems, name) for name in operations) or any(
+            _point_at(change, name) for name in targets
         )
 
+    left = tuple(name for name in plan.targets if name not in targets)
+    nowhere = bool(plan.targets) and not left
     return msgspec.structs.replace(
         plan,
-        operations=tuple(name for name in plan.operations if name not in operations),
-        targets=tuple(name for name in plan.targets if name not in targets),
-        changes=tuple(filter(stays, plan.changes)),
+        operations=() if nowhere else tuple(name for name in plan.operations if name not in operations),
+        targets=left,
+        changes=tuple(change for change in plan.changes if not goes(change)),
     )
 
 
 def _recall(stems: Collection[str], operation: str) -> bool:
-    """Whether words recall the operation, loosely: "skip git" and "skip committing" both recall git.commit."""
+    """Whether words recall the operation, loosely: "no git" and "don't commit" both recall git.commit."""
     return any(stem in stems for stem in _stems_of(operation))
 
 

@@ -164,7 +164,7 @@ def attempted(name: str) -> str:
 def question(rule: str, reason: str, category: str, lines: Iterable[str], will: Iterable[str]) -> str:
     """What is put to the user: why, one command a line, what it does, and the question."""
     listed = "\n".join(f"- {line}" for line in lines)
-    effects = " ".join(f"This {what}." for what in will)
+    effects = " ".join(f"This {_future(what)}." for what in will)
     return f"{_heading(rule, reason, category)}\n{listed}\n\n{effects}{' ' if effects else ''}Proceed?"
 
 
@@ -176,6 +176,20 @@ def _heading(rule: str, reason: str, category: str) -> str:
     if rule == "ask" and reason.startswith("new task"):
         return f"New workflow, need consent for {_plural(category, 'operations')}:"
     return f"{reason[0].upper()}{reason[1:]}; need consent:"
+
+
+def _future(what: str) -> str:
+    """'overwrites remote history' becomes 'will overwrite remote history'."""
+    verb, _, rest = what.partition(" ")
+    if verb.endswith("ies"):
+        verb = f"{verb[:-3]}y"
+    elif verb.endswith(("shes", "ches", "sses", "xes")):
+        verb = verb[:-2]
+    elif verb.endswith("s"):
+        verb = verb[:-1]
+    else:
+        return what
+    return f"will {verb} {rest}".rstrip()
 
 
 def _plural(category: str, noun: str) -> str:
@@ -226,6 +240,37 @@ def after_failure(categories: str) -> str:
 
 def cleared(why: str) -> str:
     return f"Consent state cleared: {why}"
+
+
+REACHES = {
+    "task": "task and plan consent, unused approvals",
+    "all_but_allowlist": "everything but the allowlist",
+    "allowlist": "the allowlist",
+    "everything": "everything",
+}
+
+
+def reach(reach: str, why: str) -> str:
+    return f"{REACHES[reach]} ({why})"
+
+
+def consent(grant: Grant) -> str:
+    """A grant in few words, for lists of what was cleared."""
+    if grant.group is not None:
+        return "plan consent"
+    names = {
+        "call": f"approval of {', '.join(grant.pins.operations or ())}",
+        "command": f"standing consent for {visible(grant.value)}",
+        "operation": f"grant for {grant.value}",
+        "tool": f"remembered approval of {visible(grant.value)}",
+        "workflow": f"workflow {visible(grant.value)}",
+        "run": f"workflow run {visible(grant.value)}",
+    }
+    return names.get(grant.kind) or f"{grant.value} (granted turn {grant.turn})"
+
+
+def open_question(operation: str) -> str:
+    return f"open question about {operation}"
 
 
 def confirm_question(lines: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from sayso.core.offers import with_offers
 from sayso.core.plans import PlanText, read_plan, render_plan
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.request import just_reviewed, make_call, make_request
 from sayso.gate.telling import tell_decision, tell_heard
 from sayso.policy.resolve import operations_for, with_content
 
@@ -38,7 +38,7 @@ class Player:
         self.policy = policy
         self.now = start
         self.session = Session(workspace=workspace)
-        self.reviews = dict.fromkeys(policy.domains, start)
+        self.reviews = just_reviewed(policy, start)
         self.question: Question | None = None
         self.last: tuple[Request, Decision] | None = None
         self.allowed: tuple[Request, Decision] | None = None
@@ -115,7 +115,9 @@ class Player:
         if self.allowed is None:
             raise MalformedRequest("no call was allowed", hint="an outcome follows an allowed call")
         (request, decision), self.allowed = self.allowed, None
-        return self._report(lifecycle.outcome(self.session, request, decision, value == "ok", self.policy))
+        return self._report(
+            lifecycle.outcome(self.session, request, decision, value == "ok", self.policy, self.now)
+        )
 
     def advance(self, seconds: object) -> dict[str, Any]:
         if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 <= seconds < 1e10:
@@ -124,12 +126,12 @@ class Player:
         return {"advanced": seconds, "announced": [], "cleared": []}
 
     def begin_task(self, name: object) -> dict[str, Any]:
-        return self._report(lifecycle.begin_task(self.session, _text(name, "begin_task")))
+        return self._report(lifecycle.begin_task(self.session, _text(name, "begin_task"), self.now))
 
     def end_task(self, value: object) -> dict[str, Any]:
         if value is not True:
             raise MalformedRequest("end_task takes true")
-        return self._report(lifecycle.end_task())
+        return self._report(lifecycle.end_task(self.session, self.now))
 
     def _report(self, report: lifecycle.Report) -> dict[str, Any]:
         self._apply(report.effects)
@@ -169,7 +171,7 @@ class Player:
         )
 
     def _operations(self, call: dict[str, Any], tool: str, args: dict[str, Any]) -> tuple[Operation, ...]:
-        """The operations a script names, with its risk and reading; else what the policy makes of the tool."""
+        """The operations a script names, with risk and reading; else what the policy makes of the tool."""
         place = self.session.workspace
         if "operations" not in call:
             return operations_for(tool, args, self.policy, folder=place, workspace=place, home="")

@@ -7,6 +7,7 @@ from typing import Any
 
 from sayso.core.digest import call_digest, canonical, sha256
 from sayso.core.model import Call, Operation, Origin, Request
+from sayso.core.policy import Policy
 
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
@@ -34,3 +35,8 @@ def make_request(
         origin=origin,
         confidence=confidence,
     )
+
+
+def just_reviewed(policy: Policy, now: float) -> dict[str, float]:
+    """Reviews for deciding without a store: a domain counts as reviewed now, unless its file says when."""
+    return {name: now for name, domain in policy.domains.items() if domain.last_reviewed is None}

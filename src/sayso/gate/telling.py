@@ -56,5 +56,5 @@ def tell_heard(heard: Heard) -> dict[str, Any]:
         "did": list(heard.did),
         "announced": list(heard.announced),
         "cleared": list(heard.cleared),
-        "answered": heard.answered,
+        "answered": {"answer": heard.answered} if heard.answered else None,
     }

@@ -1,6 +1,6 @@
 """Policies: text to Policy, calls to operations, and what one policy allows that another does not.
 
-The names below are loaded when they are first used, and YAML, phone numbers and CEL only where they are needed.
+The names below are loaded when first used; YAML, phone numbers and CEL only where they are needed.
 """
 
 from __future__ import annotations

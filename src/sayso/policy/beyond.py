@@ -75,7 +75,7 @@ def _domain(name: str, a: Domain | None, b: Domain | None) -> Iterator[Beyond]:
 def _tools(a: Policy, b: Policy) -> Iterator[Beyond]:
     """How a tool's calls become operations.
 
-    Which of two readings is stricter depends on the arguments of each call, so every change counts as loosened.
+    Which of two readings is stricter depends on a call's arguments, so every change counts as loosened.
     """
     if a.tools == b.tools:
         return

@@ -1,4 +1,4 @@
-"""The situations in which two policies are compared: all that a decision can depend on, as far as it matters."""
+"""The situations in which two policies are compared: whatever a decision can depend on."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from sayso.core.session import Outer, Run, Scope, Sending, Session, Task, View
 
 SOON = 60.0
 CONTENT = "content"
+NOT_CHOSEN = "not chosen"
+NO_CONSENT = "none"
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -54,7 +56,7 @@ def cases(pair: Pair) -> Iterator[Case]:
 
 def modes(pair: Pair) -> list[str]:
     """Each mode a user may choose; and each policy's own, where those differ."""
-    own = ["not chosen"] if pair.before.mode is not pair.after.mode else []
+    own = [NOT_CHOSEN] if pair.before.mode is not pair.after.mode else []
     return own + [mode.value for mode in Mode]
 
 
@@ -87,7 +89,7 @@ def reviews(pair: Pair) -> list[str]:
 
 def consents(pair: Pair) -> list[str]:
     """Nothing, and each kind of consent that could cover it."""
-    kinds = ["none", "operation", "command", "tool", "order", "outer"]
+    kinds = [NO_CONSENT, "operation", "command", "tool", "order", "outer"]
     kinds += [f"category {name}" for name in dict.fromkeys(entry.category for entry in pair.entries)]
     kinds += [f"slash {name}" for name in _naming(pair, "slash_commands")]
     kinds += [f"run {name}" for name in _naming(pair, "workflows")]
@@ -95,7 +97,7 @@ def consents(pair: Pair) -> list[str]:
 
 
 def policy_in(policy: Policy, case: Case) -> Policy:
-    return policy if case.mode == "not chosen" else with_mode(policy, Mode(case.mode))
+    return policy if case.mode == NOT_CHOSEN else with_mode(policy, Mode(case.mode))
 
 
 def moment(pair: Pair, case: Case) -> float:

@@ -106,13 +106,8 @@ def _tool_is_whole(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say:
         say(place, f"resolve: {tool.resolve} needs a domain", "add for example domain: email")
     if tool.resolve == "path" and not tool.operation:
         say(place, "resolve: path needs to know what the tool does", "add for example operation: files.write")
-    if (
-        tool.resolve == "path"
-        and tool.operation
-        and tool.domain not in (None, tool.operation.partition(".")[0])
-    ):
-        if tool.domain:
-            say(place, f"{tool.operation} is not of the domain {tool.domain}", "leave domain out")
+    if tool.operation and tool.domain and not tool.operation.startswith(f"{tool.domain}."):
+        say(place, f"{tool.operation} is not of the domain {tool.domain}", "leave domain out")
     if tool.when:
         _when_compiles(tool.when, tree.at(*path, "when"), say)
 

@@ -1,7 +1,7 @@
 """Two policies compared by what they decide: every operation, in every situation that can matter.
 
-Nothing is guessed from the texts. Each situation is decided under both policies by the function that decides in
-earnest, and what comes out differently is told, loosened and tightened apart.
+Nothing is guessed from the texts. Each situation is decided under both policies by the same function that
+decides in earnest, and what comes out differently is told, loosened and tightened apart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOWHERE = "unknown-domain"
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One operation whose decision changed, from what to what, and when. `domain.*` is what is unlisted there."""
+    """One operation whose decision changed, from what to what, and when. `email.*` is what is unlisted."""
 
     operation: str
     before: str

@@ -1,8 +1,8 @@
 """Text to a tree of values that know their line and column. YAML 1.2 and JSON, by one parser.
 
 Read event by event, so that what is too deep or not allowed is refused before anything is built from it. Left
-out of YAML on purpose: tags, anchors and aliases, directives, several documents, keys that are no text, and the
-old spellings of booleans (`no` stays the text "no").
+out of YAML on purpose: tags, anchors and aliases, directives, several documents, keys that are no text, and
+the old spellings of booleans (`no` stays the text "no").
 """
 
 from __future__ import annotations

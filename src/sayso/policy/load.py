@@ -1,4 +1,4 @@
-"""Text to Policy: parse, check, lay the presets under it, compile. A text with any problem gives no policy."""
+"""Text to Policy: parse, check, lay the presets under it, compile. With a problem there is no policy."""
 
 from __future__ import annotations
 

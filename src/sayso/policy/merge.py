@@ -22,9 +22,9 @@ def merge(under: PolicyFile, over: PolicyFile) -> PolicyFile:
     return PolicyFile(
         sayso=1,
         mode=_later(under.mode, over.mode),
-        settings=_both(under.settings, over.settings, _fields),
+        settings=_both(under.settings, over.settings),
         categories=_keys(under.categories, over.categories, _replaced),
-        consent_decay=_both(under.consent_decay, over.consent_decay, _fields),
+        consent_decay=_both(under.consent_decay, over.consent_decay),
         vip_contacts=_keys(under.vip_contacts, over.vip_contacts, _replaced),
         family_contacts=_keys(under.family_contacts, over.family_contacts, _replaced),
         domains=_keys(under.domains, over.domains, _domain),
@@ -74,10 +74,10 @@ def _later(under: T | UnsetType, over: T | UnsetType) -> T | UnsetType:
     return under if isinstance(over, UnsetType) else over
 
 
-def _both(under: T | UnsetType, over: T | UnsetType, join: Callable[[T, T], T]) -> T | UnsetType:
+def _both(under: S | UnsetType, over: S | UnsetType) -> S | UnsetType:
     if isinstance(under, UnsetType) or isinstance(over, UnsetType):
         return _later(under, over)
-    return join(under, over)
+    return _fields(under, over)
 
 
 def _keys(

@@ -36,6 +36,6 @@ class PolicyProblems(PolicyError):
 
 def meant(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """A hint that names the known word this one looks like."""
-    close = difflib.get_close_matches(word.casefold(), {name.casefold(): name for name in known}, n=1)
+    close = difflib.get_close_matches(word.casefold(), {name.casefold(): name for name in known}, n=1, cutoff=0.7)
     spelled = next((name for name in known if close and name.casefold() == close[0]), None)
     return f"did you mean {spelled}?" if spelled else otherwise

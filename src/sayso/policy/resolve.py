@@ -46,7 +46,7 @@ def operations_for(
 
 
 def entry_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str) -> tuple[Tool | None, bool]:
-    """The first entry that fits, and whether that is sure: a `when` that fails keeps its entry, as high risk."""
+    """The first entry that fits, and whether that is sure: one whose `when` fails is used, as high."""
     for entry in policy.tools:
         if not fnmatch.fnmatchcase(tool, entry.tool):
             continue

@@ -36,7 +36,7 @@ class Typed:
         self.problems: list[Problem] = []
 
     def read(self, node: Node, kind: type[T]) -> T | None:
-        """What of the node can be read as this type; None if it is no map. Use it only if no problem was found."""
+        """What of the node can be read as this type; None if it is no map. Use it only without problems."""
         value = self._value(node, types.type_info(kind), "the policy")
         return None if value is _BAD else value
 
@@ -52,7 +52,7 @@ class Typed:
         return read(self, node, info, name, hint)
 
     def _struct(self, node: Node, info: types.StructType, name: str, hint: str) -> Any:
-        """The struct of what could be read. A part that could not is left out, so that the rest is checked too."""
+        """The struct of what could be read. What could not is left out, so that the rest is checked too."""
         if not isinstance(node.value, dict):
             return self._wrong(node, "a map", name, hint)
         fields = {field.encode_name: field for field in info.fields}

@@ -1,0 +1,237 @@
+"""Whole conversations, made up by hypothesis: messages, plans, calls, answers, outcomes and time, in any order.
+
+Here the states are only those that a session can really get into. In each of them the second evaluator must agree
+with the rules, and what a person was promised must hold.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from sayso.core.errors import UnknownAnswer
+from sayso.core.model import Tier
+from sayso.core.policy import Policy
+from sayso.gate.play import Player
+from sayso.policy import load_preset
+from tests.property.oracle import Answer, verdict_of
+
+DAY = 86_400.0
+EXAMPLES, STEPS = (1_500, 50) if os.environ.get("SAYSO_ALL") else (80, 30)
+
+MESSAGES = (
+    "fix the parser",
+    "yes",
+    "ok",
+    "go ahead",
+    "no",
+    "done",
+    "yes, but skip the tests",
+    "please run `git status`",
+    "run `git push`",
+    "/commit",
+    "/pr",
+    "/status",
+    "that's wrong",
+    "actually, let's work on the docs instead",
+    "Grant standing consent for: git push, git status",
+    "Revoke consent for: git push",
+    "Clear session allowlist",
+    "Clear consent state",
+    "What have I consented to?",
+)
+STOPS = ("stop", "wait", "yes, wait", "Hold on!", "not yet please")
+OPERATIONS = (
+    "git.status",
+    "git.commit",
+    "git.push",
+    "git.push_force",
+    "files.edit",
+    "files.delete",
+    "files.modify_secrets",
+    "tests.run",
+    "email.send",
+    "notifications.discord",
+    "notifications.imessage",
+    "self_modification.modify_policy",
+    "nowhere.known",
+)
+CALLS = st.fixed_dictionaries(
+    {"operations": st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=2)},
+    optional={
+        "command": st.sampled_from(("git push", "git status", "git push --force")),
+        "target": st.sampled_from(("a.py", "b.py")),
+        "args": st.sampled_from(({"content": "hello"}, {"content": "bye"})),
+        "confidence": st.sampled_from((0.85, 0.84, 1.0)),
+        "risk": st.sampled_from(("low", "moderate", "high")),
+        "reading": st.sampled_from(("low", "moderate", "high")),
+        "origin": st.sampled_from(("agent", "subagent", "schedule", "user")),
+    },
+)
+PLANS = st.fixed_dictionaries(
+    {
+        "targets": st.sampled_from((["a.py"], ["a.py", "b.py"])),
+        "changes": st.just(["rename the parser"]),
+        "operations": st.sampled_from((["files.edit"], ["files.edit", "git.commit"])),
+    }
+)
+TIMES = st.sampled_from((1.0, 599.0, 600.0, 899.0, 900.0, 3600.0, 7200.0, DAY - 1, DAY, 30 * DAY))
+
+
+@cache
+def preset(name: str) -> Policy:
+    return load_preset(name)
+
+
+class Conversation(RuleBasedStateMachine):
+    """A session in the making, beside the little that the test remembers of it."""
+
+    player: Player
+
+    @initialize(name=st.sampled_from(("chat", "balanced", "trusting", "gateway", "graph", "coding", "paranoid")))
+    def open(self, name: str) -> None:
+        self.player = Player(preset(name))
+        self.stopped = False
+        self.before_the_stop: set[str] = set()
+        self.approvals: Counter[str] = Counter()
+
+    # What the user does
+
+    @rule(text=st.sampled_from(MESSAGES))
+    def hear(self, text: str) -> None:
+        turn = self.player.session.turn
+        self.player.step({"hear": text})
+        self.stopped = False
+        assert self.player.session.turn == turn + 1
+
+    @rule(text=st.sampled_from(STOPS))
+    def stop(self, text: str) -> None:
+        assert self.player.step({"hear": text})["kind"] == "stop"
+        self.stopped = True
+        self.before_the_stop = self.known()
+        assert all(held.grant.kind == "command" for held in self.player.session.held)
+        assert not self.player.session.questions
+
+    @rule()
+    def revoke_all(self) -> None:
+        self.player.step({"hear": "Revoke all consent"})
+        self.stopped = False
+        assert not [held for held in self.player.session.held if not held.revoked]
+
+    @precondition(lambda self: self.player.question is not None)
+    @rule(choice=st.data())
+    def answer(self, choice: Any) -> None:
+        question = self.player.question
+        assert question is not None
+        given = choice.draw(st.sampled_from([offer.answer for offer in question.offers]))
+        try:
+            self.player.step({"answer": given})
+        except UnknownAnswer:
+            assert not self.is_open(given)
+
+    def is_open(self, given: str) -> bool:
+        """Whether the question may still be answered so: it is open, not too old, and its task has not ended."""
+        question, session = self.player.question, self.player.session
+        if question is None or question.id not in session.questions:
+            return False
+        in_time = self.player.now - question.opened_at < 7200
+        same_task = session.task is not None and session.task.id == question.task
+        return in_time and (given != "task" or same_task)
+
+    @rule(given=st.sampled_from(("yes", "ALWAYS", "allow", "")))
+    def answer_with_other_words(self, given: str) -> None:
+        known = self.known()
+        with pytest.raises(UnknownAnswer):
+            self.player.step({"answer": given})
+        assert self.known() == known
+
+    # What the agent and the host do: none of it may create a grant
+
+    @rule(call=CALLS)
+    def call(self, call: dict[str, Any]) -> None:
+        known, view = self.known(), self.player.view
+        told = self.player.step({"call": call})
+        assert self.player.last is not None
+        request, decision = self.player.last
+        answer = Answer(told["verdict"], told["rule"], frozenset(told["grants"]))
+        assert answer == verdict_of(request, self.player.policy, view, self.player.now)
+        assert self.known() <= known
+        if told["verdict"] == "allow":
+            self.check_allowed(call, told)
+            approved = [item.ruling.grants for item in decision.items if item.ruling.rule == "approved_call"]
+            self.approvals.update(set().union(*approved))
+
+    def check_allowed(self, call: dict[str, Any], told: dict[str, Any]) -> None:
+        tiers = {self.player.policy.entry(name).tier for name in call["operations"]}
+        assert Tier.BLOCKED not in tiers
+        if self.stopped:
+            assert told["rule"] == "approved_call"
+            assert not set(told["grants"]) & self.before_the_stop
+        given = {held.grant.id: held.grant.given_at for held in self.player.session.held}
+        assert all(self.player.now - given[name] < DAY for name in told["grants"] if name in given)
+
+    @precondition(lambda self: self.player.last is not None)
+    @rule()
+    def call_again(self) -> None:
+        """Making the same call again without an answer in between never wears a person's no down."""
+        assert self.player.last is not None
+        request, before = self.player.last
+        again = verdict_of(request, self.player.policy, self.player.view, self.player.now)
+        if before.rule == "blocked":
+            assert again == Answer("deny", "blocked", frozenset())
+
+    @rule(plan=PLANS)
+    def plan(self, plan: dict[str, Any]) -> None:
+        known = self.known()
+        names = [name for name in plan["operations"] if name in self.player.policy.table]
+        self.player.step({"plan": {**plan, "operations": names}})
+        assert self.known() == known
+
+    @precondition(lambda self: self.player.allowed is not None)
+    @rule(how=st.sampled_from(("ok", "error")))
+    def outcome(self, how: str) -> None:
+        known = self.known()
+        self.player.step({"outcome": how})
+        assert self.known() <= known
+
+    @rule(seconds=TIMES)
+    def advance(self, seconds: float) -> None:
+        self.player.step({"advance": seconds})
+
+    @rule()
+    def begin_task(self) -> None:
+        known = self.known()
+        self.player.step({"begin_task": "another task"})
+        assert self.known() <= known
+
+    @rule()
+    def end_task(self) -> None:
+        self.player.step({"end_task": True})
+        assert not [held for held in self.player.session.held if held.grant.ends_with == "task"]
+
+    # What holds after every step
+
+    def known(self) -> set[str]:
+        return {held.grant.id for held in self.player.session.held}
+
+    @invariant()
+    def grants_are_numbered_once_and_live_a_day_at_the_most(self) -> None:
+        grants = [held.grant for held in self.player.session.held]
+        assert len({grant.id for grant in grants}) == len(grants)
+        assert all(grant.expires_at - grant.given_at <= DAY for grant in grants)
+        assert all(grant.session == self.player.session.id for grant in grants)
+
+    @invariant()
+    def an_approval_is_used_once(self) -> None:
+        assert all(count == 1 for count in self.approvals.values())
+
+
+TestConversation = Conversation.TestCase
+TestConversation.settings = settings(max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None)

@@ -1,0 +1,265 @@
+"""Text to policy: what each part of a file comes to mean, and where problems are found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from sayso.core.model import Mode, Risk, Tier
+from sayso.core.policy import NEVER_REVIEWED, Policy, SlashCommand, Tool, Workflow
+from sayso.policy import PolicyProblems, Problem, load_file, load_text, read_file, read_text
+
+FULL = """\
+sayso: 1
+mode: trusting
+settings: {confidence_threshold: 0.9, confidence_bypass: true, safe: imperative, task_idle_turns: 5, notices: null}
+categories: {git-remote: remote git}
+consent_decay: {enabled: true, review_interval_days: 14, decay_action: downgrade_to_requires_approval}
+vip_contacts: {darcy: "+1 555 010 0001"}
+family_contacts: {sister: "+1 555 010 0002"}
+domains:
+  email: {trust_level: high, autonomous: [read], requires_approval: [send], blocked: [delete_vip], last_reviewed: 2026-11-15}
+operations:
+  git.push: {risk: risky, weight: tier 2, category: git-remote, always_ask: true, reason: changes a remote}
+tools:
+  - {tool: git_push, operation: git.push}
+  - {tool: "mail_*", resolve: recipient, domain: email, from: args.to, context: args.thread, risk: high}
+slash_commands: {/push: {operations: [git.push]}, /allowlist: {query: allowlist}}
+workflows: {digest: {operations: [email.read]}}
+"""
+
+
+def problems(text: str) -> tuple[Problem, ...]:
+    with pytest.raises(PolicyProblems) as caught:
+        load_text(text)
+    return caught.value.problems
+
+
+def places(text: str) -> list[tuple[int, int]]:
+    return [(problem.line, problem.column) for problem in problems(text)]
+
+
+@pytest.fixture(scope="module")
+def full() -> Policy:
+    return load_text(FULL)
+
+
+def test_settings_are_what_is_written_and_the_rest_keeps_its_default(full: Policy) -> None:
+    assert full.mode is Mode.TRUSTING
+    assert (full.settings.confidence_threshold, full.settings.safe) == (0.9, "imperative")
+    assert (full.settings.risky_grants, full.settings.task_idle_turns) == ("once", 5)
+    assert (full.decay.enabled, full.decay.review_interval_days) == (True, 14)
+
+
+def test_lists_and_details_meet_in_one_entry(full: Policy) -> None:
+    assert full.entry("email.send").tier is Tier.REQUIRES_APPROVAL
+    push = full.entry("git.push")
+    assert (push.tier, push.risk, push.weight, push.always_ask) == (None, Risk.HIGH, Risk.MODERATE, True)
+    assert (push.category, push.category_words, push.reason) == ("git-remote", "remote git", "changes a remote")
+
+
+def test_tools_slash_commands_and_workflows_are_read(full: Policy) -> None:
+    assert full.tools[0] == Tool(tool="git_push", operation="git.push")
+    assert (full.tools[1].source, full.tools[1].context, full.tools[1].risk) == ("args.to", "args.thread", Risk.HIGH)
+    assert full.slash_commands["/push"] == SlashCommand(operations=("git.push",))
+    assert full.slash_commands["/allowlist"].query == "allowlist"
+    assert full.workflows["digest"] == Workflow(operations=("email.read",))
+
+
+def test_a_written_review_is_midnight_utc_of_its_day(full: Policy) -> None:
+    assert full.domains["email"].last_reviewed == 1_794_700_800.0
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("2026-11-15T08:00:00+02:00", 1_794_722_400.0),
+        ("2026-11-15T06:00:00", 1_794_722_400.0),
+        ("not a date", NEVER_REVIEWED),
+        ("2026-13-01", NEVER_REVIEWED),
+    ],
+)
+def test_a_review_is_read_in_utc_or_counts_as_never(written: str, seconds: float) -> None:
+    loaded = read_text(f"domains: {{a: {{autonomous: [x], requires_approval: [], blocked: [], last_reviewed: '{written}'}}}}")
+    assert loaded.policy.domains["a"].last_reviewed == seconds
+    assert bool(loaded.warnings) == (seconds == NEVER_REVIEWED)
+
+
+def test_a_review_of_null_is_absent() -> None:
+    text = "domains: {a: {autonomous: [x], requires_approval: [], blocked: [], last_reviewed: null}}"
+    assert load_text(text).domains["a"].last_reviewed is None
+
+
+@pytest.mark.parametrize(
+    ("word", "risk"),
+    [
+        *(((word, Risk.LOW)) for word in ("low", "safe", "SAFE", "tier 1")),
+        *(((word, Risk.MODERATE)) for word in ("moderate", "medium", "MEDIUM", "tier 2")),
+        *(((word, Risk.HIGH)) for word in ("high", "risky", "HIGH", "tier 3")),
+    ],
+)
+def test_every_word_for_a_risk_is_understood(word: str, risk: Risk) -> None:
+    assert load_text(f"operations: {{a.b: {{risk: {word}}}}}").operations["a.b"].risk is risk
+
+
+def test_json_and_yaml_load_to_the_same_policy() -> None:
+    structure = {
+        "extends": ["balanced"],
+        "domains": {"email": {"autonomous": ["read"], "requires_approval": [], "blocked": ["delete"]}},
+        "categories": {"fun": "fun \U0001f600"},
+    }
+    yaml = "extends: [balanced]\ndomains:\n  email:\n    autonomous: [read]\n    requires_approval: []\n    blocked:\n    - delete\ncategories: {fun: fun \U0001f600}\n"
+    spellings = [json.dumps(structure), json.dumps(structure, indent="\t"), json.dumps(structure, separators=(",", ":"))]
+    first = load_text(yaml)
+    for spelling in spellings:
+        again = load_text(spelling)
+        assert again.digest != first.digest
+        assert (again.table, again.domains, again.categories, again.tools) == (
+            first.table,
+            first.domains,
+            first.categories,
+            first.tools,
+        )
+
+
+def test_the_digest_is_that_of_the_very_bytes(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    content = b"\xef\xbb\xbfextends: [balanced]  # \xc3\xa9\r\n"
+    file.write_bytes(content)
+    loaded = read_file(file)
+    assert loaded.digest == loaded.policy.digest == hashlib.sha256(content).hexdigest()
+    assert load_file(str(file)) == loaded.policy
+
+
+def test_a_word_that_yaml_1_1_took_for_a_boolean_stays_text() -> None:
+    policy = load_text("domains: {no: {autonomous: [on], requires_approval: [yes, off], blocked: [y]}}")
+    assert set(policy.table) == {"no.on", "no.yes", "no.off", "no.y"}
+
+
+def test_a_policy_cannot_be_changed(full: Policy) -> None:
+    with pytest.raises(AttributeError):
+        full.mode = Mode.PARANOID  # type: ignore[misc]
+
+
+def test_the_language_version_may_be_left_out_and_only_1_is_known() -> None:
+    assert load_text("mode: paranoid").mode is Mode.PARANOID
+    assert places("sayso: 2\nmode: paranoid") == [(1, 8)]
+
+
+def test_all_problems_of_a_file_come_at_once_in_the_order_of_their_places() -> None:
+    found = problems(
+        "mode: balenced\n"
+        "settings:\n"
+        "  confidence_threshold: 1.5\n"
+        "  safe: 'yes'\n"
+        "domains:\n"
+        "  email:\n"
+        "    autonomous: [read, send]\n"
+        "    requires_approval: [send]\n"
+        "    blocked: delete\n"
+        "    trust: high\n"
+        "extends: [balance]\n"
+    )
+    assert [(problem.line, problem.column) for problem in found] == [
+        (1, 7), (3, 25), (4, 9), (8, 25), (9, 14), (10, 5), (11, 11),
+    ]  # fmt: skip
+
+
+def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
+    with pytest.raises(PolicyProblems) as caught:
+        load_text("mode: balenced", name="my.yaml")
+    assert str(caught.value) == "my.yaml:1:7: unknown mode 'balenced' (did you mean balanced?)"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        ("mode: balanced\ndomians: {}", (2, 1), "unknown key 'domians'", "did you mean domains?"),
+        ("settings: {saef: auto}", (1, 12), "unknown key 'saef'", "did you mean safe?"),
+        ("mode: balanced\nmode: trusting", (2, 1), "stands here twice", "line 1"),
+        ('{"mode": "balanced",\n "mode": "trusting"}', (2, 2), "stands here twice", "line 1"),
+        ("settings: {safe: auto, safe: ask}", (1, 24), "stands here twice", "line 1"),
+        ("domains: {a: {autonomous: [x], requires_approval: []}}", (1, 14), "a has no blocked", "blocked: []"),
+        ("domains: {a: {autonomous: [x], requires_approval: [], blocked: [x]}}", (1, 65), "stands in", "one of"),
+        ("operations: {a.b: {risk: hihg}}", (1, 26), "unknown risk 'hihg'", "high"),
+        ("operations: {a.b: {risk: 3}}", (1, 26), "risk must be", ""),
+        ("operations: {push: {risk: high}}", (1, 14), "'push'", "domain.action"),
+        ("settings: {confidence_threshold: 1.01}", (1, 34), "cannot be 1.01", "0 to 1"),
+        ("settings: {confidence_threshold: -0.1}", (1, 34), "cannot be -0.1", "0 to 1"),
+        ("settings: {confidence_threshold: .nan}", (1, 34), "not a number", "0 to 1"),
+        ("settings: {confidence_threshold: .inf}", (1, 34), "not a number", "0 to 1"),
+        ('{"settings": {"confidence_threshold": NaN}}', (1, 39), "must be a number", "0 to 1"),
+        ("settings: {confidence_threshold: '0.9'}", (1, 34), "must be a number, and is text", ""),
+        ("settings: {confidence_threshold: true}", (1, 34), "must be a number, and is true or false", ""),
+        ("settings: {confidence_bypass: yes}", (1, 31), "must be true or false, and is text", ""),
+        ("settings: {confidence_bypass: 1}", (1, 31), "must be true or false, and is a whole number", ""),
+        ("settings: {task_idle_turns: 2.5}", (1, 29), "must be a whole number", ""),
+        ("settings: {task_idle_turns: 0}", (1, 29), "cannot be 0", "1 or more"),
+        ("settings: {unlisted: allow}", (1, 22), "unknown unlisted 'allow'", "ask, block"),
+        ("consent_decay: {review_interval_days: 0.5}\nmode: balanced", (1, 39), "cannot be 0.5", "1 day"),
+        ("extends: [nothing]", (1, 11), "no preset 'nothing'", "balanced"),
+        ("extends: [balancd]", (1, 11), "no preset 'balancd'", "did you mean balanced?"),
+        ("extends: [_work]", (1, 11), "no preset '_work'", ""),
+        ("extends: [chat, chat]", (1, 17), "extended twice", "once"),
+        ("extends: balanced", (1, 10), "must be a list, and is text", ""),
+        ("mode: [balanced]", (1, 7), "must be one of", ""),
+        ("domains: []", (1, 10), "must be a map, and is a list", ""),
+        ("domains: {a b: {autonomous: [], requires_approval: [], blocked: []}}", (1, 11), "'a b'", "one word"),
+        ("domains: {a: {autonomous: [x y], requires_approval: [], blocked: []}}", (1, 28), "'x y'", "one word"),
+        ("domains: {a: {autonomous: [1], requires_approval: [], blocked: []}}", (1, 28), "must be text", "quotes"),
+        ("domains: {a: {autonomous: null, requires_approval: [], blocked: []}}", (1, 27), "must be a list", ""),
+        ("slash_commands: {/x: {operations: [a.b]}}", (1, 36), "nothing declares", "list it"),
+        ("slash_commands: {/x: {}}", (1, 18), "operations or a query", ""),
+        ("slash_commands: {x: {query: allowlist}}", (1, 18), "'x'", "begins with /"),
+        ("workflows:\n  w: {operations:\n    - a.b}", (3, 5), "", ""),
+        ("workflows:\n  w:\n    operations:\n    - a.b", (4, 7), "w names a.b", "list it"),
+        ("tools: [{tool: x}]", (1, 9), "names no operation", "operation or resolve"),
+        ("tools: [{operation: a.b}]", (1, 9), "has no tool", "tool"),
+        ("tools: [{tool: x, resolve: recipient, from: args.to}]", (1, 9), "needs a domain", ""),
+        ("tools: [{tool: x, resolve: url, domain: n}]", (1, 9), "needs an argument", "from"),
+        ("tools: [{tool: x, resolve: path, from: args.p}]", (1, 9), "what the tool does", "operation"),
+        ("tools: [{tool: x, operation: a.b, domain: c}]", (1, 9), "not of the domain c", ""),
+        ("tools: [{tool: x, operation: a.b, from: to}]", (1, 41), "'to'", "args.to"),
+        ("tools: [{tool: x, operation: a.b, when: 'args.n <'}]", (1, 35), "does not compile", ""),
+        ("vip_contacts: {darcy: +15550100001}\nmode: balanced", (1, 23), "must be text", "quotes"),
+        ("? [a]\n: 1\nmode: balanced", (1, 3), "a key must be text", ""),
+        ("1: x\nmode: balanced", (1, 1), "a key must be text", ""),
+        ("- mode: balanced", (1, 1), "must be a map, and is a list", ""),
+        ("just text", (1, 1), "must be a map, and is text", ""),
+    ],
+)  # fmt: skip
+def test_a_problem_is_found_at_its_place(text: str, place: tuple[int, int], message: str, hint: str) -> None:
+    found = problems(text)
+    here = [problem for problem in found if (problem.line, problem.column) == place]
+    assert here, found
+    assert any(message in problem.message and hint in problem.hint for problem in here), found
+
+
+def test_one_fault_makes_one_problem() -> None:
+    assert len(problems("settings: {confidence_threshold: 2}")) == 1
+    assert len(problems("mode: balanced\ndomians: {email: {autonomous: [x]}}")) == 1
+
+
+def test_two_names_that_look_the_same_are_refused() -> None:
+    text = "domains: {git: {autonomous: [push], requires_approval: [Push], blocked: []}}"
+    assert "look the same" in problems(text)[0].message
+
+
+def test_a_missing_preset_circle_is_told_with_its_way() -> None:
+    presets = {"a": b"extends: [b]", "b": b"extends: [a]", "graph": b"mode: balanced"}
+    with pytest.raises(PolicyProblems, match=r"preset b:1:11: extends goes in a circle: a > b > a"):
+        read_text("extends: [a]", presets=presets)
+
+
+def test_a_preset_that_extends_itself_is_a_circle() -> None:
+    with pytest.raises(PolicyProblems, match="in a circle: a > a"):
+        read_text("extends: [a]", presets={"a": b"extends: [a]"})
+
+
+def test_a_contact_that_cannot_be_read_is_a_warning_at_its_place() -> None:
+    loaded = read_text("mode: balanced\nvip_contacts:\n  boss: '+1XXXXXXXXXX'\n  ana: ana@example.com\n")
+    assert [(warning.line, warning.column) for warning in loaded.warnings] == [(3, 3)]
+    assert "boss" in loaded.warnings[0].message
