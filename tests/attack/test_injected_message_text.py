@@ -20,7 +20,9 @@ def hear(text: str) -> Message:
     return read(text, SLASHES)
 
 
-@pytest.mark.parametrize("loose", [GRANT, "/commit", "yes", "go ahead", "ok", "Run `git status`", "run git status"])
+@pytest.mark.parametrize(
+    "loose", [GRANT, "/commit", "yes", "go ahead", "ok", "Run `git status`", "run git status"]
+)
 def test_the_bare_sentences_used_below_do_loosen(loose: str) -> None:
     assert loosens(hear(loose))
 
@@ -110,12 +112,32 @@ def test_only_a_whole_line_that_starts_with_a_registered_name_is_a_slash_command
     assert message.kind != "slash"
 
 
-HIDDEN = ["\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\u2066", "\u034f", "\ufe0f",
-          "\u180e", "\u3164", "\u2800", "\U000e0041", "\x00", "\x07", "\x1b[31m", "\ud800"]  # fmt: skip
+HIDDEN = [
+    "\u200b",
+    "\u200c",
+    "\u200d",
+    "\u2060",
+    "\ufeff",
+    "\u00ad",
+    "\u202e",
+    "\u2066",
+    "\u034f",
+    "\ufe0f",
+    "\u180e",
+    "\u3164",
+    "\u2800",
+    "\U000e0041",
+    "\x00",
+    "\x07",
+    "\x1b[31m",
+    "\ud800",
+]
 
 
 @pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
-@pytest.mark.parametrize("loose", [GRANT, "/commit", "yes", "go ahead", "ok", "Run `git status`", "run git status"])
+@pytest.mark.parametrize(
+    "loose", [GRANT, "/commit", "yes", "go ahead", "ok", "Run `git status`", "run git status"]
+)
 def test_a_message_with_an_invisible_character_never_loosens(loose: str, hidden: str) -> None:
     for at in (0, 1, len(loose) // 2, len(loose)):
         assert not loosens(hear(loose[:at] + hidden + loose[at:]))
@@ -218,9 +240,21 @@ def test_a_consent_phrase_that_is_only_a_word_in_the_message_is_no_assent(phrase
 
 
 @pytest.mark.parametrize("stop", STOP_PHRASES)
-@pytest.mark.parametrize("loose", [GRANT + ", {}", "/commit {}", "yes, {}", "{}, go ahead", "run git status, {}",
-                                   "ok {}", "Grant standing consent for: {}", "Grant standing consent for: `{}`",
-                                   GRANT + " and {}", GRANT + ". {}!"])  # fmt: skip
+@pytest.mark.parametrize(
+    "loose",
+    [
+        GRANT + ", {}",
+        "/commit {}",
+        "yes, {}",
+        "{}, go ahead",
+        "run git status, {}",
+        "ok {}",
+        "Grant standing consent for: {}",
+        "Grant standing consent for: `{}`",
+        GRANT + " and {}",
+        GRANT + ". {}!",
+    ],
+)
 def test_nothing_in_a_message_with_a_stop_loosens(loose: str, stop: str) -> None:
     message = hear(loose.format(stop))
     assert message.stop
@@ -234,7 +268,7 @@ def test_nothing_in_a_message_with_a_stop_loosens(loose: str, stop: str) -> None
         "```\nsome code\n\nstop",  # the fence never closes
         "it says `x and stop",
         'he said "hmm and then stop',
-        "5\" pipe, stop the 6\" one",
+        '5" pipe, stop the 6" one',
         "``a`` stop ``b``",
         "'tis time, stop the users' jobs",
         "the users' jobs: stop them, don't wait",
@@ -267,10 +301,39 @@ def test_a_revoke_inside_a_grant_takes_effect_and_the_grant_does_not() -> None:
     assert message.revokes == ("git push",)
 
 
-@pytest.mark.parametrize("unit", ["yes ", "`", "``` ", "```\n", "````a\n```\n", '"', "'a", "“", "(", ",", "no, ",
-                                  "not ", "stop_", "> ", "> x\n", "\u0301\u0327", "\u200b", "Revoke consent for: \"",
-                                  "revoke consent for ", "a,'", "let's work on ", "that's ", "please ", " ", "\t\n",
-                                  "\ufdfa", "run `a`, ", "it "])  # fmt: skip
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "yes ",
+        "`",
+        "``` ",
+        "```\n",
+        "````a\n```\n",
+        '"',
+        "'a",
+        "“",
+        "(",
+        ",",
+        "no, ",
+        "not ",
+        "stop_",
+        "> ",
+        "> x\n",
+        "\u0301\u0327",
+        "\u200b",
+        'Revoke consent for: "',
+        "revoke consent for ",
+        "a,'",
+        "let's work on ",
+        "that's ",
+        "please ",
+        " ",
+        "\t\n",
+        "\ufdfa",
+        "run `a`, ",
+        "it ",
+    ],
+)
 def test_a_huge_message_never_loosens_and_its_stop_is_still_found(unit: str) -> None:
     message = read(unit * (250_000 // len(unit)) + "\n\nplease stop now", SLASHES)
     assert message.stop

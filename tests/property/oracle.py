@@ -22,6 +22,8 @@ MINUTES = 60
 DAYS = 24 * 60 * MINUTES
 
 STRICTNESS = ["silent allow", "allow and notify", "ask", "deny"]
+BEFORE_REDUCING = ["blocked", "trusted_channel", "approved_call", "denied_call", "stopped", "always_ask"]
+BEFORE_REDUCING += ["slash_command", "user_initiated", "paranoid", "allowlist", "nested", "reduced_risk"]
 
 
 class Answer(NamedTuple):
@@ -42,9 +44,16 @@ class Facts(NamedTuple):
 
 
 def verdict_of(request: Request, policy: Policy, view: View, now: float) -> Answer:
-    """The verdict, the rule that gave it and the grants it uses up or counts: the strictest operation's, the first of equals."""
+    """The verdict, the rule that gave it, and the grants it uses.
+
+    The strictest operation's; of equals the riskiest one's, and of those the first.
+    """
     answers = [operation_verdict(request, operation, policy, view, now) for operation in request.operations]
-    strictest = max(answers, key=_strictness)
+    risks = [
+        risk_when_decided(operation, answer, policy, view, now)
+        for operation, answer in zip(request.operations, answers, strict=True)
+    ]
+    strictest, _ = max(zip(answers, risks, strict=True), key=lambda each: (_strictness(each[0]), each[1]))
     if strictest.verdict != "allow":
         return strictest
     return Answer("allow", strictest.rule, frozenset().union(*(answer.grants for answer in answers)))
@@ -230,6 +239,16 @@ def _strictness(answer: Answer) -> int:
     if answer.verdict == "allow":
         return STRICTNESS.index("allow and notify" if answer.rule == "confident" else "silent allow")
     return STRICTNESS.index(answer.verdict)
+
+
+def risk_when_decided(operation: Operation, answer: Answer, policy: Policy, view: View, now: float) -> Risk:
+    """The risk as the deciding row saw it: from row 13 on, what a safe caller left of it."""
+    risk = facts_of(operation, policy, view, now).risk
+    reducers = view.scope.reducers
+    if answer.rule in BEFORE_REDUCING or operation.name not in reducers:
+        return risk
+    reading = LOW if operation.reading is None else operation.reading
+    return min(risk, max(reducers[operation.name], reading))
 
 
 def domain_name(name: str) -> str:

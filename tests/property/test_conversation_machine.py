@@ -82,7 +82,8 @@ PLANS = st.fixed_dictionaries(
         "operations": st.sampled_from((["files.edit"], ["files.edit", "git.commit"])),
     }
 )
-TIMES = st.sampled_from((1.0, 599.0, 600.0, 899.0, 900.0, 3600.0, 7200.0, DAY - 1, DAY, 30 * DAY))
+MOMENTS = st.sampled_from((0.0, 1.0, 599.0, 600.0, 899.0, 900.0))
+LONG = st.sampled_from((3600.0, 7200.0, DAY - 1, DAY, 30 * DAY))
 
 
 @cache
@@ -101,17 +102,20 @@ class Conversation(RuleBasedStateMachine):
         self.stopped = False
         self.before_the_stop: set[str] = set()
         self.approvals: Counter[str] = Counter()
+        self.last_call: dict[str, Any] | None = None
 
     # What the user does
 
     @rule(text=st.sampled_from(MESSAGES))
+    def say(self, text: str) -> None:
+        self.hear(text)
+
     def hear(self, text: str) -> None:
         turn = self.player.session.turn
         self.player.step({"hear": text})
         self.stopped = False
         assert self.player.session.turn == turn + 1
 
-    @rule(text=st.sampled_from(STOPS))
     def stop(self, text: str) -> None:
         assert self.player.step({"hear": text})["kind"] == "stop"
         self.stopped = True
@@ -119,7 +123,6 @@ class Conversation(RuleBasedStateMachine):
         assert all(held.grant.kind == "command" for held in self.player.session.held)
         assert not self.player.session.questions
 
-    @rule()
     def revoke_all(self) -> None:
         self.player.step({"hear": "Revoke all consent"})
         self.stopped = False
@@ -127,14 +130,20 @@ class Conversation(RuleBasedStateMachine):
 
     @precondition(lambda self: self.player.question is not None)
     @rule(choice=st.data())
-    def answer(self, choice: Any) -> None:
+    def answer_the_question(self, choice: Any) -> None:
+        self.answer(choice)
+
+    def answer(self, choice: Any) -> str | None:
+        """Give one of the answers that were offered; None where it came too late."""
         question = self.player.question
         assert question is not None
-        given = choice.draw(st.sampled_from([offer.answer for offer in question.offers]))
-        try:
+        given: str = choice.draw(st.sampled_from([offer.answer for offer in question.offers]))
+        if self.is_open(given):
             self.player.step({"answer": given})
-        except UnknownAnswer:
-            assert not self.is_open(given)
+            return given
+        with pytest.raises(UnknownAnswer):
+            self.player.step({"answer": given})
+        return None
 
     def is_open(self, given: str) -> bool:
         """Whether the question may still be answered so: it is open, not too old, and its task has not ended."""
@@ -155,7 +164,11 @@ class Conversation(RuleBasedStateMachine):
     # What the agent and the host do: none of it may create a grant
 
     @rule(call=CALLS)
-    def call(self, call: dict[str, Any]) -> None:
+    def make_a_call(self, call: dict[str, Any]) -> None:
+        self.call(call)
+
+    def call(self, call: dict[str, Any]) -> str:
+        self.last_call = call
         known, view = self.known(), self.player.view
         told = self.player.step({"call": call})
         assert self.player.last is not None
@@ -167,6 +180,7 @@ class Conversation(RuleBasedStateMachine):
             self.check_allowed(call, told)
             approved = [item.ruling.grants for item in decision.items if item.ruling.rule == "approved_call"]
             self.approvals.update(set().union(*approved))
+        return str(told["verdict"])
 
     def check_allowed(self, call: dict[str, Any], told: dict[str, Any]) -> None:
         tiers = {self.player.policy.entry(name).tier for name in call["operations"]}
@@ -177,18 +191,32 @@ class Conversation(RuleBasedStateMachine):
         given = {held.grant.id: held.grant.given_at for held in self.player.session.held}
         assert all(self.player.now - given[name] < DAY for name in told["grants"] if name in given)
 
-    @precondition(lambda self: self.player.last is not None)
+    @precondition(lambda self: self.last_call is not None)
     @rule()
     def call_again(self) -> None:
-        """Making the same call again without an answer in between never wears a person's no down."""
-        assert self.player.last is not None
-        request, before = self.player.last
-        again = verdict_of(request, self.player.policy, self.player.view, self.player.now)
-        if before.rule == "blocked":
-            assert again == Answer("deny", "blocked", frozenset())
+        assert self.last_call is not None
+        self.call(self.last_call)
+
+    @rule(call=CALLS, choice=st.data())
+    def call_answer_and_call_again(self, call: dict[str, Any], choice: Any) -> None:
+        """What was asked and answered with any allow runs when the identical call comes again; denied, it does not."""
+        if self.call(call) != "ask":
+            return
+        given = self.answer(choice)
+        if given is not None:
+            assert self.call(call) == ("deny" if given == "deny" else "allow")
 
     @rule(plan=PLANS)
     def plan(self, plan: dict[str, Any]) -> None:
+        self.show_plan(plan)
+
+    @rule(plan=PLANS, assent=st.sampled_from(("yes", "go ahead", "ok")), call=CALLS)
+    def plan_and_go(self, plan: dict[str, Any], assent: str, call: dict[str, Any]) -> None:
+        self.show_plan(plan)
+        self.hear(assent)
+        self.call({**call, "operations": plan["operations"][:1]})
+
+    def show_plan(self, plan: dict[str, Any]) -> None:
         known = self.known()
         names = [name for name in plan["operations"] if name in self.player.policy.table]
         self.player.step({"plan": {**plan, "operations": names}})
@@ -201,17 +229,30 @@ class Conversation(RuleBasedStateMachine):
         self.player.step({"outcome": how})
         assert self.known() <= known
 
-    @rule(seconds=TIMES)
-    def advance(self, seconds: float) -> None:
+    @rule(seconds=MOMENTS)
+    def wait(self, seconds: float) -> None:
         self.player.step({"advance": seconds})
 
-    @rule()
+    @rule(what=st.sampled_from(("stop", "revoke", "begin", "end", "wait")), stop=st.sampled_from(STOPS), seconds=LONG)
+    def disturb(self, what: str, stop: str, seconds: float) -> None:
+        """What ends much at once: one rule for all of it, so that conversations also get somewhere in between."""
+        match what:
+            case "stop":
+                self.stop(stop)
+            case "revoke":
+                self.revoke_all()
+            case "begin":
+                self.begin_task()
+            case "end":
+                self.end_task()
+            case _:
+                self.player.step({"advance": seconds})
+
     def begin_task(self) -> None:
         known = self.known()
         self.player.step({"begin_task": "another task"})
         assert self.known() <= known
 
-    @rule()
     def end_task(self) -> None:
         self.player.step({"end_task": True})
         assert not [held for held in self.player.session.held if held.grant.ends_with == "task"]

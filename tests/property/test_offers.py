@@ -19,6 +19,7 @@ from sayso.core.offers import with_offers
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Session, Task, View, apply
 from sayso.gate.request import make_call, make_request
+from tests.property.oracle import facts_of
 from tests.property.shrinking import hold
 from tests.property.worlds import NOW, World
 
@@ -173,9 +174,11 @@ def test_a_wider_answer_lasts_as_long_as_it_says_and_not_a_second_longer() -> No
 
 def test_nothing_an_answer_gives_lives_longer_than_a_day_or_covers_a_higher_risk() -> None:
     def check(asked: Asked, given: str) -> None:
+        request, policy, view, now = asked.world.parts
+        full = max(facts_of(operation, policy, view, now).risk for operation in request.operations)
         for grant in new_grants(asked, asked.answered(given)):
-            assert grant.expires_at <= asked.world.now + 86_400
-            assert grant.risk <= asked.risk
+            assert grant.expires_at <= now + 86_400
+            assert grant.risk <= (full if grant.kind == "call" else asked.risk)
             assert grant.session == asked.session.id
             assert grant.question is not None
 
@@ -254,6 +257,23 @@ def test_a_question_is_answered_once() -> None:
             answer(question, "once", world.policy, after, world.now)
 
     hold(check, seed=212, count=500)
+
+
+def test_a_call_asked_again_after_its_question_expired_opens_one_that_can_be_answered() -> None:
+    def check(world: World) -> None:
+        asked = ask(world) if world.view.time_trusted else None
+        if asked is None:
+            return
+        later = msgspec.structs.replace(
+            world, view=msgspec.structs.replace(world.view, session=asked.session), now=world.now + 7200
+        )
+        again = ask(later)
+        if again is None:
+            return
+        question = max(again.session.questions.values(), key=lambda each: each.opened_at)
+        assert answer(question, "once", later.policy, again.session, later.now)
+
+    hold(check, seed=213)
 
 
 # Which offers there are, in the plainest cases

@@ -11,10 +11,11 @@ from sayso.core.effects import Active, Deviated, Effect, Sent
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rules import RULES
-from sayso.core.session import Session, View
+from sayso.core.session import Session, View, apply
 from sayso.core.subject import Subject, subject_of
 
-ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
+DEVIATED = Deviated()
 
 PHASES = {
     "file-edit": "implementing",
@@ -47,8 +48,29 @@ class Trace(msgspec.Struct, frozen=True):
 def decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
     """Whether this call may run now, must be asked, or never runs. Same input, same decision.
 
-    Each operation is decided by the first check that speaks; the strictest of them decides the call.
+    Each operation is decided by the first check that speaks; the strictest of them decides the call. An ask
+    that deviates from the plan under way ends that plan, so what only the plan covered is asked too.
     """
+    decision = _decide(request, policy, view, now)
+    if DEVIATED not in decision.effects:
+        return decision
+    return msgspec.structs.replace(_decide(request, policy, _deviated(view), now), effects=(DEVIATED,))
+
+
+def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
+    """The same decision, with every check on the way and why it did not speak."""
+    decision = decide(request, policy, view, now)
+    at = _deviated(view) if DEVIATED in decision.effects else view
+    traces = tuple(_trace(subject_of(request, one, policy, at, now)) for one in request.operations)
+    return decision, traces
+
+
+def _deviated(view: View) -> View:
+    """What is left to look at once a call has deviated from the plan."""
+    return msgspec.structs.replace(view, session=apply(view.session, (DEVIATED,)))
+
+
+def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
     items = tuple([_judge(subject_of(request, one, policy, view, now)) for one in request.operations])
     deciding = items[0] if len(items) == 1 else max(items, key=_strictness)
     ruling = deciding.ruling
@@ -64,12 +86,6 @@ def decide(request: Request, policy: Policy, view: View, now: float) -> Decision
         else tuple(dict.fromkeys(grant for one in same for grant in one.grants)),
         effects=_effects(request, policy, view.session, items, ruling.verdict, now),
     )
-
-
-def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
-    """The same decision, with every check on the way and why it did not speak."""
-    traces = tuple(_trace(subject_of(request, one, policy, view, now)) for one in request.operations)
-    return decide(request, policy, view, now), traces
 
 
 def _judge(subject: Subject) -> Item:
@@ -103,12 +119,14 @@ def _item(subject: Subject, ruling: Ruling) -> Item:
     return Item(entry.name, entry.category, entry.category_words, *risks, ruling)
 
 
-_ORDER = {ALLOW: 0, ASK: 2, DENY: 3}
+_STRICTER = {"confident": 1, "denied_call": 3, "trusted_channel": 4, "blocked": 5}
+_STRICTNESS = {ALLOW: 0, ASK: 2}
 
 
 def _strictness(item: Item) -> tuple[int, Risk]:
-    """Deny over ask over allow, an allow that owes a notice over one that does not; then the riskier."""
-    return (1 if item.ruling.rule == "confident" else _ORDER[item.ruling.verdict], item.risk)
+    """Never over no, over ask, over an allow that owes a notice, over allow; of equals the riskier."""
+    ruling = item.ruling
+    return (_STRICTER.get(ruling.rule) or _STRICTNESS[ruling.verdict], item.risk)
 
 
 def _lines(rulings: Sequence[Ruling]) -> str | None:
@@ -128,7 +146,7 @@ def _effects(
         if session.task is not None:
             effects += _activity(session, items)
     elif verdict is ASK and _deviates(session, items, request.call.target):
-        effects.append(Deviated())
+        effects.append(DEVIATED)
     return tuple(effects) if len(effects) < 2 else tuple(dict.fromkeys(effects))
 
 

@@ -123,7 +123,7 @@ def _number(value: int | float) -> str:
     if isinstance(value, int):
         if abs(value) > _EXACT and (value.bit_length() > 1023 or int(float(value)) != value):
             raise NotCanonical("a whole number is too large to be held exactly", hint="send it as text")
-        if abs(value) < 10**21:
+        if abs(value) <= _EXACT:
             return str(int(value))
     if not math.isfinite(value):
         raise NotCanonical(f"{value} is not a number JSON can hold")

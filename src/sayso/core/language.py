@@ -240,7 +240,7 @@ _ORDER = re.compile(r"(?:please\s+)?(?:run|execute|show|list|print):?\s+(?P<rest
 _TICKED_LIST = re.compile(
     rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:,?\s+(?:{pattern(POLITE)}))?[.!]*", _CASE_BLIND
 )
-# After a comma or a full stop politeness is the user's; otherwise it may belong to the command ("echo please").
+# After a comma or full stop politeness is the user's; else it may belong to the command ("echo please").
 _POLITE_END = re.compile(rf"[,.!]\s*(?:{pattern(POLITE)})[.!]*$", _CASE_BLIND)
 # A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
 _FINAL_MARK = re.compile(r"""(?<=[\w"')\]}])(?:\.|!+)$""")

@@ -30,6 +30,7 @@ def with_offers(decision: Decision, request: Request, policy: Policy, view: View
     """An ask with the answers that can be given to it; any other decision as it is."""
     if decision.verdict is not Verdict.ASK:
         return decision
+    view = msgspec.structs.replace(view, session=apply(view.session, decision.effects))
     answers = ["once", *(a for a in WIDER if _helps(a, decision, request, policy, view, now)), "deny"]
     offers = tuple(Offer(answer, _says(answer, decision.asked, request, policy)) for answer in answers)
     return msgspec.structs.replace(decision, offers=offers)

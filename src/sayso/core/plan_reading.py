@@ -66,7 +66,7 @@ def affirmed(sentence: str) -> str:
 
     What speaks against a promise is found in disguise too; what names something is not.
     """
-    folded = fold(sentence)
+    folded = fold(_FILE_NAME.sub(lambda found: "x" * len(found[0]), sentence))  # src/keep.py keeps nothing
     if folded.endswith("?"):
         ahead, _, asked = folded.rpartition("\n")
         folded = ahead if len(asked.split()) <= 3 and not _ASKS.search(ahead) else ""
@@ -76,7 +76,9 @@ def affirmed(sentence: str) -> str:
     if subject and subject["subject"] not in _SPEAKERS:
         return ""
     against = _AGAINST.search(folded)
-    return sentence[: len(folded) if against is None else against.start()]
+    if against is None:
+        return sentence[: len(folded)]
+    return _PART_OF_WORD.sub("", sentence[: against.start()])
 
 
 def targets(promise: str) -> list[str]:
@@ -244,6 +246,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 # An underscore may stand for emphasis, so it does not hide a "not".
 _AGAINST = re.compile(rf"(?<![^\W_])(?:{'|'.join(AGAINST)})(?![^\W_])|n't(?![^\W_])")
+_FILE_NAME = re.compile(rf"[\w./\\-]{{1,200}}\.(?:{'|'.join(sorted(FILE_TYPES))})\b")
+_PART_OF_WORD = re.compile(r"\S+\Z")
 _DANGLING = re.compile(rf"(?:{_AGAINST.pattern})\W*\Z")
 _NO_PROMISE = re.compile(rf"\b(?:{'|'.join(NO_PROMISE)})\b")
 # "b.py will not change": the negation reaches back to its subject, unless that is who speaks.
@@ -267,7 +271,7 @@ _LINE_NUMBER = re.compile(r"(?::\d+)+$")
 _GERUNDS = "|".join(sorted(verb.removesuffix("e") + "ing" for verb in CHANGE_VERBS))
 _CHANGE = re.compile(
     rf"\b(?:{'|'.join(sorted(CHANGE_VERBS))}|{_GERUNDS}|splitting|dropping|wrapping)"
-    r"\s+(?P<object>[^,;:\n]{1,160})",
+    r"\s+(?P<object>(?:(?!\b(?:and|then)\b)[^,;:\n]){1,160})",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*")

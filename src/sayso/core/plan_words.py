@@ -36,7 +36,7 @@ VAGUE = _words(
 """Words that make no object specific: "fix the bug in it" says nothing."""
 
 AGAINST = (
-    "not|never|no|nothing|none|neither|nor|cannot|without|except|excluding|avoid(?:ing)?|skip(?:ping)?",
+    "not|never|no|nothing|none of|neither|nor|cannot|without|except|excluding|avoid(?:ing)?|skip(?:ping)?",
     "instead of|rather than|other than|apart from|leave|leaving|keep|omit(?:ting)?|untouched|unchanged",
     "out of scope|off limits|as[- ]is|alone",
     "nicht|kein(?:e[nmrs]?)?|ohne|niemals|pas|sans|jamais|nunca|nao|sem|niet|geen|zonder|senza",

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from sayso.core import words
 from sayso.core.decision import Ruling
 from sayso.core.effects import Alerted, Noticed, PlanStarted, Retried, SlashUsed, Used
 from sayso.core.grants import MINUTE, Held
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
-from sayso.core.subject import Subject, consented, covering, fresh
+from sayso.core.subject import Subject, consented, covering, eased, fresh, reduced_to
 
 DENIAL_LASTS = 15 * MINUTE
 SLASH_LASTS = 15 * MINUTE
@@ -33,6 +31,7 @@ LOW, MODERATE, HIGH = Risk.LOW, Risk.MODERATE, Risk.HIGH
 AUTONOMOUS, REQUIRES_APPROVAL, BLOCKED = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL, Tier.BLOCKED
 PARANOID, TRUSTING = Mode.PARANOID, Mode.TRUSTING
 AGENT, TRUSTED_CHANNEL = Origin.AGENT, Origin.TRUSTED_CHANNEL
+UNCONFIRMED = "whether the task goes on has not been confirmed"
 UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
 
 
@@ -62,7 +61,7 @@ def trusted_channel(s: Subject) -> Said:
 
 def approved_call(s: Subject) -> Said:
     """A person said yes to exactly this call, and the yes has not been used."""
-    for held in covering(s, "call", s.request.digest):
+    for held in covering(eased(s), "call", s.request.digest):
         return _grant("approved_call", words.approved(held.grant), held)
     return "no unused approval of exactly this call"
 
@@ -150,16 +149,12 @@ def nested(s: Subject) -> Said:
 
 def reduced_risk(s: Subject) -> Said:
     """A declared safe caller lowers the risk, never below what reading the call found."""
-    lowered = s.view.scope.reducers.get(s.entry.name)
+    lowered = reduced_to(s)
     if lowered is None:
         return "no safe caller is around it"
-    if s.operation.reading is not None:
-        lowered = max(lowered, s.operation.reading)
     if lowered == LOW:
         return Ruling(ALLOW, "reduced_risk", words.REDUCED)
-    if lowered >= s.risk and lowered >= s.weight:
-        return "the safe caller does not lower it"
-    return msgspec.structs.replace(s, risk=min(s.risk, lowered), weight=min(s.weight, lowered))
+    return eased(s)
 
 
 def operation_grant(s: Subject) -> Said:
@@ -174,16 +169,15 @@ def operation_grant(s: Subject) -> Said:
 def workflow_grant(s: Subject) -> Said:
     """The run this call is part of was allowed, declares this operation, and may carry its weight."""
     run = s.view.scope.run
-    if run is None:
-        return "not part of a workflow run"
+    if run is None or not run.alive:
+        return "not part of a workflow run that goes on"
     if s.view.scope.individual:
         return "this step wants a consent of its own"
     if s.weight >= HIGH:
         return "workflows never carry high weight"
     for kind, value in (("run", run.id), ("workflow", run.workflow)):
         for held in covering(s, kind, value):
-            if held.grant.pins.operations is not None:
-                return _grant("workflow_grant", words.in_workflow(run.workflow), held)
+            return _grant("workflow_grant", words.in_workflow(run.workflow), held)
     return "neither the run nor its workflow was granted this operation"
 
 
@@ -259,10 +253,11 @@ def task_grant(s: Subject) -> Said:
     if task is None:
         return "there is no task"
     if task.unconfirmed:
-        return "whether the task goes on has not been confirmed"
+        return UNCONFIRMED
     for held in covering(s, "category", s.entry.category):
-        announce = words.using_task(s.entry.category_words, held.grant.turn)
-        return _grant("task_grant", words.in_task(s.entry.category_words), held, announce)
+        if held.grant.ends_with == "task":
+            announce = words.using_task(s.entry.category_words, held.grant.turn)
+            return _grant("task_grant", words.in_task(s.entry.category_words), held, announce)
     return "this category was not consented to in this task"
 
 
@@ -271,6 +266,8 @@ def plan(s: Subject) -> Said:
     accepted = s.session.plan
     if accepted is None or not accepted.accepted:
         return "no accepted plan is under way"
+    if s.session.task is not None and s.session.task.unconfirmed:
+        return UNCONFIRMED
     if not accepted.started and s.session.turn - accepted.since > PLAN_TURNS:
         return "the plan was not started in time"
     if s.request.origin in UNATTENDED or not fresh(s, MESSAGE_LASTS):

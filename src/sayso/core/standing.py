@@ -66,7 +66,7 @@ def _read_grant(grant: re.Match[str], own: str) -> Standing:
     problem = entries.problem
     if speech and not _POLITE.fullmatch(fold(speech)):
         problem = "There is other text after the list"
-    elif not entries.commands and not entries.stop:
+    elif not problem and not entries.commands and not entries.stop:
         problem = "There is no command in the list"
     start = grant.start("list")
     return Standing(
@@ -147,7 +147,7 @@ def _read_list(text: str) -> _List:
         stop |= stops
         if command and not _TICKED.fullmatch(command) and "`" in command:
             problem = problem or "An entry stands only partly in backticks"
-            commands += re.findall("`([^`]+)`", command)
+            commands += re.findall("`([^`]+)`", command) or [command.replace("`", "").strip()]
         elif command:
             commands.append(_TICKED.sub(r"\2", command).strip())
         elif not stops and len(pieces) > 1:
@@ -210,7 +210,7 @@ _CLEAR_STATE = re.compile(rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b")
 _QUERIES = {
     "allowlist": re.compile(
         r"/allowlist|(?:please )?(?:show|list)(?: me)?(?: the| my)?(?: active| current)?(?: session)?"
-        r"(?: allowlist| consents?)|what has standing consent"
+        r"(?: allowlist| consents?)(?: please)?|what has standing consent"
     ),
     "consents": re.compile(r"what (?:have i consented|did i consent) to(?: so far)?"),
 }

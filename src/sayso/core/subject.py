@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sayso.core.grants import Held, fits, spent
+from sayso.core.grants import Grant, Held, fits, spent
 from sayso.core.model import Operation, Request, Risk, Tier
 from sayso.core.policy import Entry, Policy, decayed
 from sayso.core.session import Session, View
@@ -14,6 +14,9 @@ from sayso.core.session import Session, View
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
 AUTONOMOUS, REQUIRES_APPROVAL = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL
 MODERATE = Risk.MODERATE
+
+NAMING = ("call", "tool", "workflow", "run")
+WEIGHED = ("workflow", "run")
 
 FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.BLOCKED: Risk.HIGH}
 
@@ -45,7 +48,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     tier, gone = entry.tier, False
     if tier is AUTONOMOUS:
         reviewed = view.reviews.get(entry.domain)
-        if reviewed is None:
+        if reviewed is None and entry.last_reviewed is None:
             reviewed = view.reviews.get(entry.name)
         gone = not view.time_trusted or decayed(policy, entry, reviewed, now)
         if gone:
@@ -79,17 +82,34 @@ def _declared(entry: Risk | None, declared: Risk | None, tier: Tier | None) -> R
     return floor if declared is None or declared < floor else declared
 
 
+def reduced_to(s: Subject) -> Risk | None:
+    """What a safe caller around it lowers the operation to, never below the reading of the call."""
+    lowered, reading = s.view.scope.reducers.get(s.entry.name), s.operation.reading
+    return lowered if lowered is None or reading is None or reading < lowered else reading
+
+
+def eased(s: Subject) -> Subject:
+    """The same with risk and weight as a safe caller around it lowers them."""
+    lowered = reduced_to(s)
+    if lowered is None:
+        return s
+    return msgspec.structs.replace(s, risk=min(s.risk, lowered), weight=min(s.weight, lowered))
+
+
 def covering(s: Subject, kind: str, value: str) -> Sequence[Held]:
     """The grants for this key that are live, fit the call, and were given at its risk or above."""
     row = s.session.grants.get((kind, value))
     if row is None:
         return ()
-    needed = s.weight if kind in ("run", "workflow") else s.risk
-    return [
-        held
-        for held in row
-        if needed <= held.grant.risk and fits(held.grant.pins, s.request, s.entry.name) and live(s, held)
-    ]
+    return [held for held in row if _covers(s, held.grant) and live(s, held)]
+
+
+def _covers(s: Subject, grant: Grant) -> bool:
+    """A call, a tool, a workflow or a run is granted for named operations only."""
+    if grant.pins.operations is None and grant.kind in NAMING:
+        return False
+    needed = s.weight if grant.kind in WEIGHED else s.risk
+    return needed <= grant.risk and fits(grant.pins, s.request, s.entry.name)
 
 
 def live(s: Subject, held: Held) -> bool:

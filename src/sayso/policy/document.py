@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sayso.policy.problems import PolicyProblems, Problem
+from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
@@ -209,10 +209,12 @@ class _Reader:
             return ""
 
     def _refuse(self, event: Any, message: str, hint: str) -> None:
-        self.problems.append(Problem(*_place(event), message, hint, self.source))
+        self._say(Node(None, *_place(event)), message, hint)
 
     def _say(self, node: Node, message: str, hint: str) -> None:
         self.problems.append(Problem(node.line, node.column, message, hint, self.source))
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise PolicyProblems(self.problems)
 
 
 def _scalar(text: str) -> Scalar:

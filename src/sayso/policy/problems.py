@@ -9,6 +9,9 @@ import msgspec
 
 from sayso.core.errors import PolicyError
 
+MAX_PROBLEMS = 100
+"""A file with so many is refused there and then: nobody reads on, and looking for more takes long."""
+
 
 class Problem(msgspec.Struct, frozen=True, order=True):
     """One fault at one place. Lines and columns count from 1; both are 0 where no place can be named."""
@@ -36,6 +39,8 @@ class PolicyProblems(PolicyError):
 
 def meant(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """A hint that names the known word this one looks like."""
-    close = difflib.get_close_matches(word.casefold(), {name.casefold(): name for name in known}, n=1, cutoff=0.7)
-    spelled = next((name for name in known if close and name.casefold() == close[0]), None)
-    return f"did you mean {spelled}?" if spelled else otherwise
+    spellings: dict[str, str] = {}
+    for name in sorted(known, key=str.swapcase):  # of spellings that differ only in case, the small one
+        spellings.setdefault(name.casefold(), name)
+    close = difflib.get_close_matches(word.casefold(), spellings, n=1, cutoff=0.7)
+    return f"did you mean {spellings[close[0]]}?" if close else otherwise

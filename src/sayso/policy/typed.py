@@ -12,7 +12,7 @@ import msgspec
 from msgspec import inspect as types
 
 from sayso.policy.document import Node
-from sayso.policy.problems import Problem, meant
+from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem, meant
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -42,6 +42,8 @@ class Typed:
 
     def say(self, place: tuple[int, int], message: str, hint: str = "") -> None:
         self.problems.append(Problem(*place, message, hint, self.source))
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise PolicyProblems(self.problems)
 
     def _value(self, node: Node, info: types.Type, name: str) -> Any:
         hint = ""
@@ -100,7 +102,7 @@ class Typed:
     def _choice(self, node: Node, info: types.LiteralType, name: str, hint: str) -> Any:
         if node.value in info.values and not isinstance(node.value, bool):
             return node.value
-        shown = ", ".join(map(str, info.values))
+        shown = ", ".join(sorted(map(str, info.values), key=str.swapcase))
         if isinstance(node.value, str):
             words = [str(value) for value in info.values]
             return self._refuse(

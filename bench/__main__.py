@@ -1,0 +1,128 @@
+"""`python -m bench [--json]`: measure everything, print the table, say what is met and what is missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from importlib.metadata import version
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from bench.decide import LARGE, ROUNDS, SMALL, decide_against_peers, decide_with_larger_policy
+from bench.measure import Row, Tick
+from bench.peers import PEERS
+from bench.world import MIX, REQUESTS, check, make_world
+
+BENCHMARKS: tuple[Callable[[Tick], list[Row]], ...] = (
+    decide_against_peers,
+    decide_with_larger_policy,
+)
+"""A further measurement is a further function here, which returns its rows of the table."""
+
+out = Console()
+err = Console(stderr=True)
+
+
+def main() -> int:
+    """0 when everything was measured, met or missed; 1 when a peer is missing."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the decision against its peers.")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    as_json = parser.parse_args().json
+    if not _peers_are_there():
+        return 1
+    for domains in (SMALL, LARGE):
+        check(make_world(domains))
+    machine = _machine()
+    began = time.perf_counter()
+    rows = _measure()
+    if as_json:
+        sys.stdout.write(_json(machine, rows))
+    else:
+        _show(machine, rows, time.perf_counter() - began)
+    return 0
+
+
+def _peers_are_there() -> bool:
+    """Say loudly which peer is missing, and quietly which one cannot be had on this Python."""
+    for name in dict.fromkeys(peer.package for peer in PEERS if not peer.possible):
+        err.print(f"{name} has no build for Python {platform.python_version()}: it is not measured", style="yellow")
+    missing = dict.fromkeys(peer.package for peer in PEERS if peer.possible and not peer.installed)
+    for name in missing:
+        err.print(f"MISSING: {name} is not installed, so there is nothing to measure against", style="bold red")
+    if missing:
+        err.print("Install the peers and measure with: make bench", style="bold")
+    return not missing
+
+
+def _measure() -> list[Row]:
+    columns = (TextColumn("measuring"), BarColumn(), TextColumn("{task.fields[what]}"), TimeElapsedColumn())
+    rows: list[Row] = []
+    with Progress(*columns, console=err, transient=True) as progress:
+        watched = progress.add_task("", total=ROUNDS + len(PEERS) + 1, what="")
+        for benchmark in BENCHMARKS:
+            progress.update(watched, what=benchmark.__name__.replace("_", " "))
+            rows += benchmark(lambda: progress.advance(watched))
+    return rows
+
+
+def _machine() -> dict[str, str]:
+    """What has to be known to read the figures. Load above the number of processors makes them slower."""
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    peers = dict.fromkeys(peer.package for peer in PEERS if peer.possible)
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": str(os.cpu_count()),
+        "load": load,
+        "peers": ", ".join(f"{name} {version(name)}" for name in peers),
+    }
+
+
+def _show(machine: dict[str, str], rows: list[Row], seconds: float) -> None:
+    out.print(_mix_table())
+    out.print(_row_table(rows))
+    out.print("; ".join(f"{name} {value}" for name, value in machine.items()), style="dim", highlight=False)
+    missed = [f"{row.what} against {row.against} ({row.ratio:.2f}×)" for row in rows if not row.met]
+    met = f"{len(rows) - len(missed)} of {len(rows)} aims met in {seconds:.0f} s"
+    out.print(f"{met}; missed: {'; '.join(missed)}" if missed else f"{met}.", style="bold", highlight=False)
+
+
+def _mix_table() -> Table:
+    totals: Counter[str] = Counter()
+    for case in MIX:
+        totals[case.verdict.value] += case.percent
+    title = f"The mix: {REQUESTS:,} requests, " + ", ".join(f"{share} % {name}" for name, share in totals.items())
+    table = Table("share", "verdict", "rule", "case", title=title, title_justify="left")
+    for case in MIX:
+        table.add_row(f"{case.percent} %", case.verdict.value, case.rule, case.what)
+    return table
+
+
+def _row_table(rows: list[Row]) -> Table:
+    table = Table("what", "against", "ours", "theirs", "ratio", "aim", "", title="Measured", title_justify="left")
+    for row in rows:
+        ours, theirs = (f"{text} ±{spread / 2:.0%}" for text, spread in zip((row.ours, row.theirs), row.spread))
+        verdict = "[green]met" if row.met else "[bold red]MISSED"
+        table.add_row(row.what, row.against, ours, theirs, f"{row.ratio:.2f}×", row.aim, verdict)
+    return table
+
+
+def _json(machine: dict[str, str], rows: list[Row]) -> str:
+    mix = [
+        {"percent": case.percent, "verdict": case.verdict.value, "rule": case.rule, "case": case.what}
+        for case in MIX
+    ]
+    document = {"machine": machine, "requests": REQUESTS, "mix": mix, "rows": rows}
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

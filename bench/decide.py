@@ -1,0 +1,88 @@
+"""The decision against its peers, and against itself with a policy a hundred times as large."""
+
+from __future__ import annotations
+
+from bench.measure import Race, Row, Side, Tick, race
+from bench.peers import PEERS, Peer, Tiers, wrong_answers
+from bench.world import NOW, World, make_world
+from sayso.core.decide import decide
+from sayso.core.model import Request
+from sayso.core.policy import Policy
+
+SMALL, LARGE = 12, 1_000
+ROUNDS_WITH_PEER, ROUNDS_WITH_ITSELF = 40, 200
+TIMES_A_PEER, TIMES_ITSELF = 5.0, 1.3
+
+ROUNDS = ROUNDS_WITH_PEER * sum(peer.possible for peer in PEERS) + ROUNDS_WITH_ITSELF
+
+
+def decide_against_peers(tick: Tick) -> list[Row]:
+    """Whole decisions per second, against the peers' plain look-ups of the same operations in the same order."""
+    world = make_world(SMALL)
+    ours = _ours(world)
+    return [
+        _peer_row(peer, race(ours, _theirs(peer, world), ROUNDS_WITH_PEER, tick))
+        for peer in PEERS
+        if peer.possible
+    ]
+
+
+def decide_with_larger_policy(tick: Tick) -> list[Row]:
+    """The same session and mix of requests under a policy of 1,000 × 10 operations."""
+    small, large = make_world(SMALL), make_world(LARGE)
+    result = race(_ours(small), _ours(large), ROUNDS_WITH_ITSELF, tick)
+    return [
+        Row(
+            what=f"decide(), {LARGE:,} × 10",
+            against=f"itself at {SMALL} × 10",
+            ours=_microseconds(result.right.median),
+            theirs=_microseconds(result.left.median),
+            ratio=result.ratio,
+            aim=f"≤ {TIMES_ITSELF:g}× the time",
+            met=result.ratio <= TIMES_ITSELF,
+            spread=(result.right.spread, result.left.spread),
+        )
+    ]
+
+
+def tiers_of(policy: Policy) -> Tiers:
+    return {name: entry.tier.value for name, entry in policy.table.items() if entry.tier is not None}
+
+
+def _ours(world: World) -> Side:
+    policy, view = world.policy, world.view
+
+    def answer(request: Request) -> object:
+        return decide(request, policy, view, NOW)
+
+    return Side(answer, world.requests)
+
+
+def _theirs(peer: Peer, world: World) -> Side:
+    tiers = tiers_of(world.policy)
+    prepare, answer = peer.build(tiers)
+    wrong = wrong_answers(tiers, prepare, answer)
+    if wrong:
+        raise AssertionError(f"{peer.name} does not answer {wrong[0]} rightly, so it cannot be measured")
+    return Side(answer, [prepare(request.operations[0].name) for request in world.requests])
+
+
+def _peer_row(peer: Peer, result: Race) -> Row:
+    return Row(
+        what=f"decide(), {SMALL} × 10",
+        against=f"{peer.name}, {peer.way}",
+        ours=_thousands(result.left.per_second),
+        theirs=_thousands(result.right.per_second),
+        ratio=result.ratio,
+        aim=f"≥ {TIMES_A_PEER:g}× per second",
+        met=result.ratio >= TIMES_A_PEER,
+        spread=(result.left.spread, result.right.spread),
+    )
+
+
+def _thousands(per_second: float) -> str:
+    return f"{per_second / 1e3:,.0f} thousand/s"
+
+
+def _microseconds(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e3:.2f} µs"

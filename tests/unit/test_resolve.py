@@ -1,0 +1,127 @@
+"""Calls become operations: which entry of `tools` is used, and what it makes of the call."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from sayso.core.model import Operation, Risk
+from sayso.policy import PolicyProblems, load_preset, load_text
+from sayso.policy.resolve import operations_for, target_for
+
+HOME = "/home/ana"
+WORK = "/home/ana/work"
+TOOLS = """
+domains:
+  bank: {autonomous: [look], requires_approval: [transfer, transfer_large], blocked: []}
+  tools: {autonomous: [calm_tool], requires_approval: [], blocked: []}
+  notes: {autonomous: [], requires_approval: [send], blocked: [], fan_out: single, content_from: content}
+tools:
+  - {tool: transfer, operation: bank.transfer, when: "args.amount <= 100", target: args.iban}
+  - {tool: "transfer*", operation: bank.transfer_large, risk: high}
+  - {tool: "[lL]ook", operation: bank.look}
+  - {tool: odd, operation: bank.look, when: "args.amount + 1"}
+  - {tool: note, operation: notes.send}
+  - {tool: sh, resolve: shell, from: args.command}
+"""
+
+
+def resolved(tool: str, args: dict[str, Any], text: str = TOOLS) -> tuple[Operation, ...]:
+    return operations_for(tool, args, load_text(text), folder=WORK, workspace=WORK, home=HOME)
+
+
+def test_the_first_entry_that_fits_is_used() -> None:
+    assert resolved("transfer", {"amount": 100}) == (Operation("bank.transfer"),)
+
+
+def test_an_entry_whose_condition_is_false_is_passed_over() -> None:
+    assert resolved("transfer", {"amount": 101}) == (Operation("bank.transfer_large", risk=Risk.HIGH),)
+
+
+@pytest.mark.parametrize("args", [{}, {"amount": "lots"}, {"amount": None}])
+def test_a_condition_that_fails_makes_its_operation_high(args: dict[str, Any]) -> None:
+    assert resolved("transfer", args) == (Operation("bank.transfer", reading=Risk.HIGH),)
+
+
+def test_a_condition_that_is_neither_true_nor_false_makes_its_operation_high() -> None:
+    assert resolved("odd", {"amount": 1}) == (Operation("bank.look", reading=Risk.HIGH),)
+
+
+def test_a_condition_sees_tool_and_folder() -> None:
+    text = "tools: [{tool: '*', operation: a.b, when: \"tool == 'x' && cwd == '/home/ana/work'\"}]"
+    assert resolved("x", {}, text) == (Operation("a.b"),)
+    assert resolved("y", {}, text) == (Operation("tools.y"),)
+
+
+def test_a_condition_without_the_extra_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cel", None)
+    with pytest.raises(PolicyProblems, match=r"extra cel.*sayso\[cel\]"):
+        load_text("tools: [{tool: x, operation: a.b, when: 'args.never_seen_before == 1'}]")
+
+
+def test_names_of_tools_match_with_their_case() -> None:
+    assert resolved("Look", {}) == resolved("look", {}) == (Operation("bank.look"),)
+    assert resolved("LOOK", {}) == (Operation("tools.LOOK"),)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        ("web_search", "tools.web_search"),
+        ("mcp.mail/send it", "tools.mcp_mail_send_it"),
+        ("-x", "tools._-x"),
+        ("", "tools._"),
+        ("\u202eevil", "tools._evil"),
+        ("été", "tools.été"),
+    ],
+)
+def test_a_tool_that_no_entry_fits_is_an_operation_of_its_own(tool: str, name: str) -> None:
+    assert resolved(tool, {}) == (Operation(name),)
+
+
+def test_a_tool_with_a_changed_name_does_not_borrow_what_another_may_do() -> None:
+    assert resolved("calm_tool", {}) == (Operation("tools.calm_tool"),)
+    assert resolved("calm tool", {}) == (Operation("tools.calm_tool", reading=Risk.HIGH),)
+
+
+def test_a_command_line_that_nobody_has_read_is_high() -> None:
+    assert resolved("sh", {"command": "ls"}) == (Operation("shell.run", reading=Risk.HIGH),)
+
+
+def test_content_is_the_digest_of_the_argument_the_domain_names() -> None:
+    (one,) = resolved("note", {"content": {"b": 1, "a": 2}, "to": "x"})
+    (same,) = resolved("note", {"to": "y", "content": {"a": 2, "b": 1}})
+    (other,) = resolved("note", {"content": "else"})
+    assert one.content is not None
+    assert one.content == same.content != other.content
+    assert resolved("note", {})[0].content is None
+
+
+def test_content_that_has_no_one_spelling_is_high() -> None:
+    assert resolved("note", {"content": float("nan")}) == (Operation("notes.send", reading=Risk.HIGH),)
+
+
+def test_the_target_is_the_argument_the_entry_names() -> None:
+    policy = load_text(TOOLS)
+    assert target_for("transfer", {"amount": 1, "iban": "DE00"}, policy, folder=WORK) == "DE00"
+    assert target_for("transfer", {"amount": 1}, policy, folder=WORK) is None
+    assert target_for("look", {"iban": "DE00"}, policy, folder=WORK) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "operation"),
+    [
+        ("git_status", "git.status"), ("git_diff", "git.diff"), ("git_log", "git.log"), ("git_push", "git.push"),
+        ("git_commit", "git.commit"), ("git_reset", "git.reset_hard"), ("git_merge", "git.merge"),
+        ("get_background_output", "shell.background_output"), ("run_bash", "shell.run"),
+        ("run_bash_background", "shell.run_background"), ("interrupt_background_process", "shell.interrupt"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("preset", ["balanced", "trusting", "gateway", "coding"])
+def test_the_usual_tools_are_known_to_the_presets(preset: str, tool: str, operation: str) -> None:
+    policy = load_preset(preset)
+    (found,) = operations_for(tool, {}, policy, folder=WORK, workspace=WORK, home=HOME)
+    assert found.name == operation
+    assert policy.entry(operation).tier is not None
