@@ -13,19 +13,19 @@ from importlib.metadata import version
 
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bench.decide import LARGE, ROUNDS, SMALL, decide_against_peers, decide_with_larger_policy
-from bench.measure import Row, Tick
+from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
+from bench.measure import Row, Watch
 from bench.peers import PEERS
 from bench.world import MIX, REQUESTS, check, make_world
 
-BENCHMARKS: tuple[Callable[[Tick], list[Row]], ...] = (
+BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     decide_against_peers,
     decide_with_larger_policy,
 )
-"""A further measurement is a further function here, which returns its rows of the table."""
+"""A further measurement is a further function here; it returns its rows of the table."""
 
 out = Console()
 err = Console(stderr=True)
@@ -33,7 +33,7 @@ err = Console(stderr=True)
 
 def main() -> int:
     """0 when everything was measured, met or missed; 1 when a peer is missing."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the decision against its peers.")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure us against our peers.")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     as_json = parser.parse_args().json
     if not _peers_are_there():
@@ -51,37 +51,42 @@ def main() -> int:
 
 
 def _peers_are_there() -> bool:
-    """Say loudly which peer is missing, and quietly which one cannot be had on this Python."""
+    """Say which peer this Python cannot have, and loudly which one is missing."""
     for name in dict.fromkeys(peer.package for peer in PEERS if not peer.possible):
-        err.print(f"{name} has no build for Python {platform.python_version()}: it is not measured", style="yellow")
+        err.print(f"{name} has no build for this Python and is not measured", style="bold yellow")
     missing = dict.fromkeys(peer.package for peer in PEERS if peer.possible and not peer.installed)
     for name in missing:
-        err.print(f"MISSING: {name} is not installed, so there is nothing to measure against", style="bold red")
+        err.print(f"MISSING: {name} is not installed, and without it nothing is measured", style="bold red")
     if missing:
-        err.print("Install the peers and measure with: make bench", style="bold")
+        err.print("To install the peers and measure: make bench", style="bold")
     return not missing
 
 
 def _measure() -> list[Row]:
-    columns = (TextColumn("measuring"), BarColumn(), TextColumn("{task.fields[what]}"), TimeElapsedColumn())
+    """The rows of all benchmarks, with a bar for people who watch and a line for logs."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     rows: list[Row] = []
     with Progress(*columns, console=err, transient=True) as progress:
-        watched = progress.add_task("", total=ROUNDS + len(PEERS) + 1, what="")
+        bar = progress.add_task("")
+
+        def watch(what: str, done: int, of: int) -> None:
+            progress.update(bar, description=f"measuring {what}", completed=done, total=of)
+            if done == 1 and not err.is_terminal:
+                err.print(f"measuring {what}")
+
         for benchmark in BENCHMARKS:
-            progress.update(watched, what=benchmark.__name__.replace("_", " "))
-            rows += benchmark(lambda: progress.advance(watched))
+            rows += benchmark(watch)
     return rows
 
 
 def _machine() -> dict[str, str]:
-    """What has to be known to read the figures. Load above the number of processors makes them slower."""
-    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    """What one must know to read the figures; with more load than processors they are low, on both sides."""
     peers = dict.fromkeys(peer.package for peer in PEERS if peer.possible)
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
         "processors": str(os.cpu_count()),
-        "load": load,
+        "load": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown",
         "peers": ", ".join(f"{name} {version(name)}" for name in peers),
     }
 
@@ -89,29 +94,32 @@ def _machine() -> dict[str, str]:
 def _show(machine: dict[str, str], rows: list[Row], seconds: float) -> None:
     out.print(_mix_table())
     out.print(_row_table(rows))
-    out.print("; ".join(f"{name} {value}" for name, value in machine.items()), style="dim", highlight=False)
-    missed = [f"{row.what} against {row.against} ({row.ratio:.2f}×)" for row in rows if not row.met]
-    met = f"{len(rows) - len(missed)} of {len(rows)} aims met in {seconds:.0f} s"
-    out.print(f"{met}; missed: {'; '.join(missed)}" if missed else f"{met}.", style="bold", highlight=False)
+    out.print(", ".join(f"{name} {value}" for name, value in machine.items()), style="dim", highlight=False)
+    missed = [f"{row.what} against {row.against}" for row in rows if not row.met]
+    said = f"{len(rows) - len(missed)} of {len(rows)} aims met, in {seconds:.0f} s."
+    if missed:
+        said += f" Missed: {'; '.join(missed)}."
+    out.print(said, style="bold", highlight=False)
 
 
 def _mix_table() -> Table:
     totals: Counter[str] = Counter()
     for case in MIX:
         totals[case.verdict.value] += case.percent
-    title = f"The mix: {REQUESTS:,} requests, " + ", ".join(f"{share} % {name}" for name, share in totals.items())
-    table = Table("share", "verdict", "rule", "case", title=title, title_justify="left")
+    shares = ", ".join(f"{percent} % {verdict}" for verdict, percent in totals.items())
+    table = Table("share", "verdict", "rule", "case", title=f"{REQUESTS:,} requests: {shares}")
     for case in MIX:
         table.add_row(f"{case.percent} %", case.verdict.value, case.rule, case.what)
     return table
 
 
 def _row_table(rows: list[Row]) -> Table:
-    table = Table("what", "against", "ours", "theirs", "ratio", "aim", "", title="Measured", title_justify="left")
+    table = Table("what", "against", "ours", "theirs", "ratio", "aim", "", title="measured in this run")
     for row in rows:
-        ours, theirs = (f"{text} ±{spread / 2:.0%}" for text, spread in zip((row.ours, row.theirs), row.spread))
+        ours, theirs = (f"±{spread / 2:.0%}" for spread in row.spread)
         verdict = "[green]met" if row.met else "[bold red]MISSED"
-        table.add_row(row.what, row.against, ours, theirs, f"{row.ratio:.2f}×", row.aim, verdict)
+        figures = (f"{row.ours} {ours}", f"{row.theirs} {theirs}", f"{row.ratio:.2f}×")
+        table.add_row(row.what, row.against, *figures, row.aim, verdict)
     return table
 
 

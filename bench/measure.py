@@ -9,11 +9,25 @@ from typing import Any
 
 import msgspec
 
-Tick = Callable[[], object]
-"""Called after every round, for whoever watches."""
-
 SLICES = 10
 """The sides take turns this often within a round: whatever disturbs the machine disturbs both."""
+
+Watch = Callable[[str, int, int], object]
+"""Told after every round: what is being measured, the rounds done, and of how many."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of the table: both sides, how they compare, the aim, and whether it is met."""
+
+    what: str
+    against: str
+    ours: str
+    theirs: str
+    ratio: float
+    aim: str
+    met: bool
+    spread: tuple[float, float]
+    """Of ours and of theirs: the middle half of the rounds, as a share of their median."""
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -43,50 +57,40 @@ class Timing(msgspec.Struct, frozen=True):
         return (high - low) / self.median
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One line of the table: both sides, how they compare, the aim, and whether it is met."""
-
-    what: str
-    against: str
-    ours: str
-    theirs: str
-    ratio: float
-    aim: str
-    met: bool
-    spread: tuple[float, float]
-
-
 class Race(msgspec.Struct, frozen=True):
     left: Timing
     right: Timing
 
     @property
     def ratio(self) -> float:
-        """How many times as long the right side takes: the median over the rounds, each taken for itself."""
-        return statistics.median(r / l for l, r in zip(self.left.rounds, self.right.rounds, strict=True))
+        """How many times as long the right side takes: the median of what each round says for itself."""
+        pairs = zip(self.left.rounds, self.right.rounds, strict=True)
+        return statistics.median(right / left for left, right in pairs)
 
 
-def race(left: Side, right: Side, rounds: int, tick: Tick) -> Race:
-    """Both sides answer all their questions `rounds` times, turn by turn. One round before that is not counted."""
-    pairs = []
-    for counted in range(-1, rounds):
-        pair = _round(left, right, left_first=counted % 2 == 0)
-        if counted >= 0:
-            pairs.append(pair)
-        tick()
-    lefts, rights = zip(*pairs, strict=True)
-    return Race(Timing(lefts), Timing(rights))
+def race(what: str, left: Side, right: Side, rounds: int, watch: Watch) -> Race:
+    """Both sides answer all their questions `rounds` times, in turns; a first round is not counted."""
+    _round(left, right)
+    lefts, rights = [], []
+    for done in range(1, rounds + 1):
+        # Who goes first changes, because the second may find the caches cold or warm from the first.
+        if done % 2:
+            one, other = _round(left, right)
+        else:
+            other, one = _round(right, left)
+        lefts.append(one)
+        rights.append(other)
+        watch(what, done, rounds)
+    return Race(Timing(tuple(lefts)), Timing(tuple(rights)))
 
 
-def _round(left: Side, right: Side, left_first: bool) -> tuple[float, float]:
-    """Nanoseconds per answer of both sides. Who goes first changes from round to round."""
-    first, second = (left, right) if left_first else (right, left)
+def _round(first: Side, second: Side) -> tuple[float, float]:
+    """Nanoseconds per answer of both sides."""
     spent = [0, 0]
     for one, other in zip(_slices(first), _slices(second), strict=True):
         spent[0] += _lap(first.answer, one)
         spent[1] += _lap(second.answer, other)
-    per_answer = (spent[0] / len(first.questions), spent[1] / len(second.questions))
-    return per_answer if left_first else per_answer[::-1]
+    return spent[0] / len(first.questions), spent[1] / len(second.questions)
 
 
 def _slices(side: Side) -> Iterator[Sequence[Any]]:

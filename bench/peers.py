@@ -1,8 +1,8 @@
-"""The engines we measure against, each looking up the tier of an operation in the quickest way we found for it.
+"""The engines we measure against, each finding the tier of an operation in the quickest way we know for it.
 
-A peer is built from the tiers of all operations. Whatever it can do ahead (parsing policies and entities, compiling,
-making its own form of a request) it does ahead; what is timed is the question and reading the tier off its answer.
-The modules are imported by name, so that reading and checking this file does not depend on what is installed.
+A peer is built from the tiers of all operations. What it can do ahead it does ahead: parsing, compiling,
+putting a request into its own form. Timed is the question, and reading the tier off the answer. The modules
+are imported by name, so that this file can be read and checked without having them.
 """
 
 from __future__ import annotations
@@ -46,27 +46,26 @@ def wrong_answers(tiers: Tiers, prepare: Prepare, answer: Answer) -> list[str]:
 
 
 def _cedar(tiers: Tiers) -> tuple[Prepare, Answer]:
-    """One policy a tier over a group of actions; policies and entities are parsed once."""
+    """One policy a tier, over a group of operations; policies and entities are parsed once."""
     cedarpy: Any = import_module("cedarpy")
     effects = {"autonomous": "permit", "requires_approval": "permit", "blocked": "forbid"}
     policies = cedarpy.PolicySet.from_str(
         "\n".join(
-            f'@id("{tier}") {effect} (principal, action in Action::"{tier}", resource);'
+            f'@id("{tier}") {effect} (principal, action, resource in Tier::"{tier}");'
             for tier, effect in effects.items()
         )
     )
-    groups = [{"uid": _uid("Action", tier), "attrs": {}, "parents": []} for tier in effects]
-    actions = [
-        {"uid": _uid("Action", name), "attrs": {}, "parents": [_uid("Action", tier)]}
+    operations = [
+        {"uid": _uid("Operation", name), "attrs": {}, "parents": [_uid("Tier", tier)]}
         for name, tier in tiers.items()
     ]
-    entities = cedarpy.Entities.from_json_str(json.dumps(groups + actions))
+    entities = cedarpy.Entities.from_json_str(json.dumps(operations))
 
     def prepare(name: str) -> Any:
         return {
             "principal": _uid("Agent", "agent"),
-            "action": _uid("Action", name),
-            "resource": _uid("World", "world"),
+            "action": _uid("Action", "run"),
+            "resource": _uid("Operation", name),
         }
 
     def answer(question: Any) -> str:
@@ -94,7 +93,7 @@ m = r.domain == p.domain && r.action == p.action
 
 
 def _casbin(tiers: Tiers) -> tuple[Prepare, Answer]:
-    """One row an operation, found by FastEnforcer's index; `enforce_ex` also hands out the row, with its tier."""
+    """One row an operation, found by FastEnforcer's index; `enforce_ex` hands out the row with its tier."""
     casbin: Any = import_module("casbin")
     fast: Any = import_module("casbin.model")
     model = fast.FastModel([0, 1])
@@ -153,7 +152,7 @@ def _cel_table(tiers: Tiers) -> tuple[Prepare, Answer]:
 
 
 PEERS = (
-    Peer("Cedar", "cedarpy", "cedarpy", "action groups, parsed ahead", _cedar),
+    Peer("Cedar", "cedarpy", "cedarpy", "groups, parsed ahead", _cedar),
     Peer("Casbin", "casbin", "casbin", "FastEnforcer", _casbin),
     Peer("Oso", "oso", "oso", "facts", _oso, before=(3, 13)),
     Peer("CEL", "common-expression-language", "cel", "lists in one expression", _cel_lists),

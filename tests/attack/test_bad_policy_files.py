@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sayso.policy import PolicyProblems, load_file, load_text, read_text
 
 BOMB = "a: &a [x, x, x, x]\n" + "\n".join(
-    f"{name}: &{name} [*{below}, *{below}, *{below}, *{below}]" for below, name in zip("abcdefgh", "bcdefghi", strict=True)
+    f"{name}: &{name} [*{below}, *{below}, *{below}, *{below}]"
+    for below, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
 
 
@@ -64,7 +65,7 @@ def refusal(content: bytes, folder: Path) -> PolicyProblems:
         (b"x" * 50_000_000, "larger than 1,000,000 bytes"),
     ],
     ids=lambda value: repr(value[:24]) if isinstance(value, bytes) else "",
-)  # fmt: skip
+)
 def test_a_bad_file_is_refused_in_one_readable_error(content: bytes, words: str, tmp_path: Path) -> None:
     assert words in str(refusal(content, tmp_path))
 
@@ -102,7 +103,7 @@ def test_a_file_without_end_is_refused() -> None:
 
 
 def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
-    """The superuser may read everything, so the refusal shows only for others; the policy must be the same."""
+    """The superuser may read everything, so the refusal shows only for others."""
     file = tmp_path / "policy.yaml"
     file.write_text("mode: paranoid", encoding="utf-8")
     file.chmod(0)
@@ -137,20 +138,22 @@ def test_a_digit_that_never_ends_is_no_number() -> None:
 def test_any_text_is_a_policy_or_a_refusal(text: str) -> None:
     try:
         loaded = read_text(text)
-    except PolicyProblems as refused:
-        assert refused.problems
-    else:
-        assert loaded.policy.digest == loaded.digest
+    except PolicyProblems:
+        return
+    assert loaded.policy.digest == loaded.digest
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_policy_or_a_refusal(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_any_bytes_are_a_policy_or_a_refusal(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
     file = tmp_path_factory.getbasetemp() / "any.yaml"
     file.write_bytes(content)
     try:
-        load_file(file)
-    except PolicyProblems as refused:
-        assert refused.problems
+        policy = load_file(file)
+    except PolicyProblems:
+        return
+    assert policy.digest
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
+import msgspec
+
 from sayso.core.errors import MalformedRequest
 from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Origin, Request, Risk
@@ -21,7 +23,7 @@ LOW, MODERATE, HIGH = Risk.LOW, Risk.MODERATE, Risk.HIGH
 MINUTES = 60
 DAYS = 24 * 60 * MINUTES
 
-STRICTNESS = ["silent allow", "allow and notify", "ask", "deny"]
+STRICTNESS = ["silent allow", "allow and notify", "ask", "a person's no", "not by this channel", "never"]
 BEFORE_REDUCING = ["blocked", "trusted_channel", "approved_call", "denied_call", "stopped", "always_ask"]
 BEFORE_REDUCING += ["slash_command", "user_initiated", "paranoid", "allowlist", "nested", "reduced_risk"]
 
@@ -46,14 +48,13 @@ class Facts(NamedTuple):
 def verdict_of(request: Request, policy: Policy, view: View, now: float) -> Answer:
     """The verdict, the rule that gave it, and the grants it uses.
 
-    The strictest operation's; of equals the riskiest one's, and of those the first.
+    The strictest operation's; of equals the riskiest one's, and of those the first. A question that leaves the plan
+    ends it, so what only the plan covered has to be asked as well.
     """
-    answers = [operation_verdict(request, operation, policy, view, now) for operation in request.operations]
-    risks = [
-        risk_when_decided(operation, answer, policy, view, now)
-        for operation, answer in zip(request.operations, answers, strict=True)
-    ]
-    strictest, _ = max(zip(answers, risks, strict=True), key=lambda each: (_strictness(each[0]), each[1]))
+    strictest, answers = _strictest(request, policy, view, now)
+    if strictest.verdict == "ask" and deviates(request, answers, policy, view, now):
+        without_plan = msgspec.structs.replace(view, session=msgspec.structs.replace(view.session, plan=None))
+        strictest, answers = _strictest(request, policy, without_plan, now)
     if strictest.verdict != "allow":
         return strictest
     return Answer("allow", strictest.rule, frozenset().union(*(answer.grants for answer in answers)))
@@ -81,11 +82,11 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
     if action_of(name) in domain.trusted_channel_required and request.origin is not Origin.TRUSTED_CHANNEL:
         return deny("trusted_channel")
 
-    # 3 approved_call
+    # 3 approved_call: the question named the risk as a safe caller had lowered it, and that is what was approved
     for grant in live_grants(view, now):
         names_it = grant.pins.operations is not None and name in grant.pins.operations
         if grant.kind == "call" and grant.value == request.digest and names_it:
-            if risk <= grant.risk and pins_fit(grant, request, name):
+            if reduced(risk, operation, view) <= grant.risk and pins_fit(grant, request, name):
                 return allow("approved_call", grant)
 
     # 4 denied_call
@@ -134,12 +135,9 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
 
     # 12 reduced_risk
     if name in scope.reducers:
-        reduced = scope.reducers[name]
-        if operation.reading is not None and operation.reading > reduced:
-            reduced = operation.reading
-        if reduced == LOW:
+        if max(scope.reducers[name], operation.reading or LOW) == LOW:
             return allow("reduced_risk")
-        risk, weight = min(risk, reduced), min(weight, reduced)
+        risk, weight = reduced(risk, operation, view), reduced(weight, operation, view)
 
     # 13 operation_grant
     for grant in live_grants(view, now):
@@ -235,20 +233,53 @@ def deny(rule: str) -> Answer:
     return Answer("deny", rule, frozenset())
 
 
+def _strictest(request: Request, policy: Policy, view: View, now: float) -> tuple[Answer, list[Answer]]:
+    answers = [operation_verdict(request, operation, policy, view, now) for operation in request.operations]
+    best = 0
+    for number, operation in enumerate(request.operations):
+        new, old = (_strictness(answers[each]) for each in (number, best))
+        riskier = risk_when_decided(operation, answers[number], policy, view, now) > risk_when_decided(
+            request.operations[best], answers[best], policy, view, now
+        )
+        if new > old or (new == old and riskier):
+            best = number
+    return answers[best], answers
+
+
 def _strictness(answer: Answer) -> int:
-    if answer.verdict == "allow":
-        return STRICTNESS.index("allow and notify" if answer.rule == "confident" else "silent allow")
-    return STRICTNESS.index(answer.verdict)
+    words = {"blocked": "never", "trusted_channel": "not by this channel", "denied_call": "a person's no"}
+    words |= {"confident": "allow and notify"}
+    plain = {"allow": "silent allow", "ask": "ask"}
+    return STRICTNESS.index(words[answer.rule] if answer.rule in words else plain[answer.verdict])
+
+
+def deviates(request: Request, answers: list[Answer], policy: Policy, view: View, now: float) -> bool:
+    """Whether something above low has to be asked that the accepted plan does not name."""
+    plan, target = view.session.plan, request.call.target
+    if plan is None or not plan.accepted:
+        return False
+    for operation, answer in zip(request.operations, answers, strict=True):
+        above_low = risk_when_decided(operation, answer, policy, view, now) > LOW
+        elsewhere = target is not None and target not in plan.text.targets
+        if answer.verdict == "ask" and above_low and (operation.name not in plan.text.operations or elsewhere):
+            return True
+    return False
 
 
 def risk_when_decided(operation: Operation, answer: Answer, policy: Policy, view: View, now: float) -> Risk:
     """The risk as the deciding row saw it: from row 13 on, what a safe caller left of it."""
     risk = facts_of(operation, policy, view, now).risk
-    reducers = view.scope.reducers
-    if answer.rule in BEFORE_REDUCING or operation.name not in reducers:
+    return risk if answer.rule in BEFORE_REDUCING else reduced(risk, operation, view)
+
+
+def reduced(risk: Risk, operation: Operation, view: View) -> Risk:
+    """A risk or weight as a safe caller in the open scope lowers it; never below the reading, and never raised."""
+    if operation.name not in view.scope.reducers:
         return risk
-    reading = LOW if operation.reading is None else operation.reading
-    return min(risk, max(reducers[operation.name], reading))
+    lowered = view.scope.reducers[operation.name]
+    if operation.reading is not None and operation.reading > lowered:
+        lowered = operation.reading
+    return min(risk, lowered)
 
 
 def domain_name(name: str) -> str:

@@ -123,7 +123,6 @@ def test_every_message_has_one_reading_that_keeps_the_promises_of_its_fields(tex
 
 @given(MESSAGES, st.sampled_from(STOP_PHRASES))
 def test_a_stop_on_a_line_of_its_own_stops_whatever_stands_before_it(text: str, stop: str) -> None:
-    # A closing fence or a block quote mark before it would quote it; a line after an empty one is the user's own.
     assert read(f"{text}\n\n{stop}", SLASHES).stop
 
 
@@ -208,7 +207,7 @@ def test_what_counts_of_a_structure_stands_on_a_line_of_its_rendering(
 )
 def test_a_restriction_never_adds(restriction: str, pieces: list[str]) -> None:
     plan = read_plan("Edit src/a.py: add a cache. Run the tests and commit.", KNOWN)
-    words = " ".join(piece for piece in pieces if piece not in ".?!\n")
+    words = " ".join(piece for piece in pieces if not re.search(r"[.!?;](?!\w)|\n", piece))
     adjusted = adjust(plan, f"{restriction} {words}", KNOWN)
     assert set(adjusted.operations) <= set(plan.operations)
     assert set(adjusted.targets) <= set(plan.targets)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from sayso.core.grants import Grant, Held, Key, Kind, Pins
 from sayso.core.model import Assurance, Mode, Operation, Origin, Request, Risk
-from sayso.core.plans import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import NEVER_REVIEWED, Decay, Detail, Domain, Policy, Settings, SlashCommand, compile_policy
 from sayso.core.rules import RULES
 from sayso.core.session import (

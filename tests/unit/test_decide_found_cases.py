@@ -11,7 +11,7 @@ from sayso.core.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.plans import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import Decay, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Task, View
 from sayso.gate.play import Player

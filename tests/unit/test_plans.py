@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.plans import LONGEST_PLAN, PlanText, adjust, read_plan, render_plan
+from sayso.core.plan_text import PlanText
+from sayso.core.plans import LONGEST_PLAN, adjust, read_plan, render_plan
 
 KNOWN = frozenset(
     {

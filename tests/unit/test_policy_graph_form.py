@@ -61,13 +61,24 @@ GRAPH: dict[str, Any] = {
     },
     "nodes": {
         "trust_level": "high",
-        "autonomous": ["read_files", "list_files", "run_scripts", "check_status", "git_operations", "read_logs"],
+        "autonomous": [
+            "read_files",
+            "list_files",
+            "run_scripts",
+            "check_status",
+            "git_operations",
+            "read_logs",
+        ],
         "requires_approval": ["install_software", "modify_system_config", "delete_files"],
         "blocked": ["expose_ports_externally", "modify_openclaw_config"],
     },
     "self_modification": {
         "autonomous": ["load_memory_file", "restore_context", "update_heartbeat_state", "prune_stale_memory"],
-        "requires_approval": ["propose_behavioral_change", "update_lessons_md", "consolidate_daily_to_memory"],
+        "requires_approval": [
+            "propose_behavioral_change",
+            "update_lessons_md",
+            "consolidate_daily_to_memory",
+        ],
         "blocked": [
             "modify_soul_md",
             "modify_agents_md",
@@ -140,14 +151,22 @@ def test_a_graph_may_be_written_in_yaml() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "hint"),
     [
-        ("domians:\n  email: {autonomous: [], requires_approval: [], blocked: []}", (1, 1), "did you mean domains?"),
+        (
+            "domians:\n  email: {autonomous: [], requires_approval: [], blocked: []}",
+            (1, 1),
+            "did you mean domains?",
+        ),
         ("email: high", (1, 1), "autonomous"),
         ("email: {trust_level: high}", (1, 1), "autonomous"),
         ("email: {autonomous: [read], requires_approval: []}", (1, 8), "blocked: []"),
         ("email: {autonomous: [], requires_approval: [], blocked: [], color: red}", (1, 61), "known"),
-        ("email: {autonomous: [], requires_approval: [], blocked: []}\nconsent_decay: {enabld: true}", (2, 17), "enabled"),
+        (
+            "email: {autonomous: [], requires_approval: [], blocked: []}\nconsent_decay: {enabld: true}",
+            (2, 17),
+            "enabled",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_graph_that_is_none_is_refused_with_a_hint(text: str, place: tuple[int, int], hint: str) -> None:
     with pytest.raises(PolicyProblems) as caught:
         load_text(text)

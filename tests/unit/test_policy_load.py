@@ -15,13 +15,15 @@ from sayso.policy import PolicyProblems, Problem, load_file, load_text, read_fil
 FULL = """\
 sayso: 1
 mode: trusting
-settings: {confidence_threshold: 0.9, confidence_bypass: true, safe: imperative, task_idle_turns: 5, notices: null}
+settings: {confidence_threshold: 0.9, confidence_bypass: true, safe: imperative, task_idle_turns: 5}
 categories: {git-remote: remote git}
 consent_decay: {enabled: true, review_interval_days: 14, decay_action: downgrade_to_requires_approval}
 vip_contacts: {darcy: "+1 555 010 0001"}
 family_contacts: {sister: "+1 555 010 0002"}
 domains:
-  email: {trust_level: high, autonomous: [read], requires_approval: [send], blocked: [delete_vip], last_reviewed: 2026-11-15}
+  email:
+    {trust_level: high, autonomous: [read], requires_approval: [send], blocked: [delete_vip],
+     last_reviewed: 2026-11-15}
 operations:
   git.push: {risk: risky, weight: tier 2, category: git-remote, always_ask: true, reason: changes a remote}
 tools:
@@ -58,12 +60,20 @@ def test_lists_and_details_meet_in_one_entry(full: Policy) -> None:
     assert full.entry("email.send").tier is Tier.REQUIRES_APPROVAL
     push = full.entry("git.push")
     assert (push.tier, push.risk, push.weight, push.always_ask) == (None, Risk.HIGH, Risk.MODERATE, True)
-    assert (push.category, push.category_words, push.reason) == ("git-remote", "remote git", "changes a remote")
+    assert (push.category, push.category_words, push.reason) == (
+        "git-remote",
+        "remote git",
+        "changes a remote",
+    )
 
 
 def test_tools_slash_commands_and_workflows_are_read(full: Policy) -> None:
     assert full.tools[0] == Tool(tool="git_push", operation="git.push")
-    assert (full.tools[1].source, full.tools[1].context, full.tools[1].risk) == ("args.to", "args.thread", Risk.HIGH)
+    assert (full.tools[1].source, full.tools[1].context, full.tools[1].risk) == (
+        "args.to",
+        "args.thread",
+        Risk.HIGH,
+    )
     assert full.slash_commands["/push"] == SlashCommand(operations=("git.push",))
     assert full.slash_commands["/allowlist"].query == "allowlist"
     assert full.workflows["digest"] == Workflow(operations=("email.read",))
@@ -83,7 +93,9 @@ def test_a_written_review_is_midnight_utc_of_its_day(full: Policy) -> None:
     ],
 )
 def test_a_review_is_read_in_utc_or_counts_as_never(written: str, seconds: float) -> None:
-    loaded = read_text(f"domains: {{a: {{autonomous: [x], requires_approval: [], blocked: [], last_reviewed: '{written}'}}}}")
+    loaded = read_text(
+        f"domains: {{a: {{autonomous: [x], requires_approval: [], blocked: [], last_reviewed: '{written}'}}}}"
+    )
     assert loaded.policy.domains["a"].last_reviewed == seconds
     assert bool(loaded.warnings) == (seconds == NEVER_REVIEWED)
 
@@ -111,8 +123,15 @@ def test_json_and_yaml_load_to_the_same_policy() -> None:
         "domains": {"email": {"autonomous": ["read"], "requires_approval": [], "blocked": ["delete"]}},
         "categories": {"fun": "fun \U0001f600"},
     }
-    yaml = "extends: [balanced]\ndomains:\n  email:\n    autonomous: [read]\n    requires_approval: []\n    blocked:\n    - delete\ncategories: {fun: fun \U0001f600}\n"
-    spellings = [json.dumps(structure), json.dumps(structure, indent="\t"), json.dumps(structure, separators=(",", ":"))]
+    yaml = (
+        "extends: [balanced]\ndomains:\n  email:\n    autonomous: [read]\n    requires_approval: []\n"
+        "    blocked:\n    - delete\ncategories: {fun: fun \U0001f600}\n"
+    )
+    spellings = [
+        json.dumps(structure),
+        json.dumps(structure, indent="\t"),
+        json.dumps(structure, separators=(",", ":")),
+    ]
     first = load_text(yaml)
     for spelling in spellings:
         again = load_text(spelling)
@@ -164,8 +183,14 @@ def test_all_problems_of_a_file_come_at_once_in_the_order_of_their_places() -> N
         "extends: [balance]\n"
     )
     assert [(problem.line, problem.column) for problem in found] == [
-        (1, 7), (3, 25), (4, 9), (8, 25), (9, 14), (10, 5), (11, 11),
-    ]  # fmt: skip
+        (1, 7),
+        (3, 25),
+        (4, 9),
+        (8, 25),
+        (9, 14),
+        (10, 5),
+        (11, 11),
+    ]
 
 
 def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
@@ -182,8 +207,18 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         ("mode: balanced\nmode: trusting", (2, 1), "stands here twice", "line 1"),
         ('{"mode": "balanced",\n "mode": "trusting"}', (2, 2), "stands here twice", "line 1"),
         ("settings: {safe: auto, safe: ask}", (1, 24), "stands here twice", "line 1"),
-        ("domains: {a: {autonomous: [x], requires_approval: []}}", (1, 14), "a has no blocked", "blocked: []"),
-        ("domains: {a: {autonomous: [x], requires_approval: [], blocked: [x]}}", (1, 65), "stands in", "one of"),
+        (
+            "domains: {a: {autonomous: [x], requires_approval: []}}",
+            (1, 14),
+            "a has no blocked",
+            "blocked: []",
+        ),
+        (
+            "domains: {a: {autonomous: [x], requires_approval: [], blocked: [x]}}",
+            (1, 65),
+            "stands in",
+            "one of",
+        ),
         ("operations: {a.b: {risk: hihg}}", (1, 26), "unknown risk 'hihg'", "high"),
         ("operations: {a.b: {risk: 3}}", (1, 26), "risk must be", ""),
         ("operations: {push: {risk: high}}", (1, 14), "'push'", "domain.action"),
@@ -207,10 +242,30 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         ("extends: balanced", (1, 10), "must be a list, and is text", ""),
         ("mode: [balanced]", (1, 7), "must be one of", ""),
         ("domains: []", (1, 10), "must be a map, and is a list", ""),
-        ("domains: {a b: {autonomous: [], requires_approval: [], blocked: []}}", (1, 11), "'a b'", "one word"),
-        ("domains: {a: {autonomous: [x y], requires_approval: [], blocked: []}}", (1, 28), "'x y'", "one word"),
-        ("domains: {a: {autonomous: [1], requires_approval: [], blocked: []}}", (1, 28), "must be text", "quotes"),
-        ("domains: {a: {autonomous: null, requires_approval: [], blocked: []}}", (1, 27), "must be a list", ""),
+        (
+            "domains: {a b: {autonomous: [], requires_approval: [], blocked: []}}",
+            (1, 11),
+            "'a b'",
+            "one word",
+        ),
+        (
+            "domains: {a: {autonomous: [x y], requires_approval: [], blocked: []}}",
+            (1, 28),
+            "'x y'",
+            "one word",
+        ),
+        (
+            "domains: {a: {autonomous: [1], requires_approval: [], blocked: []}}",
+            (1, 28),
+            "must be text",
+            "quotes",
+        ),
+        (
+            "domains: {a: {autonomous: null, requires_approval: [], blocked: []}}",
+            (1, 27),
+            "must be a list",
+            "",
+        ),
         ("slash_commands: {/x: {operations: [a.b]}}", (1, 36), "nothing declares", "list it"),
         ("slash_commands: {/x: {}}", (1, 18), "operations or a query", ""),
         ("slash_commands: {x: {query: allowlist}}", (1, 18), "'x'", "begins with /"),
@@ -230,7 +285,7 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         ("- mode: balanced", (1, 1), "must be a map, and is a list", ""),
         ("just text", (1, 1), "must be a map, and is text", ""),
     ],
-)  # fmt: skip
+)
 def test_a_problem_is_found_at_its_place(text: str, place: tuple[int, int], message: str, hint: str) -> None:
     found = problems(text)
     here = [problem for problem in found if (problem.line, problem.column) == place]

@@ -47,7 +47,8 @@ def test_an_action_named_where_it_already_stands_keeps_its_place() -> None:
 
 
 def test_details_of_a_domain_are_kept_unless_named() -> None:
-    text = "domains: {email: {autonomous: [], requires_approval: [], blocked: [], trusted_channel_required: [send]}}"
+    lists = "autonomous: [], requires_approval: [], blocked: [], trusted_channel_required: [send]"
+    text = f"domains: {{email: {{{lists}}}}}"
     email = over(text).policy.domains["email"]
     assert email.trust_level == "low"
     assert email.trusted_channel_required == ("forward", "send")
@@ -68,7 +69,9 @@ def test_maps_merge_key_by_key_and_scalars_are_replaced() -> None:
 
 
 def test_slash_commands_and_workflows_are_replaced_name_by_name() -> None:
-    policy = over("slash_commands: {/mail: {operations: [email.read]}}\nworkflows: {v: {operations: [email.read]}}").policy
+    policy = over(
+        "slash_commands: {/mail: {operations: [email.read]}}\nworkflows: {v: {operations: [email.read]}}"
+    ).policy
     assert policy.slash_commands["/mail"].operations == ("email.read",)
     assert policy.workflows["w"].operations == ("email.read", "email.send")
     assert policy.workflows["v"].operations == ("email.read",)
@@ -101,6 +104,7 @@ def test_what_guards_the_guard_cannot_be_freed(list_name: str) -> None:
 
 
 def test_the_guard_can_be_added_to() -> None:
-    text = "extends: [balanced]\ndomains: {self_modification: {autonomous: [], requires_approval: [], blocked: [dream]}}"
+    lists = "autonomous: [], requires_approval: [], blocked: [dream]"
+    text = f"extends: [balanced]\ndomains: {{self_modification: {{{lists}}}}}"
     blocked = set(load_text(text).domains["self_modification"].blocked)
     assert blocked == {*load_preset("balanced").domains["self_modification"].blocked, "dream"}

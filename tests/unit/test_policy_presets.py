@@ -10,10 +10,19 @@ from sayso.policy import load_preset, preset_names
 from sayso.policy.lint import lint
 
 GUARD = {
-    "modify_soul_md", "modify_agents_md", "modify_consent_graph", "change_safety_rules", "modify_system_prompt",
-    "delete_audit_log", "modify_audit_log", "modify_policy", "modify_guard", "read_guard_keys", "stop_guard",
+    "modify_soul_md",
+    "modify_agents_md",
+    "modify_consent_graph",
+    "change_safety_rules",
+    "modify_system_prompt",
+    "delete_audit_log",
+    "modify_audit_log",
+    "modify_policy",
+    "modify_guard",
+    "read_guard_keys",
+    "stop_guard",
     "run_guard_command",
-}  # fmt: skip
+}
 READS = ("git.status", "git.diff", "git.log", "files.read", "files.list", "files.search")
 NOTHING_AUTONOMOUS = ("chat", "trusting", "gateway")
 
@@ -39,7 +48,9 @@ def test_the_guard_is_blocked_in_every_preset_with_a_reason(name: str) -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_no_slash_command_declares_a_force_push_or_a_rewrite(name: str) -> None:
-    declared = {operation for command in load_preset(name).slash_commands.values() for operation in command.operations}
+    declared = {
+        operation for command in load_preset(name).slash_commands.values() for operation in command.operations
+    }
     assert declared.isdisjoint({"git.push_force", "git.rewrite", "git.reset_hard", "git.clean"})
 
 
@@ -52,9 +63,24 @@ def test_nothing_is_autonomous_where_every_first_use_is_asked_for(name: str) -> 
 def test_reading_is_low_and_reaching_out_is_high(name: str) -> None:
     policy = load_preset(name)
     assert {policy.entry(read).risk for read in READS} == {Risk.LOW}
-    for operation in ("git.push", "git.push_force", "git.pull", "pr.create", "network.fetch", "packages.install"):
+    for operation in (
+        "git.push",
+        "git.push_force",
+        "git.pull",
+        "pr.create",
+        "network.fetch",
+        "packages.install",
+    ):
         assert policy.entry(operation).risk is Risk.HIGH
-    for operation in ("git.commit", "files.edit", "files.delete", "tests.run", "build.run", "lint.run", "scripts.run"):
+    for operation in (
+        "git.commit",
+        "files.edit",
+        "files.delete",
+        "tests.run",
+        "build.run",
+        "lint.run",
+        "scripts.run",
+    ):
         assert policy.entry(operation).risk is Risk.MODERATE
 
 
@@ -70,9 +96,14 @@ def test_each_preset_has_the_settings_of_its_source() -> None:
     assert set(modes.values()) == {Mode.BALANCED}
     safe = {name: load_preset(name).settings.safe for name in preset_names()}
     assert safe == {
-        "balanced": "auto", "chat": "imperative", "coding": "auto", "gateway": "ask", "graph": "auto",
-        "paranoid": "auto", "trusting": "ask",
-    }  # fmt: skip
+        "balanced": "auto",
+        "chat": "imperative",
+        "coding": "auto",
+        "gateway": "ask",
+        "graph": "auto",
+        "paranoid": "auto",
+        "trusting": "ask",
+    }
     gateway = load_preset("gateway").settings
     assert (gateway.risky_grants, gateway.grant_pins) == ("standing", "operation")
     assert load_preset("trusting").settings.trusting_remembers_high
@@ -87,7 +118,9 @@ def test_chat_has_the_categories_and_commands_of_the_conversation() -> None:
     assert chat.entry("lint.run").category == "test-build"
     assert chat.entry("pr.update").category == "git-remote"
     assert chat.entry("packages.install").category == "network"
-    declared = {name: command.operations for name, command in chat.slash_commands.items() if command.operations}
+    declared = {
+        name: command.operations for name, command in chat.slash_commands.items() if command.operations
+    }
     assert declared == {
         "/commit": ("git.add", "git.commit"),
         "/branch": ("git.branch", "git.checkout"),

@@ -113,12 +113,19 @@ def test_the_target_is_the_argument_the_entry_names() -> None:
 @pytest.mark.parametrize(
     ("tool", "operation"),
     [
-        ("git_status", "git.status"), ("git_diff", "git.diff"), ("git_log", "git.log"), ("git_push", "git.push"),
-        ("git_commit", "git.commit"), ("git_reset", "git.reset_hard"), ("git_merge", "git.merge"),
-        ("get_background_output", "shell.background_output"), ("run_bash", "shell.run"),
-        ("run_bash_background", "shell.run_background"), ("interrupt_background_process", "shell.interrupt"),
+        ("git_status", "git.status"),
+        ("git_diff", "git.diff"),
+        ("git_log", "git.log"),
+        ("git_push", "git.push"),
+        ("git_commit", "git.commit"),
+        ("git_reset", "git.reset_hard"),
+        ("git_merge", "git.merge"),
+        ("get_background_output", "shell.background_output"),
+        ("run_bash", "shell.run"),
+        ("run_bash_background", "shell.run_background"),
+        ("interrupt_background_process", "shell.interrupt"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("preset", ["balanced", "trusting", "gateway", "coding"])
 def test_the_usual_tools_are_known_to_the_presets(preset: str, tool: str, operation: str) -> None:
     policy = load_preset(preset)

@@ -14,8 +14,10 @@ from sayso.policy.resolve import operations_for
 
 GRAPH_FILES = """
 domains:
-  files: {autonomous: [read, write_workspace, create, edit], requires_approval: [delete, write_outside_workspace],
-          blocked: [delete_outside_workspace, modify_secrets]}
+  files:
+    autonomous: [read, write_workspace, create, edit]
+    requires_approval: [delete, write_outside_workspace]
+    blocked: [delete_outside_workspace, modify_secrets]
 tools:
   - {tool: read, resolve: path, operation: files.read, from: args.path}
   - {tool: write, resolve: path, operation: files.write, from: args.path}
@@ -79,7 +81,7 @@ def done(tool: str, path: object, policy: Policy, home: Path, **more: object) ->
         ("write", "", Operation("files.write_outside_workspace")),
         ("write", "a\0.py", Operation("files.write_outside_workspace")),
         ("write", 7, Operation("files.write_outside_workspace")),
-        ("write", "circle/a.py", Operation("files.write_workspace")),
+        ("write", "circle/a.py", Operation("files.write_outside_workspace")),
         ("delete", "../a.py", Operation("files.delete_outside_workspace")),
         ("delete", "exit/a.py", Operation("files.delete_outside_workspace")),
         ("write", "/etc/passwd", Operation("files.write_outside_workspace", reading=Risk.HIGH)),
@@ -97,7 +99,9 @@ def done(tool: str, path: object, policy: Policy, home: Path, **more: object) ->
         ("delete", "server.pem", Operation("files.modify_secrets")),
     ],
 )
-def test_a_path_is_what_it_leads_to(tool: str, path: object, operation: Operation, policy: Policy, home: Path) -> None:
+def test_a_path_is_what_it_leads_to(
+    tool: str, path: object, operation: Operation, policy: Policy, home: Path
+) -> None:
     assert done(tool, path, policy, home) == (operation,)
 
 
@@ -117,7 +121,9 @@ def test_what_the_domain_does_not_list_is_high(home: Path) -> None:
     )
     policy = load_text(text)
     assert done("write", "src/a.py", policy, home) == (Operation("files.write"),)
-    assert done("write", "../a.py", policy, home) == (Operation("files.write_outside_workspace", reading=Risk.HIGH),)
+    assert done("write", "../a.py", policy, home) == (
+        Operation("files.write_outside_workspace", reading=Risk.HIGH),
+    )
     assert done("write", ".env", policy, home) == (Operation("files.modify_secrets", reading=Risk.HIGH),)
 
 
@@ -164,7 +170,9 @@ def test_without_a_project_the_workspace_is_the_working_folder(home: Path) -> No
 @pytest.mark.parametrize("named", ["/", "home", "above", "relative"])
 def test_a_named_folder_that_is_too_wide_is_not_taken(named: str, home: Path) -> None:
     names = {"home": str(home), "above": str(home.parent)}
-    assert find_workspace(str(home / "work" / "src"), names.get(named, named), home=str(home)) == str(home / "work")
+    assert find_workspace(str(home / "work" / "src"), names.get(named, named), home=str(home)) == str(
+        home / "work"
+    )
 
 
 def test_the_home_folder_is_never_the_workspace_even_with_a_repository_in_it(home: Path) -> None:

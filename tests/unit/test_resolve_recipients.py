@@ -14,7 +14,8 @@ from sayso.policy.recipients import normalised
 from sayso.policy.resolve import operations_for
 
 CONTACTS = """
-vip_contacts: {darcy: "+1 555 010 0001", boss: Boss@Example.com, mari: mari@bücher.example, gone: "+1XXXXXXXXXX"}
+vip_contacts:
+  {darcy: "+1 555 010 0001", boss: Boss@Example.com, mari: mari@bücher.example, gone: "+1XXXXXXXXXX"}
 family_contacts: {sister: "+1 (555) 010-0002"}
 tools: [{tool: send, resolve: recipient, domain: chat, from: "args.to, args.cc", context: args.thread}]
 """
@@ -55,7 +56,9 @@ def names(to: Any, where: Policy, **more: Any) -> list[str]:
         (15550100001, "send", "send_unknown", True),
     ],
 )
-def test_the_first_action_that_the_domain_lists_is_used(to: Any, listed: str, action: str, barred: bool) -> None:
+def test_the_first_action_that_the_domain_lists_is_used(
+    to: Any, listed: str, action: str, barred: bool
+) -> None:
     (operation,) = sent(to, policy(asked=listed))
     assert operation.name == f"chat.{action}"
     assert (operation.barred is not None) == barred
@@ -65,8 +68,10 @@ def test_the_first_action_that_the_domain_lists_is_used(to: Any, listed: str, ac
 def test_several_recipients_without_context_are_an_operation_of_their_own(listed: str) -> None:
     operations = sent([DARCY, SISTER], policy(asked="send_vip, send_family", blocked=listed))
     assert [operation.name.partition(".")[2] for operation in operations] == [
-        "send_vip", "send_family", "send_group_without_context",
-    ]  # fmt: skip
+        "send_vip",
+        "send_family",
+        "send_group_without_context",
+    ]
     assert (operations[-1].barred is None) == bool(listed)
 
 
@@ -84,7 +89,9 @@ def test_the_same_recipient_twice_is_no_group() -> None:
     assert names([DARCY, "+1 555-010-0001"], policy(asked="send_vip")) == ["send_vip"]
 
 
-@pytest.mark.parametrize("to", [f"{DARCY}, {STRANGER}", f"{DARCY};{STRANGER}", f"{DARCY}\n{STRANGER}", [DARCY, [STRANGER]]])
+@pytest.mark.parametrize(
+    "to", [f"{DARCY}, {STRANGER}", f"{DARCY};{STRANGER}", f"{DARCY}\n{STRANGER}", [DARCY, [STRANGER]]]
+)
 def test_a_stranger_among_friends_is_found(to: Any) -> None:
     assert "send_unknown" in names(to, policy(asked="send_vip"), thread="42")
 
@@ -105,7 +112,14 @@ def test_a_contact_that_cannot_be_read_matches_nobody() -> None:
 
 @pytest.mark.parametrize(
     "spelling",
-    ["+15550100001", "+1 555 010 0001", "+1 (555) 010-0001", "+1.555.010.0001", " +1-555-010-0001 ", "tel:+1-555-010-0001"],
+    [
+        "+15550100001",
+        "+1 555 010 0001",
+        "+1 (555) 010-0001",
+        "+1.555.010.0001",
+        " +1-555-010-0001 ",
+        "tel:+1-555-010-0001",
+    ],
 )
 def test_a_number_is_the_same_in_every_spelling(spelling: str) -> None:
     assert normalised(spelling) == DARCY
@@ -114,10 +128,20 @@ def test_a_number_is_the_same_in_every_spelling(spelling: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "5550100001", "001 555 010 0001", "+1555", "+1 555 010 0001 ext. 9", "+1 555 01O 0001", "+1XXXXXXXXXX",
-        "+１５５５０１００００１", "+1555\u200b0100001", "+1 555 010 0001 +1 555 010 0009", "darcy", "+", "",
+        "5550100001",
+        "001 555 010 0001",
+        "+1555",
+        "+1 555 010 0001 ext. 9",
+        "+1 555 01O 0001",
+        "+1XXXXXXXXXX",
+        "+１５５５０１００００１",
+        "+1555\u200b0100001",
+        "+1 555 010 0001 +1 555 010 0009",
+        "darcy",
+        "+",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_could_be_somebody_else_is_no_number(text: str) -> None:
     assert normalised(text) is None
 
@@ -143,12 +167,23 @@ def test_an_address_is_the_same_in_every_spelling(spelling: str, address: str) -
 @pytest.mark.parametrize(
     "text",
     [
-        "boss@example.com@evil.example", "boss@example.com <evil@evil.example", "boss", "@example.com", "boss@",
-        "boss@localhost", "boss@exa mple.com", "boss@example.com\u200b", "mailto:boss@example.com?cc=evil@evil.example",
-        "boss@-example.com", "boss@[127.0.0.1]", "boss@example..com", '"boss"@example.com', "boss\n@example.com",
+        "boss@example.com@evil.example",
+        "boss@example.com <evil@evil.example",
+        "boss",
+        "@example.com",
+        "boss@",
+        "boss@localhost",
+        "boss@exa mple.com",
+        "boss@example.com\u200b",
+        "mailto:boss@example.com?cc=evil@evil.example",
+        "boss@-example.com",
+        "boss@[127.0.0.1]",
+        "boss@example..com",
+        '"boss"@example.com',
+        "boss\n@example.com",
         "boss@example.com <evil@evil.example>",
     ],
-)  # fmt: skip
+)
 def test_what_could_be_read_in_two_ways_is_no_address(text: str) -> None:
     assert normalised(text) is None
 

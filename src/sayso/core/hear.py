@@ -136,6 +136,8 @@ def _advance(h: Hearing) -> None:
 def _tighten(h: Hearing) -> None:
     """Revoke, clear, correction, refusal: whatever of these is in the message takes effect."""
     m = h.message
+    if m.problem is not None:
+        h.announced.append(m.problem)
     if m.revoke_all:
         h.clear("everything", "you revoked all consent", "All consent revoked")
         h.announced.append(words.allowlist_block(allowlisted(h.session, h.now)))
@@ -175,8 +177,6 @@ def _may_loosen(h: Hearing) -> bool:
 
 def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
     m = h.message
-    if m.problem is not None:
-        h.announced.append(m.problem)
     if m.grants:
         _grant_standing(h, risk_of)
     if m.slash is not None:

@@ -10,7 +10,7 @@ from sayso.core.clearing import clear
 from sayso.core.decision import Decision, Item
 from sayso.core.hear import new_task
 from sayso.core.model import Request, Risk
-from sayso.core.plans import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Plan, Session
 

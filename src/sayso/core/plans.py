@@ -14,43 +14,11 @@ import msgspec
 from sayso.core import plan_reading as reading
 from sayso.core.look_alikes import APOSTROPHES
 from sayso.core.own_words import mask_quotations, undisguised
+from sayso.core.plan_text import PlanText
 from sayso.core.words import visible
 
-CONCRETE = 2
 LONGEST_PLAN = 20_000
 """A longer text is shown but not read as a plan: nobody agrees to all its details."""
-
-
-class PlanText(msgspec.Struct, frozen=True):
-    """What a plan says, before anybody agreed. `text` is what is shown."""
-
-    text: str
-    targets: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
-    scope: str | None = None
-    success: str | None = None
-    operations: tuple[str, ...] = ()
-    adjustments: tuple[str, ...] = ()
-
-    @property
-    def score(self) -> int:
-        """How many of the four criteria hold."""
-        return len(self.evidence)
-
-    @property
-    def concrete(self) -> bool:
-        return self.score >= CONCRETE
-
-    @property
-    def evidence(self) -> dict[str, str]:
-        """What was found for each criterion that holds."""
-        found = {
-            "targets": ", ".join(self.targets),
-            "changes": "; ".join(self.changes),
-            "scope": self.scope,
-            "success": self.success,
-        }
-        return {criterion: what for criterion, what in found.items() if what}
 
 
 def read_plan(text: str, known: Collection[str]) -> PlanText:

@@ -18,7 +18,8 @@ from sayso.core.errors import MalformedRequest, UnknownAnswer
 from sayso.core.hear import hear
 from sayso.core.model import Operation, Origin, Request, Risk, Verdict
 from sayso.core.offers import with_offers
-from sayso.core.plans import PlanText, read_plan, render_plan
+from sayso.core.plan_text import PlanText
+from sayso.core.plans import read_plan, render_plan
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
 from sayso.gate.request import just_reviewed, make_call, make_request

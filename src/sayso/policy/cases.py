@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Mode, Origin, Risk, Tier
-from sayso.core.policy import DAY, NEVER_REVIEWED, Entry, Policy, with_mode
+from sayso.core.policy import DAY, NEVER_REVIEWED, Entry, Policy
 from sayso.core.session import Outer, Run, Scope, Sending, Session, Task, View
+from sayso.policy.probe import PROBE
 
 SOON = 60.0
 CONTENT = "content"
@@ -96,10 +98,6 @@ def consents(pair: Pair) -> list[str]:
     return kinds + (["sent"] if any(entry.fan_out for entry in pair.entries) else [])
 
 
-def policy_in(policy: Policy, case: Case) -> Policy:
-    return policy if case.mode == NOT_CHOSEN else with_mode(policy, Mode(case.mode))
-
-
 def moment(pair: Pair, case: Case) -> float:
     """When it is decided: after every date written in the two files, by the days of the case."""
     written = [
@@ -113,10 +111,7 @@ def view_in(policy: Policy, pair: Pair, case: Case) -> View:
     """Everything besides request and policy as it stands in this case."""
     now = moment(pair, case)
     kind, _, value = case.consent.partition(" ")
-    session = _SESSIONS.get(kind, _granted)(pair, kind, value, now)
-    operations = policy.workflows[value].operations if kind == "run" and value in policy.workflows else ()
-    if kind == "run":
-        session = _with_grant(session, "run", "run", now, Pins(operations=operations))
+    session = _session(policy, pair, kind, value, now)
     return View(session, scope=_scope(kind, value), reviews=_reviews(pair, case, now), notices=True)
 
 
@@ -134,49 +129,48 @@ def _scope(kind: str, value: str) -> Scope:
     return Scope(run=Run("run", value)) if kind == "run" else Scope()
 
 
-def _plain(pair: Pair, kind: str, value: str, now: float) -> Session:
-    return Session()
+def _session(policy: Policy, pair: Pair, kind: str, value: str, now: float) -> Session:
+    """A session in which one consent of this kind was given, as widely as that kind can be."""
+    match kind:
+        case "operation":
+            return _granted(Session(), "operation", pair.name, now)
+        case "command":
+            return _granted(Session(), "command", PROBE, now)
+        case "tool":
+            return _granted(Session(), "tool", PROBE, now, Pins(operations=(pair.name,), arguments=PROBE))
+        case "category":
+            return _granted(Session(task=Task("task", "task", 0, 0), tasks=1), "category", value, now)
+        case "run":
+            declared = policy.workflows[value].operations if value in policy.workflows else ()
+            return _granted(Session(), "run", "run", now, Pins(operations=declared))
+        case "slash":
+            return Session(turn=1, heard_at=now, slash=value)
+        case "order":
+            return Session(turn=1, heard_at=now, imperatives=(PROBE,))
+        case "sent":
+            key = (pair.name.partition(".")[0], CONTENT)
+            return Session(sent={key: (Sending("another.operation", now),)})
+        case _:
+            return Session()
 
 
-def _granted(pair: Pair, kind: str, value: str, now: float) -> Session:
-    wanted: dict[str, tuple[Kind, str]] = {
-        "operation": ("operation", pair.name),
-        "command": ("command", "probe"),
-        "tool": ("tool", "probe"),
-        "category": ("category", value),
-    }
-    task = Task("task", "task", 0, 0) if kind == "category" else None
-    return _with_grant(
-        Session(task=task, tasks=1 if task else 0), *wanted[kind], now, Pins(arguments="probe")
+def _granted(session: Session, kind: Kind, value: str, now: float, pins: Pins | None = None) -> Session:
+    ends_with: Literal["session", "task", "run"] = _ENDS_WITH.get(kind, "session")
+    grant = Grant(
+        id="grant",
+        kind=kind,
+        value=value,
+        risk=Risk.HIGH,
+        expires_at=now + SOON,
+        session=session.id,
+        pins=pins or Pins(),
+        ends_with=ends_with,
+        bound_to=None if ends_with == "session" else ends_with,
     )
+    return msgspec.structs.replace(session, grants={grant.key: (Held(grant),)})
 
 
-def _with_grant(session: Session, kind: Kind, value: str, now: float, pins: Pins) -> Session:
-    grant = Grant("grant", kind, value, Risk.HIGH, now + SOON, session.id, pins)
-    return msgspec.structs.replace(session, grants={**session.grants, grant.key: (Held(grant),)})
-
-
-def _slash(pair: Pair, kind: str, value: str, now: float) -> Session:
-    return Session(turn=1, heard_at=now, slash=value)
-
-
-def _ordered(pair: Pair, kind: str, value: str, now: float) -> Session:
-    return Session(turn=1, heard_at=now, imperatives=("probe",))
-
-
-def _sent(pair: Pair, kind: str, value: str, now: float) -> Session:
-    key = (pair.name.partition(".")[0], CONTENT)
-    return Session(sent={key: (Sending("another.operation", now),)})
-
-
-_SESSIONS = {
-    "none": _plain,
-    "outer": _plain,
-    "run": _plain,
-    "slash": _slash,
-    "order": _ordered,
-    "sent": _sent,
-}
+_ENDS_WITH: dict[str, Literal["task", "run"]] = {"category": "task", "run": "run"}
 
 
 def _naming(pair: Pair, kind: str) -> list[str]:

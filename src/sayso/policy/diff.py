@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Operation, Origin, Risk
-from sayso.core.policy import Domain, Entry, Policy
+from sayso.core.model import Mode, Operation, Origin, Risk, Tier
+from sayso.core.policy import Domain, Entry, Policy, with_mode
+from sayso.core.session import View
 from sayso.policy.beyond import Beyond, beyond
-from sayso.policy.cases import CONTENT, Case, Pair, cases, moment, policy_in, view_in
+from sayso.policy.cases import CONTENT, NOT_CHOSEN, Case, Pair, cases, moment, view_in
 from sayso.policy.conditions import conditions
 from sayso.policy.probe import probe
 
@@ -73,17 +74,24 @@ def _names(a: Policy, b: Policy) -> list[str]:
 
 
 def _changes(name: str, a: Policy, b: Policy) -> list[Change]:
-    first, second = _entry(a, name), _entry(b, name)
-    pair = Pair(name, a, b, first, second)
-    if first == second and _same_around(pair):
+    pair = Pair(name, a, b, _entry(a, name), _entry(b, name))
+    if _same(pair):
         return []
     every = list(cases(pair))
+    before, after = _Side(a, pair), _Side(b, pair)
     found: dict[tuple[str, str], list[Case]] = {}
     for case in every:
-        outcome = (_outcome(a, pair, case), _outcome(b, pair, case))
+        outcome = (before.outcome(case), after.outcome(case))
         if outcome[0] != outcome[1]:
             found.setdefault(outcome, []).append(case)
     return [Change(_shown(name), *outcome, conditions(changed, every)) for outcome, changed in found.items()]
+
+
+def _same(pair: Pair) -> bool:
+    """Whether both policies must decide alike about this operation, whatever the case."""
+    if all(entry.tier is Tier.BLOCKED for entry in pair.entries):
+        return True
+    return pair.first == pair.second and _same_around(pair)
 
 
 def _same_around(pair: Pair) -> bool:
@@ -101,21 +109,43 @@ def _declaring(named: Iterable[tuple[str, object]], operation: str) -> set[str]:
     return {name for name, entry in named if operation in getattr(entry, "operations", ())}
 
 
-def _outcome(policy: Policy, pair: Pair, case: Case) -> str:
-    content = CONTENT if case.consent == "sent" and _content_from(policy, pair.name) else None
-    declared = None if case.declared == "none" else Risk.of(case.declared)
-    try:
-        decision = probe(
-            policy_in(policy, case),
-            Operation(pair.name, risk=declared, content=content),
-            confidence=float(case.confidence),
-            origin=Origin(case.origin),
-            view=view_in(policy, pair, case),
-            now=moment(pair, case),
-        )
-    except MalformedRequest:  # a spelling that this policy refuses
-        return "deny"
-    return "allow and notify" if decision.rule == "confident" else decision.verdict.value
+class _Side:
+    """One of the two policies, about one operation. Cases that come to the same are decided once."""
+
+    def __init__(self, policy: Policy, pair: Pair) -> None:
+        self._policy = policy
+        self._pair = pair
+        self._modes = {mode: with_mode(policy, mode) for mode in Mode}
+        self._views: dict[tuple[str, str], View] = {}
+        self._outcomes: dict[Case, str] = {}
+
+    def outcome(self, case: Case) -> str:
+        wished = None if case.mode == NOT_CHOSEN else Mode(case.mode)
+        policy = self._policy if wished is None else self._modes[wished]
+        plain = msgspec.structs.replace(case, mode=policy.mode.value)
+        if plain not in self._outcomes:
+            self._outcomes[plain] = self._decided(policy, plain)
+        return self._outcomes[plain]
+
+    def _decided(self, policy: Policy, case: Case) -> str:
+        key = (case.review, case.consent)
+        if key not in self._views:
+            self._views[key] = view_in(policy, self._pair, case)
+        name = self._pair.name
+        content = CONTENT if case.consent == "sent" and _content_from(policy, name) else None
+        declared = None if case.declared == "none" else Risk.of(case.declared)
+        try:
+            decision = probe(
+                policy,
+                Operation(name, risk=declared, content=content),
+                confidence=float(case.confidence),
+                origin=Origin(case.origin),
+                view=self._views[key],
+                now=moment(self._pair, case),
+            )
+        except MalformedRequest:  # a spelling that this policy refuses
+            return "deny"
+        return "allow and notify" if decision.rule == "confident" else decision.verdict.value
 
 
 def _entry(policy: Policy, name: str) -> Entry:

@@ -43,6 +43,8 @@ def locate(path: object, *, folder: str, workspace: str, home: str) -> Place:
         root = os.path.realpath(workspace) if workspace else ""
     except (OSError, ValueError):
         return Place(None, secret=_is_secret(written))
+    if _unresolved(real):
+        return Place(None, secret=_is_secret(real) or _is_secret(written))
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
     return Place(
         real=real,
@@ -84,6 +86,12 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
     if Path(path).is_absolute():
         return path
     return f"{folder}/{path}" if Path(folder).is_absolute() else None
+
+
+def _unresolved(real: str) -> bool:
+    """Whether a symbolic link is left, which happens when links go in a circle."""
+    path = Path(real)
+    return any(step.is_symlink() for step in (path, *path.parents))
 
 
 def _too_wide(folder: str, home: str) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from sayso.core.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.model import Call, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View
+
+PROBE = "probe"
+"""The tool and command of the call that is asked about; it never runs."""
 
 
 def probe(
@@ -23,10 +24,10 @@ def probe(
     """What the policy decides of one operation. Without a view, it is taken as just reviewed."""
     one = Operation(operation) if isinstance(operation, str) else operation
     request = Request(
-        call=Call(tool="probe", command="probe"),
+        call=Call(tool=PROBE, command=PROBE),
         operations=(one,),
-        digest="probe",
-        arguments_digest="probe",
+        digest=PROBE,
+        arguments_digest=PROBE,
         origin=origin,
         confidence=confidence,
     )
@@ -36,9 +37,3 @@ def probe(
 def reviewed_view(policy: Policy, now: float, session: Session | None = None) -> View:
     """A view in which every domain was reviewed right now."""
     return View(session or Session(), reviews=dict.fromkeys(policy.domains, now), notices=True)
-
-
-def with_reviews(view: View, domain: str, reviewed: float | None) -> View:
-    """The same view with one domain reviewed then, or never."""
-    reviews = {} if reviewed is None else {domain: reviewed}
-    return msgspec.structs.replace(view, reviews=reviews)

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _NUMBER = re.compile(r"\+[0-9][0-9 ().\-/]{3,40}")
-_NAMED = re.compile(r'(?:"[^"<>]*"|[^"<>@]*)<([^<>\s]+)>')
+_NAMED = re.compile(r'(?:"[^"<>]*"\s*|[^"<>@]*)<([^<>\s]+)>')
 _LOCAL = re.compile(r"[^\s@\"(),:;<>\[\]\\]{1,64}")
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NETWORKS = {"tel:": "number", "sms:": "number", "mailto:": "address"}

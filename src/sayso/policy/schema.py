@@ -18,6 +18,7 @@ def schema() -> dict[str, Any]:
     (normal, domain), parts = msgspec.json.schema_components(
         (PolicyFile, DomainFile), ref_template="#/$defs/{name}"
     )
+    parts["PolicyFile"]["minProperties"] = 1  # an empty file is refused
     keys = parts["PolicyFile"]["properties"]
     return {
         "$schema": DIALECT,

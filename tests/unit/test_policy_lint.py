@@ -1,0 +1,110 @@
+"""What the linter finds, and that it is silent where nothing is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from sayso.policy import load_text, read_text
+from sayso.policy.lint import lint
+
+LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "where", "words"),
+    [
+        ("operations: {a.b: {risk: low}}", "warning", "a.b", "stands in no list"),
+        ("tools: [{tool: t, operation: a.b}]", "warning", "tool t", "a.b stands in no list"),
+        ("tools: [{tool: t, resolve: url, domain: a, from: args.u}]", "warning", "tool t", "no domain a"),
+        (
+            "operations: {a.b: {}}\nworkflows: {w: {operations: [a.b]}}",
+            "warning",
+            "w",
+            "a.b stands in no list",
+        ),
+        (
+            "operations: {a.b: {}}\nslash_commands: {/s: {operations: [a.b]}}",
+            "warning",
+            "/s",
+            "a.b stands in no list",
+        ),
+        (
+            "tools: [{tool: 'git*', operation: git.push}, {tool: git_log, operation: git.log}]",
+            "warning",
+            "tool git_log",
+            "never reached",
+        ),
+        (
+            "domains: {m: {trust_level: low, autonomous: [send], requires_approval: [], blocked: []}}",
+            "warning",
+            "m.send",
+            "low trust",
+        ),
+        (
+            "settings: {confidence_threshold: 0, confidence_bypass: true}",
+            "error",
+            "settings.confidence_threshold",
+            "0",
+        ),
+        (
+            "settings: {confidence_threshold: 1, confidence_bypass: true}",
+            "warning",
+            "settings.confidence_threshold",
+            "1",
+        ),
+        (
+            "settings: {confidence_threshold: 0.3, confidence_bypass: true}",
+            "warning",
+            "settings.confidence_threshold",
+            "unsure",
+        ),
+        ("operations: {files.read: {risk: high}}", "warning", "files.read", "asks all the same"),
+        (
+            "operations: {files.modify_secrets: {always_ask: true}}",
+            "note",
+            "files.modify_secrets",
+            "does nothing",
+        ),
+        (f"domains: {{m: {{{LISTS}, fan_out: single}}}}", "warning", "m", "content_from"),
+        ("categories: {odd: odd things}", "note", "odd", "no operation"),
+        ("consent_decay: {enabled: false}", "warning", "consent_decay", "never decay"),
+        ("consent_decay: {review_interval_days: 365}", "warning", "consent_decay", "365 days"),
+        ("settings: {task_idle_turns: 500}", "warning", "settings.task_idle_turns", "500"),
+        ("slash_commands: {/force: {operations: [git.push_force]}}", "warning", "/force", "asks nobody"),
+    ],
+)
+def test_a_fault_is_found(text: str, severity: str, where: str, words: str) -> None:
+    found = [one for one in lint(load_text(f"extends: [balanced]\n{text}")) if one.where == where]
+    assert any(one.severity == severity and words in one.message for one in found), found
+
+
+def test_a_narrow_entry_before_a_wide_one_is_not_shadowed() -> None:
+    text = "tools: [{tool: git_log, operation: git.log}, {tool: 'git*', operation: git.push}]"
+    assert not [one for one in lint(load_text(f"extends: [chat]\n{text}")) if "never reached" in one.message]
+
+
+def test_reading_is_free_in_a_domain_of_low_trust() -> None:
+    lists = "autonomous: [read_all], requires_approval: [], blocked: []"
+    text = f"extends: [chat]\ndomains: {{m: {{trust_level: low, {lists}}}}}"
+    assert lint(load_text(text)) == []
+
+
+def test_a_policy_without_a_guard_is_told_so() -> None:
+    (finding,) = lint(load_text(f"domains: {{m: {{{LISTS}}}}}"))
+    assert finding.where == "self_modification"
+    assert "modify_policy" in finding.message
+
+
+def test_a_policy_that_lists_nothing_is_told_so() -> None:
+    assert any(finding.where == "domains" for finding in lint(load_text("mode: balanced")))
+
+
+def test_what_the_loader_warned_of_is_among_the_findings() -> None:
+    loaded = read_text("extends: [balanced]\nvip_contacts: {boss: nobody}", name="my.yaml")
+    (finding,) = lint(loaded)
+    assert str(finding).startswith("warning: my.yaml:2:16: boss is no number or address")
+
+
+def test_errors_come_first() -> None:
+    text = "extends: [graph]\nsettings: {confidence_threshold: 0}\nconsent_decay: {enabled: false}"
+    assert [finding.severity for finding in lint(load_text(text))] == ["error", "warning"]
