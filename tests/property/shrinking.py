@@ -1,4 +1,4 @@
-"""Trying a property on many worlds, and making one that fails small: leave things out while it goes on failing."""
+"""Trying a property on many worlds, and making a failing one small: leave things out while it still fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORLDS = 20_000 if os.environ.get("SAYSO_ALL") else 3_000
 
 
 def hold(check: Callable[[World], None], *, seed: int = 0, count: int = WORLDS) -> None:
-    """Try a check on so many worlds; the first that fails is made small and told, with the name to make it again."""
+    """Try a check on so many worlds; the first that fails is made small and told, with its name."""
     for name, world in bulk(seed, count):
         try:
             check(world)
@@ -90,9 +90,16 @@ def _smaller_views(view: View) -> Iterator[View]:
                 yield replace(view, session=replace(view.session, grants={**view.session.grants, key: rows}))
 
 
-_SESSION = (
-    "grants heard_at slash slash_calls imperatives ceiling stopped task plan suspended denials sent turn".split()
+_SESSION: tuple[str, ...] = (
+    "grants",
+    "heard_at",
+    "slash",
+    "slash_calls",
+    "imperatives",
+    "ceiling",
+    "stopped",
 )
+_SESSION += ("task", "plan", "suspended", "denials", "sent", "turn")
 _WRITTEN = ("mode", "settings", "decay", "domains", "operations", "categories", "slash_commands")
 
 
@@ -109,7 +116,7 @@ def _smaller_policies(policy: Policy) -> Iterator[Policy]:
             yield compile_policy(**{**written, name: plain})
 
 
-def _plainer(value: Any, names: tuple[str, ...] | list[str] | None = None) -> Iterator[Any]:
+def _plainer(value: Any, names: tuple[str, ...] | None = None) -> Iterator[Any]:
     """The same with one field at its default."""
     for field in msgspec.structs.fields(value):
         if names is not None and field.name not in names:
@@ -136,7 +143,10 @@ def _fewer(mapping: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
 def _brief(value: Any) -> str:
     """A struct without the fields that stand at their defaults."""
     if isinstance(value, msgspec.Struct):
-        fields = [(field.name, getattr(value, field.name), _default(field)) for field in msgspec.structs.fields(value)]
+        fields = [
+            (field.name, getattr(value, field.name), _default(field))
+            for field in msgspec.structs.fields(value)
+        ]
         shown = ", ".join(f"{name}={_brief(field)}" for name, field, default in fields if field != default)
         return f"{type(value).__name__}({shown})"
     if isinstance(value, tuple):

@@ -1,7 +1,7 @@
-"""Whole conversations, made up by hypothesis: messages, plans, calls, answers, outcomes and time, in any order.
+"""Whole conversations, made up by hypothesis: messages, plans, calls, answers, outcomes, time, in any order.
 
-Here the states are only those that a session can really get into. In each of them the second evaluator must agree
-with the rules, and what a person was promised must hold.
+Here the states are only those that a session can really get into. In each of them the second evaluator must
+agree with the rules, and what a person was promised must hold.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ class Conversation(RuleBasedStateMachine):
 
     player: Player
 
-    @initialize(name=st.sampled_from(("chat", "balanced", "trusting", "gateway", "graph", "coding", "paranoid")))
+    @initialize(
+        name=st.sampled_from(("chat", "balanced", "trusting", "gateway", "graph", "coding", "paranoid"))
+    )
     def open(self, name: str) -> None:
         self.player = Player(preset(name))
         self.stopped = False
@@ -146,7 +148,7 @@ class Conversation(RuleBasedStateMachine):
         return None
 
     def is_open(self, given: str) -> bool:
-        """Whether the question may still be answered so: it is open, not too old, and its task has not ended."""
+        """Whether the question may still be answered so: open, not too old, its task not ended."""
         question, session = self.player.question, self.player.session
         if question is None or question.id not in session.questions:
             return False
@@ -199,7 +201,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(call=CALLS, choice=st.data())
     def call_answer_and_call_again(self, call: dict[str, Any], choice: Any) -> None:
-        """What was asked and answered with any allow runs when the identical call comes again; denied, it does not."""
+        """Answered with any allow, the identical call runs when it comes again; denied, it does not."""
         if self.call(call) != "ask":
             return
         given = self.answer(choice)
@@ -233,9 +235,13 @@ class Conversation(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.player.step({"advance": seconds})
 
-    @rule(what=st.sampled_from(("stop", "revoke", "begin", "end", "wait")), stop=st.sampled_from(STOPS), seconds=LONG)
+    @rule(
+        what=st.sampled_from(("stop", "revoke", "begin", "end", "wait")),
+        stop=st.sampled_from(STOPS),
+        seconds=LONG,
+    )
     def disturb(self, what: str, stop: str, seconds: float) -> None:
-        """What ends much at once: one rule for all of it, so that conversations also get somewhere in between."""
+        """What ends much at once: one rule for all of it, so that conversations get somewhere in between."""
         match what:
             case "stop":
                 self.stop(stop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -18,16 +18,19 @@ from sayso.core.grants import Held
 from sayso.core.model import Assurance, Mode, Operation, Risk, Tier, Verdict
 from sayso.core.policy import Domain, Policy, compile_policy
 from sayso.core.session import apply
-from tests.property.oracle import is_decayed
+from tests.property.facts import is_decayed
 from tests.property.shrinking import hold
 from tests.property.worlds import RULE_NAMES, World
 
 STRICTNESS = {Verdict.ALLOW: 0, Verdict.ASK: 1, Verdict.DENY: 2}
 BLIND_TO_TIME = {"user_initiated", "nested", "reduced_risk", "safe", "confident"}
-"""The rules that can allow something while the clock cannot be trusted: they rest on no grant and no message."""
+"""The rules that can allow while the clock cannot be trusted: they rest on no grant and no message."""
 
 
-def changed(value: Any, **fields: Any) -> Any:
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def changed(value: S, **fields: Any) -> S:
     return msgspec.structs.replace(value, **fields)
 
 
@@ -38,7 +41,9 @@ def in_session(world: World, **fields: Any) -> World:
 def with_domains(world: World, domains: dict[str, Domain]) -> World:
     old = world.policy
     fields = ("mode", "settings", "decay", "operations", "categories", "slash_commands", "digest")
-    return changed(world, policy=compile_policy(domains=domains, **{name: getattr(old, name) for name in fields}))
+    return changed(
+        world, policy=compile_policy(domains=domains, **{name: getattr(old, name) for name in fields})
+    )
 
 
 def with_operation(world: World, number: int, **fields: Any) -> World:
@@ -219,7 +224,11 @@ def test_a_grant_that_was_used_up_is_not_used_again() -> None:
     def check(world: World) -> None:
         decision = decide(*world.parts)
         after = apply(world.view.session, decision.effects)
-        spent = {held.grant.id for held in after.held if held.grant.uses is not None and held.used >= held.grant.uses}
+        spent = {
+            held.grant.id
+            for held in after.held
+            if held.grant.uses is not None and held.used >= held.grant.uses
+        }
         again = decide(world.request, world.policy, changed(world.view, session=after), world.now)
         assert not spent & set(again.grants)
 
@@ -249,7 +258,7 @@ def test_a_further_operation_in_the_call_never_allows_more() -> None:
 
 
 def test_raising_a_reading_never_allows_more() -> None:
-    """A first reading does not either, except where nothing else speaks of the operation: there it is its risk."""
+    """Nor does a first reading, except where nothing else speaks of the operation: there it is its risk."""
 
     def check(world: World) -> None:
         for number, operation in enumerate(world.request.operations):
@@ -267,8 +276,9 @@ def test_raising_a_reading_never_allows_more() -> None:
 def unread(world: World) -> World:
     """The same world with nothing read from the call.
 
-    A declared risk that catches up with a reading takes back what the reading said by exceeding it: a slash command
-    speaks again, an explicit weight is no longer raised. That is meant, so the two properties below leave it out.
+    A declared risk that catches up with a reading takes back what the reading said by exceeding it: a slash
+    command speaks again, an explicit weight is no longer raised. That is meant, so the properties below leave
+    it out.
     """
     return changed(
         world,
@@ -308,7 +318,7 @@ def with_entries(policy: Policy, entries: dict[str, Any]) -> Policy:
 
 
 def test_moving_an_operation_to_a_stricter_list_never_allows_more() -> None:
-    """Except that a decayed permission, which asks, may be listed as requiring approval, where confidence counts."""
+    """But a decayed permission, which asks, may be listed as requiring approval, where confidence counts."""
 
     def check(world: World) -> None:
         plain = unread(world)

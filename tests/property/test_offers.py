@@ -1,4 +1,4 @@
-"""Every offer keeps its word: what a person answers lets the identical call run, once or as long as the offer says."""
+"""Every offer keeps its word: the answer lets the identical call run, once or as long as the offer says."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from sayso.core.offers import with_offers
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Session, Task, View, apply
 from sayso.gate.request import make_call, make_request
-from tests.property.oracle import facts_of
+from tests.property.draws import NOW
+from tests.property.facts import facts_of
 from tests.property.shrinking import hold
-from tests.property.worlds import NOW, World
+from tests.property.worlds import World
 
 ANSWERS = ("once", "task", "temporary", "always", "remember", "deny")
 WIDER = ("task", "temporary", "always", "remember")
@@ -61,7 +62,7 @@ def ask(world: World) -> Asked | None:
 
 
 def for_each_offer(check: Callable[[Asked, str], None], among: tuple[str, ...], seed: int) -> None:
-    """Try a check on every offer of every world that asks. While the clock cannot be trusted no answer helps."""
+    """Try a check on every offer of every world that asks. While the clock is not trusted no answer helps."""
     tried = 0
 
     def check_world(world: World) -> None:
@@ -85,7 +86,7 @@ def of_the_asked(asked: Asked, decision: Decision) -> Iterator[Item]:
 
 
 def rests_on_what_runs_out(asked: Asked, decision: Decision) -> bool:
-    """Whether another operation of the call uses up something of its own, which no answer to this question refills."""
+    """Whether another operation of the call uses up something of its own, which no answer refills."""
     counted = {held.grant.id for held in asked.session.held if held.grant.uses is not None}
     return bool(counted & set(decision.grants)) or any(
         isinstance(effect, (Retried, SlashUsed)) for effect in decision.effects
@@ -166,7 +167,9 @@ def test_a_wider_answer_lasts_as_long_as_it_says_and_not_a_second_longer() -> No
         session = apply(session, asked.again(session).effects)
         just_before = asked.again(session, LASTS[given] - 1)
         if [item.risk for item in just_before.items] == [item.risk for item in asked.decision.items]:
-            assert all(item.ruling.verdict is Verdict.ALLOW for item in of_the_asked(asked, just_before)), given
+            assert all(item.ruling.verdict is Verdict.ALLOW for item in of_the_asked(asked, just_before)), (
+                given
+            )
         assert not {approval, *wider} & set(asked.again(session, LASTS[given]).grants)
 
     for_each_offer(check, WIDER, seed=205)
@@ -227,7 +230,9 @@ def test_high_risk_is_offered_once_and_deny_unless_the_policy_keeps_high_consent
         settings, offered = world.policy.settings, {offer.answer for offer in asked.decision.offers}
         may = {"once", "deny"}
         may |= {"temporary", "always"} if settings.risky_grants == "standing" else set()
-        may |= {"remember"} if settings.trusting_remembers_high and world.policy.mode is Mode.TRUSTING else set()
+        may |= (
+            {"remember"} if settings.trusting_remembers_high and world.policy.mode is Mode.TRUSTING else set()
+        )
         assert offered <= may
 
     hold(check, seed=210)

@@ -1,4 +1,4 @@
-"""The rules and the second evaluator agree on every world: on the verdict, the rule and the grants that were used."""
+"""The rules and the second evaluator agree on every world: on verdict, rule and the grants that were used."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def differently(case: World) -> bool:
 def report(name: str, case: World) -> str:
     """What it takes to see the disagreement again: the seed, and the smallest world that shows it."""
     rules = core_answer(case).rule, verdict_of(*case.parts).rule
-    small = shrunk(case, lambda each: differently(each) and rules == (core_answer(each).rule, verdict_of(*each.parts).rule))
+    small = shrunk(
+        case,
+        lambda each: differently(each) and rules == (core_answer(each).rule, verdict_of(*each.parts).rule),
+    )
     return (
         f"world(Random({name!r})) is decided differently; made small:\n{told(small)}\n"
         f"rules            {core_answer(small)}\nsecond evaluator {verdict_of(*small.parts)}"

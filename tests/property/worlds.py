@@ -1,24 +1,33 @@
 """Random worlds: a policy, a session with its grants, a scope and a request, with a moment to decide at.
 
-Every piece takes a `Random`. In bulk it is a seeded one, so a case is named by its seed; under hypothesis it is one
-whose draws hypothesis makes and shrinks, so what comes first in a choice is the plainest. Each world aims at one
-rule: what that rule wants is likely there, what others want is rare, and near misses and the very last instants
-are as common as hits.
+Every piece takes a `Random`. In bulk it is a seeded one, so a case is named by its seed; under hypothesis it
+is one whose draws hypothesis makes and shrinks, so what comes first in a choice is the plainest. Each world
+aims at one rule: what that rule wants is likely there, what others want is rare, and near misses and the very
+last instants are as common as hits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 
-from sayso.core.grants import Grant, Held, Key, Kind, Pins
+from sayso.core.grants import Key
 from sayso.core.model import Assurance, Mode, Operation, Origin, Request, Risk
 from sayso.core.plan_text import PlanText
-from sayso.core.policy import NEVER_REVIEWED, Decay, Detail, Domain, Policy, Settings, SlashCommand, compile_policy
+from sayso.core.policy import (
+    NEVER_REVIEWED,
+    Decay,
+    Detail,
+    Domain,
+    Policy,
+    Settings,
+    SlashCommand,
+    compile_policy,
+)
 from sayso.core.rules import RULES
 from sayso.core.session import (
     Denial,
@@ -33,17 +42,15 @@ from sayso.core.session import (
     View,
 )
 from sayso.gate.request import make_call, make_request
+from tests.property.draws import DAY, NOW, ago, likely, some, usually
+from tests.property.random_grants import grants_for
 
-NOW = 1_800_000_000.0
-DAY = 86_400.0
 RULE_NAMES = tuple(rule.__name__ for rule in RULES)
 
 TIERS = (None, "autonomous", "requires_approval", "blocked")
 NAMES = ("mail.send", "mail.post", "mail.read", "git.push", "git.commit", "files.edit", "files.edit.all")
 COMMANDS = (None, "git push", "git status", " git push ", "git push --force")
 CATEGORIES = (None, "edits", "remote")
-
-T = TypeVar("T")
 
 
 class World(msgspec.Struct, frozen=True):
@@ -86,25 +93,6 @@ def world(rng: Random) -> World:
     return World(request, policy, view, NOW)
 
 
-def likely(rng: Random, chance: float) -> bool:
-    """True so often. The plainest draw is False, so that shrinking switches things off."""
-    return rng.random() > 1 - chance
-
-
-def usually(rng: Random, usual: T, others: Sequence[T], chance: float = 0.85) -> T:
-    return usual if rng.random() < chance else rng.choice(others)
-
-
-def ago(rng: Random, *limits: float) -> float:
-    """A moment before now: just now, or around one of the limits, the limit itself most of all."""
-    limit = rng.choice((0.0, *limits))
-    return NOW - max(0.0, limit + rng.choice((0.0, -0.5, 0.5, -60.0, 60.0)))
-
-
-def some(rng: Random, *wanted: T) -> T | None:
-    return rng.choice((None, *wanted))
-
-
 def _risk(rng: Random, aim: str) -> Risk:
     usual = {"safe": Risk.LOW, "autonomous": Risk.LOW, "risky": Risk.HIGH}.get(aim, Risk.MODERATE)
     return usually(rng, usual, tuple(Risk), 0.85 if aim in ("safe", "plan") else 0.6)
@@ -132,7 +120,9 @@ def _request(rng: Random, aim: str) -> Request:
         call,
         [_operation(rng, aim, name, content) for name in names],
         origin=usually(rng, Origin.AGENT, tuple(Origin), 0.9),
-        confidence=rng.choice((0.0, 0.85, 0.849, 0.851, 1.0)) if aim == "confident" else rng.choice((0.0, 0.85)),
+        confidence=rng.choice((0.0, 0.85, 0.849, 0.851, 1.0))
+        if aim == "confident"
+        else rng.choice((0.0, 0.85)),
     )
 
 
@@ -184,11 +174,13 @@ _AIMED_TIER = {"blocked": "blocked", "autonomous": "autonomous", "safe": None}
 
 
 def _domains(rng: Random, aim: str, named: tuple[str, ...]) -> dict[str, Domain]:
-    """A domain for nearly every operation named; some operations stay in no list, some domains are missing."""
+    """A domain for nearly every operation named; some stay in no list, some domains are missing."""
     lists: dict[str, dict[str, list[str]]] = {}
     for name in named:
         domain, _, action = name.partition(".")
-        tier = usually(rng, _AIMED_TIER.get(aim, "requires_approval"), TIERS[:3], 0.85 if aim == "plan" else 0.6)
+        tier = usually(
+            rng, _AIMED_TIER.get(aim, "requires_approval"), TIERS[:3], 0.85 if aim == "plan" else 0.6
+        )
         tier = "blocked" if likely(rng, 0.02) else tier
         places = lists.setdefault(domain, {})
         if tier is not None:
@@ -199,9 +191,14 @@ def _domains(rng: Random, aim: str, named: tuple[str, ...]) -> dict[str, Domain]
 
 
 def _domain(rng: Random, aim: str, places: dict[str, list[str]]) -> Domain:
-    review = rng.choice((None, ago(rng, DAY, 30 * DAY), NOW, NOW + 1, NEVER_REVIEWED)) if likely(rng, 0.3) else None
+    review = (
+        rng.choice((None, ago(rng, DAY, 30 * DAY), NOW, NOW + 1, NEVER_REVIEWED))
+        if likely(rng, 0.3)
+        else None
+    )
+    lists: dict[str, Any] = {tier: tuple(actions) for tier, actions in places.items()}
     return Domain(
-        **{tier: tuple(actions) for tier, actions in places.items()},
+        **lists,
         confidence_bypass=some(rng, True, False) if likely(rng, 0.3) else None,
         fan_out="single" if likely(rng, 0.9 if aim == "fan_out" else 0.2) else "any",
         content_from="content",
@@ -257,13 +254,20 @@ def _scope(rng: Random, aim: str, request: Request) -> Scope:
 
 def _session(rng: Random, aim: str, request: Request, policy: Policy) -> Session:
     turn = rng.choice((5, 6))
-    task = usually(rng, Task("task-1", "work", 1, 4, unconfirmed=likely(rng, 0.1)), (None,), 0.95 if aim == "plan" else 0.8)
+    task = usually(
+        rng,
+        Task("task-1", "work", 1, 4, unconfirmed=likely(rng, 0.1)),
+        (None,),
+        0.95 if aim == "plan" else 0.8,
+    )
     plan = _plan(rng, turn) if likely(rng, 0.95 if aim == "plan" else 0.2) else None
     stopped = rng.choice(tuple(Assurance)) if likely(rng, 0.7 if aim == "stopped" else 0.02) else None
     return Session(
         workspace=request.call.workspace,
         turn=turn,
-        heard_at=usually(rng, NOW - 1, (None, *(ago(rng, 900, 3600) for _ in range(4))), 0.8 if aim == "plan" else 0.5),
+        heard_at=usually(
+            rng, NOW - 1, (None, *(ago(rng, 900, 3600) for _ in range(4))), 0.8 if aim == "plan" else 0.5
+        ),
         slash=_slash(rng, 0.95 if aim == "slash_command" else 0.04),
         slash_calls=usually(rng, 0, (9, 10, 11), 0.6),
         imperatives=tuple(command for command in COMMANDS[1:3] if likely(rng, 0.8 if aim == "safe" else 0.2)),
@@ -272,7 +276,7 @@ def _session(rng: Random, aim: str, request: Request, policy: Policy) -> Session
         task=task,
         plan=plan,
         suspended=_suspended(rng, request, policy),
-        grants=_grants(rng, aim, request, policy, turn),
+        grants=grants_for(rng, aim, request, policy, turn),
         denials=_denials(rng, aim, request, turn),
         sent=_sent(rng, aim, request),
     )
@@ -309,88 +313,3 @@ def _sent(rng: Random, aim: str, request: Request) -> dict[Key, tuple[Sending, .
         return {}
     row = tuple(Sending(rng.choice(NAMES[:3]), ago(rng, 600)) for _ in range(rng.choice((1, 2))))
     return {("mail", "hello"): row}
-
-
-# Grants
-
-_KINDS: dict[str, Kind] = {
-    "approved_call": "call",
-    "allowlist": "command",
-    "operation_grant": "operation",
-    "workflow_grant": "run",
-    "remembered": "tool",
-    "task_grant": "category",
-    "plan": "operation",
-}
-
-
-def _grants(rng: Random, aim: str, request: Request, policy: Policy, turn: int) -> dict[Key, tuple[Held, ...]]:
-    """Grants that nearly cover the call: the aimed rule's surely, others now and then."""
-    rows: dict[Key, tuple[Held, ...]] = {}
-    for rule, kind in _KINDS.items():
-        if not likely(rng, 0.97 if rule == aim else 0.08):
-            continue
-        for _ in range(rng.choice((2, 3, 4)) if rule == aim else 1):
-            number = sum(map(len, rows.values())) + 1
-            held = _held(rng, f"g{number}", kind, rule, request, policy, turn)
-            rows[held.grant.key] = (*rows.get(held.grant.key, ()), held)
-    return rows
-
-
-def _held(rng: Random, name: str, kind: Kind, rule: str, request: Request, policy: Policy, turn: int) -> Held:
-    if rule == "workflow_grant":
-        kind = rng.choice(("run", "workflow"))
-    grant = Grant(
-        id=name,
-        kind=kind,
-        value=_value(rng, kind, request, policy),
-        risk=rng.choice((Risk.HIGH, Risk.HIGH, Risk.MODERATE, Risk.LOW)),
-        expires_at=usually(rng, NOW + 600, (NOW, NOW + 0.5, NOW - 0.5), 0.8),
-        session=usually(rng, "session", ("elsewhere",), 0.95),
-        pins=_pins(rng, kind, rule, request),
-        uses=usually(rng, None, (1, 2), 0.5),
-        group=usually(rng, "plan-1", ("plan-0",), 0.9) if rule == "plan" else None,
-        **_ending(rng, kind, rule, turn),
-    )
-    return Held(grant, used=usually(rng, 0, (1, 2), 0.8), revoked=likely(rng, 0.06))
-
-
-def _value(rng: Random, kind: Kind, request: Request, policy: Policy) -> str:
-    operation = rng.choice(request.operations).name
-    values = {
-        "call": request.digest,
-        "command": (request.call.command or "git push").strip(),
-        "operation": operation,
-        "category": policy.entry(operation).category,
-        "tool": request.call.tool,
-        "workflow": "digest",
-        "run": "run-1",
-    }
-    return usually(rng, values[kind], ("something else",), 0.95)
-
-
-def _pins(rng: Random, kind: Kind, rule: str, request: Request) -> Pins:
-    names = tuple(dict.fromkeys(operation.name for operation in request.operations))
-    call = request.call
-    pins: dict[str, Any] = {}
-    if rule == "plan" and not likely(rng, 0.1):
-        return Pins(targets=rng.choice((("a.py", "b.py"), ("a.py", "b.py"), ("a.py",), ())))
-    if kind in ("call", "tool", "run", "workflow"):
-        pins["operations"] = usually(rng, names, (names[:1], names[1:], None), 0.85)
-    if kind == "command" or likely(rng, 0.2):
-        pins["workspace"] = usually(rng, call.workspace, ("/w", "/v"), 0.8)
-    if kind in ("operation", "tool") and likely(rng, 0.5):
-        pins["arguments"] = usually(rng, request.arguments_digest, ("others",), 0.8)
-    if kind == "operation" and likely(rng, 0.3):
-        pins["tool"] = usually(rng, call.tool, ("tool",), 0.8)
-    if kind == "operation" and likely(rng, 0.3):
-        pins["command"] = rng.choice((call.command, "git push"))
-    return Pins(**pins)
-
-
-def _ending(rng: Random, kind: Kind, rule: str, turn: int) -> dict[str, Any]:
-    """What the grant ends with, and the name of that: mostly what is going on now."""
-    usual = {"category": "task", "run": "run"}.get(kind, "task" if rule == "plan" else "session")
-    ends_with = usually(rng, usual, ("session", "task", "turn", "run"), 0.85)
-    alive = {"session": None, "task": "task-1", "turn": str(turn), "run": "run-1"}[ends_with]
-    return {"ends_with": ends_with, "bound_to": usually(rng, alive, (None, "gone"), 0.92)}

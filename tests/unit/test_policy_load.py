@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import sayso.policy as policy_package
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.policy import NEVER_REVIEWED, Policy, SlashCommand, Tool, Workflow
 from sayso.policy import PolicyProblems, Problem, load_file, load_text, read_file, read_text
@@ -318,3 +321,30 @@ def test_a_contact_that_cannot_be_read_is_a_warning_at_its_place() -> None:
     loaded = read_text("mode: balanced\nvip_contacts:\n  boss: '+1XXXXXXXXXX'\n  ana: ana@example.com\n")
     assert [(warning.line, warning.column) for warning in loaded.warnings] == [(3, 3)]
     assert "boss" in loaded.warnings[0].message
+
+
+def test_importing_the_package_loads_no_yaml_no_phone_numbers_and_no_cel() -> None:
+    script = "import sys, sayso.policy; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "sayso" in loaded
+    assert loaded.isdisjoint({"ruamel", "phonenumbers", "cel", "msgspec"})
+
+
+def test_a_preset_loads_without_phone_numbers_and_cel() -> None:
+    script = "import sys; from sayso.policy import load_preset; load_preset('coding'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "ruamel" in loaded
+    assert loaded.isdisjoint({"phonenumbers", "cel"})
+
+
+@pytest.mark.parametrize("name", policy_package.__all__)
+def test_every_public_name_can_be_had_and_is_listed(name: str) -> None:
+    assert getattr(policy_package, name).__name__ == name
+    assert name in dir(policy_package)
+
+
+def test_a_public_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="load_everything"):
+        getattr(policy_package, "load_everything")  # noqa: B009  mypy would refuse the plain spelling

@@ -67,6 +67,7 @@ def done(tool: str, path: object, policy: Policy, home: Path, **more: object) ->
         ("read", "/dev/sda", Operation("files.read", reading=Risk.HIGH)),
         ("read", "/etc/shadow", Operation("files.read", reading=Risk.HIGH)),
         ("write", "src/a.py", Operation("files.write_workspace")),
+        ("write", "src/shadow", Operation("files.write_workspace")),
         ("write", "./src/../src/a.py", Operation("files.write_workspace")),
         ("write", "inner/a.py", Operation("files.write_workspace")),
         ("write", "new/folder/a.py", Operation("files.write_workspace")),

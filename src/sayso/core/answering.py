@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core import effects as fx
 from sayso.core import words
-from sayso.core.asking import answer, lines
+from sayso.core.asking import answer, is_open, lines
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Pins
 from sayso.core.model import Risk
@@ -55,7 +55,8 @@ def refuse(h: Hearing) -> None:
 
 def _just_shown(h: Hearing) -> list[Question]:
     """The questions put in the conversation in the turn just before this message."""
-    return [q for q in h.session.questions.values() if q.shown is not None and q.shown == h.before.turn]
+    shown = [q for q in h.session.questions.values() if q.shown == h.before.turn]
+    return [q for q in shown if is_open(q, h.session, h.now)]
 
 
 def _asked_back(h: Hearing, about: str) -> bool:

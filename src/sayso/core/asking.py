@@ -21,7 +21,9 @@ def open_question(
     decision: Decision, request: Request, policy: Policy, session: Session, now: float
 ) -> Question:
     """The question an ask opens. The same call asked again joins the one that is open."""
-    twin = next((q for q in session.questions.values() if q.request.digest == request.digest), None)
+    twin = next(
+        (q for q in session.questions.values() if _same(q, request) and is_open(q, session, now)), None
+    )
     return Question(
         id=twin.id if twin else f"{session.id}.q{session.asked + 1}",
         request=request,
@@ -34,6 +36,15 @@ def open_question(
     )
 
 
+def is_open(question: Question, session: Session, now: float) -> bool:
+    """Whether it can still be answered: not closed, and not older than two hours."""
+    return question.id in session.questions and now - question.opened_at < QUESTION_LASTS
+
+
+def _same(question: Question, request: Request) -> bool:
+    return question.request.digest == request.digest
+
+
 def show(question: Question, session: Session) -> Effect:
     """The question is put in the conversation in this turn."""
     return Opened(msgspec.structs.replace(question, shown=session.turn))
@@ -43,7 +54,7 @@ def answer(
     question: Question, given_answer: str, policy: Policy, session: Session, now: float, by: str = "operator"
 ) -> tuple[Effect, ...]:
     """What an answer changes. Only an exact, offered answer to a question still open allows anything."""
-    if question.id not in session.questions or now - question.opened_at >= QUESTION_LASTS:
+    if not is_open(question, session, now):
         raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
     if not question.offers_answer(given_answer):
         offered = ", ".join(offer.answer for offer in question.offers)

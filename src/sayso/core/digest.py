@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-
-import msgspec
 
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call
@@ -16,6 +14,8 @@ from sayso.core.model import Call
 TAG = "sayso/1"
 MAX_DEPTH = 64
 _EXACT = 2**53
+_MOST_BITS = 1023
+_MOST_DIGITS = 22
 
 
 def canonical(value: object) -> bytes:
@@ -30,12 +30,17 @@ def canonical(value: object) -> bytes:
         raise NotCanonical("text holds half a character (a lone surrogate)") from error
 
 
+def decode(text: bytes) -> Any:
+    """Canonical bytes to values: what runs is decoded from what was digested.
+
+    A canonical whole number beyond 2^53 is the short spelling of a double, so that is what it becomes.
+    """
+    return _loads(text, _whole)
+
+
 def parse(text: bytes | str) -> Any:
     """JSON text to values, refusing duplicate keys instead of letting the last one win."""
-    try:
-        return json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise NotCanonical(f"this is not JSON: {error}") from error
+    return _loads(text, int)
 
 
 def sha256(data: bytes) -> str:
@@ -52,7 +57,7 @@ def call_digest(call: Call, operations: Iterable[str], agent: str, session: str)
                 "server": call.server,
                 "tool": call.tool,
                 "schema": call.schema,
-                "arguments": msgspec.json.decode(call.arguments),
+                "arguments": decode(call.arguments),
                 "command": call.command,
                 "target": call.target,
                 "folder": call.folder,
@@ -121,11 +126,11 @@ def _quote(text: str) -> str:
 
 def _number(value: int | float) -> str:
     if isinstance(value, int):
-        if abs(value) > _EXACT and (value.bit_length() > 1023 or int(float(value)) != value):
-            raise NotCanonical("a whole number is too large to be held exactly", hint="send it as text")
         if abs(value) <= _EXACT:
             return str(int(value))
-    if not math.isfinite(value):
+        if value.bit_length() > _MOST_BITS or int(float(value)) != value:
+            raise NotCanonical("a whole number is too large to be held exactly", hint="send it as text")
+    elif not math.isfinite(value):
         raise NotCanonical(f"{value} is not a number JSON can hold")
     return _shortest(float(value))
 
@@ -156,6 +161,21 @@ def _place(digits: str, point: int) -> str:
     power = point - 1
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{digits[0]}{fraction}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+def _loads(text: bytes | str, whole: Callable[[str], int | float]) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant, parse_int=whole)
+    except (ValueError, RecursionError) as error:
+        raise NotCanonical(f"this is not JSON: {error}") from error
+
+
+def _whole(digits: str) -> int | float:
+    if abs(int(digits)) <= _EXACT:
+        return int(digits)
+    if len(digits) > _MOST_DIGITS or _shortest(float(digits)) != digits:
+        raise NotCanonical("a whole number is not spelled as the double it is")
+    return float(digits)
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

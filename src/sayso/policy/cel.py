@@ -8,8 +8,6 @@ from typing import Any
 
 from sayso.core.errors import PolicyError
 
-MAX_DEPTH = 50
-
 
 class NotDecided(Exception):
     """An expression that gave neither true nor false for this call."""
@@ -22,8 +20,6 @@ def compiled(expression: str) -> Any:
         import cel
     except ImportError as error:
         raise PolicyError("`when` needs the extra cel", hint="pip install 'sayso[cel]'") from error
-    if _depth(expression) > MAX_DEPTH:
-        raise PolicyError("this `when` is nested too deeply", hint=f"at most {MAX_DEPTH} levels")
     try:
         return cel.compile(expression)
     except Exception as error:  # whatever the compiler raises, it is a refusal
@@ -43,14 +39,8 @@ def holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> b
     return answer
 
 
-def _depth(expression: str) -> int:
-    """How deep brackets and signs are nested at most: a recursive compiler must not run out of stack."""
-    deepest = level = 0
-    for character in expression:
-        level += (character in "([{!-") - (character in ")]}")
-        deepest = max(deepest, level)
-    return deepest
-
-
 def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0][:200]
+    """The compiler repeats the whole expression before it says what is wrong with it."""
+    text = str(error).strip()
+    said = text.partition("ERROR: <input>:")[2] or text
+    return said.partition("\n")[0][:200]

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from sayso.core.model import Risk, Tier
-from sayso.core.policy import Policy
+from sayso.core.policy import Domain, Policy
 from sayso.policy.load import Loaded, load_preset
 
 Severity = Literal["error", "warning", "note"]
@@ -150,9 +150,8 @@ def _guarded(policy: Policy) -> Iterator[Finding]:
             "warning", "domains", "no domain is listed, so everything asks", "start with extends: [balanced]"
         )
     wanted = load_preset("balanced").domains["self_modification"].blocked
-    missing = [
-        action for action in wanted if policy.entry(f"self_modification.{action}").tier is not Tier.BLOCKED
-    ]
+    blocked = policy.domains.get("self_modification", Domain()).blocked
+    missing = [action for action in wanted if action not in blocked]
     if missing:
         said = f"not blocked: {', '.join(missing)}"
         yield Finding(

@@ -16,9 +16,12 @@ TELLING = ("/proc", "/dev", "/sys")
 SECRET_FOLDERS = {".secrets", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store"}
 SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
-    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc",
-    ".git-credentials", "credentials", "credentials.json", "shadow", "shadow-", "gshadow", "sudoers",
+    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
+    ".git-credentials",
 )  # fmt: skip
+
+SECRET_PLACES = {("proc", "environ"), ("etc", "shadow"), ("etc", "gshadow"), ("etc", "sudoers")}
+"""Secrets of the system: the top folder and the name."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -107,10 +110,11 @@ def _within(path: str, folder: str) -> bool:
 def _is_secret(path: str) -> bool:
     """By its name or that of a folder on the way, in any case: some file systems do not tell cases apart."""
     parts = _parts(path)
-    name = parts[-1] if parts else ""
-    if SECRET_FOLDERS.intersection(parts) or (name == "environ" and "proc" in parts):
+    if not parts:
+        return False
+    if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
         return True
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRET_FILES)
+    return any(fnmatch.fnmatchcase(parts[-1], pattern) for pattern in SECRET_FILES)
 
 
 def _parts(path: str) -> list[str]:

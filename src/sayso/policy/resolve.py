@@ -138,14 +138,15 @@ def _at_path(operation: str, path: object, policy: Policy, where: Where) -> Oper
 
     domain, _, action = operation.partition(".")
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
-    if action.startswith(READS):
+    verb = action.partition("_")[0]
+    if verb in READS:
         unsafe = Risk.HIGH if place.secret or place.telling else None
         return Operation(operation, reading=unsafe if place.real else max(unsafe or Risk.LOW, Risk.MODERATE))
     if place.secret:
         return _strict(domain, policy, "modify_secrets")
     if not place.inside:
-        verb = "delete" if action.startswith(DELETES) else "write"
-        outside = _strict(domain, policy, f"{verb}_outside_workspace")
+        kind = "delete" if verb in DELETES else "write"
+        outside = _strict(domain, policy, f"{kind}_outside_workspace")
         return msgspec.structs.replace(outside, reading=Risk.HIGH) if place.system else outside
     risky = Risk.HIGH if place.system or place.versions else None
     return Operation(f"{domain}.{_inside(domain, action, policy)}", reading=risky)
@@ -153,7 +154,7 @@ def _at_path(operation: str, path: object, policy: Policy, where: Where) -> Oper
 
 def _inside(domain: str, action: str, policy: Policy) -> str:
     """A write inside the workspace, under the name the domain has for it."""
-    if action.startswith(DELETES):
+    if action.partition("_")[0] in DELETES:
         return action
     wanted = ("write_workspace", "write") if action == "write" else (action, "write_workspace")
     return _first_listed(domain, policy, wanted) or action

@@ -1,0 +1,95 @@
+"""Random grants that nearly cover a call: hits, near misses, and the very last instants of both."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from sayso.core.grants import Grant, Held, Key, Kind, Pins
+from sayso.core.model import Request, Risk
+from sayso.core.policy import Policy
+from tests.property.draws import NOW, likely, usually
+
+_KINDS: dict[str, Kind] = {
+    "approved_call": "call",
+    "allowlist": "command",
+    "operation_grant": "operation",
+    "workflow_grant": "run",
+    "remembered": "tool",
+    "task_grant": "category",
+    "plan": "operation",
+}
+
+
+def grants_for(
+    rng: Random, aim: str, request: Request, policy: Policy, turn: int
+) -> dict[Key, tuple[Held, ...]]:
+    """Grants that nearly cover the call: the aimed rule's surely, others now and then."""
+    rows: dict[Key, tuple[Held, ...]] = {}
+    for rule, kind in _KINDS.items():
+        if not likely(rng, 0.97 if rule == aim else 0.08):
+            continue
+        for _ in range(rng.choice((2, 3, 4)) if rule == aim else 1):
+            number = sum(map(len, rows.values())) + 1
+            held = _held(rng, f"g{number}", kind, rule, request, policy, turn)
+            rows[held.grant.key] = (*rows.get(held.grant.key, ()), held)
+    return rows
+
+
+def _held(rng: Random, name: str, kind: Kind, rule: str, request: Request, policy: Policy, turn: int) -> Held:
+    if rule == "workflow_grant":
+        kind = rng.choice(("run", "workflow"))
+    grant = Grant(
+        id=name,
+        kind=kind,
+        value=_value(rng, kind, request, policy),
+        risk=rng.choice((Risk.HIGH, Risk.HIGH, Risk.MODERATE, Risk.LOW)),
+        expires_at=usually(rng, NOW + 600, (NOW, NOW + 0.5, NOW - 0.5), 0.8),
+        session=usually(rng, "session", ("elsewhere",), 0.95),
+        pins=_pins(rng, kind, rule, request),
+        uses=usually(rng, None, (1, 2), 0.5),
+        group=usually(rng, "plan-1", ("plan-0",), 0.9) if rule == "plan" else None,
+        **_ending(rng, kind, rule, turn),
+    )
+    return Held(grant, used=usually(rng, 0, (1, 2), 0.8), revoked=likely(rng, 0.06))
+
+
+def _value(rng: Random, kind: Kind, request: Request, policy: Policy) -> str:
+    operation = rng.choice(request.operations).name
+    values = {
+        "call": request.digest,
+        "command": (request.call.command or "git push").strip(),
+        "operation": operation,
+        "category": policy.entry(operation).category,
+        "tool": request.call.tool,
+        "workflow": "digest",
+        "run": "run-1",
+    }
+    return usually(rng, values[kind], ("something else",), 0.95)
+
+
+def _pins(rng: Random, kind: Kind, rule: str, request: Request) -> Pins:
+    names = tuple(dict.fromkeys(operation.name for operation in request.operations))
+    call = request.call
+    pins: dict[str, Any] = {}
+    if rule == "plan" and not likely(rng, 0.1):
+        return Pins(targets=rng.choice((("a.py", "b.py"), ("a.py", "b.py"), ("a.py",), ())))
+    if kind in ("call", "tool", "run", "workflow"):
+        pins["operations"] = usually(rng, names, (names[:1], names[1:], None), 0.85)
+    if kind == "command" or likely(rng, 0.2):
+        pins["workspace"] = usually(rng, call.workspace, ("/w", "/v"), 0.8)
+    if kind in ("operation", "tool") and likely(rng, 0.5):
+        pins["arguments"] = usually(rng, request.arguments_digest, ("others",), 0.8)
+    if kind == "operation" and likely(rng, 0.3):
+        pins["tool"] = usually(rng, call.tool, ("tool",), 0.8)
+    if kind == "operation" and likely(rng, 0.3):
+        pins["command"] = rng.choice((call.command, "git push"))
+    return Pins(**pins)
+
+
+def _ending(rng: Random, kind: Kind, rule: str, turn: int) -> dict[str, Any]:
+    """What the grant ends with, and the name of that: mostly what is going on now."""
+    usual = {"category": "task", "run": "run"}.get(kind, "task" if rule == "plan" else "session")
+    ends_with = usually(rng, usual, ("session", "task", "turn", "run"), 0.85)
+    alive = {"session": None, "task": "task-1", "turn": str(turn), "run": "run-1"}[ends_with]
+    return {"ends_with": ends_with, "bound_to": usually(rng, alive, (None, "gone"), 0.92)}
