@@ -16,6 +16,7 @@ def sayso(*words: str, home: Path, **environment: str) -> subprocess.CompletedPr
     return subprocess.run(
         [sys.executable, "-m", "sayso", *words],
         capture_output=True,
+        check=False,
         text=True,
         timeout=60,
         env=clean | {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")} | environment,
@@ -36,14 +37,23 @@ GRAPH = [
 
 
 @pytest.mark.parametrize(("words", "line", "code"), GRAPH)
-def test_the_graph_answers_as_its_reference_documents_it(words: str, line: str, code: int, tmp_path: Path) -> None:
+def test_the_graph_answers_as_its_reference_documents_it(
+    words: str, line: str, code: int, tmp_path: Path
+) -> None:
     ran = sayso("check", "--preset", "graph", *words.split(), home=tmp_path)
     assert (ran.stdout, ran.returncode) == (f"{line}\n", code), ran.stderr
 
 
 def test_a_trusted_channel_operation_is_blocked_with_that_reason(tmp_path: Path) -> None:
     ran = sayso(
-        "check", "--json", "--preset", "graph", "self_modification", "prune_stale_memory", "0.99", home=tmp_path
+        "check",
+        "--json",
+        "--preset",
+        "graph",
+        "self_modification",
+        "prune_stale_memory",
+        "0.99",
+        home=tmp_path,
     )
     told = json.loads(ran.stdout)
     assert (told["outcome"], told["rule"]) == ("BLOCKED", "trusted_channel")
@@ -51,7 +61,9 @@ def test_a_trusted_channel_operation_is_blocked_with_that_reason(tmp_path: Path)
 
 
 def test_json_tells_the_whole_decision(tmp_path: Path) -> None:
-    told = json.loads(sayso("check", "--json", "--preset", "graph", "email", "send", "0.9", home=tmp_path).stdout)
+    told = json.loads(
+        sayso("check", "--json", "--preset", "graph", "email", "send", "0.9", home=tmp_path).stdout
+    )
     assert told["verdict"] == "allow"
     assert told["outcome"] == "VISIBLE"
     assert told["rule"] == "confident"
@@ -66,7 +78,9 @@ def test_a_confidence_that_is_no_number_from_0_to_1_is_a_usage_error(confidence:
     assert "0 to 1" in ran.stderr
 
 
-@pytest.mark.parametrize("words", ["Email read", "email Read", "email READ", "email re\u200bad", "email ｒｅａｄ"])
+@pytest.mark.parametrize(
+    "words", ["Email read", "email Read", "email READ", "email re\u200bad", "email ｒｅａｄ"]
+)
 def test_a_name_that_only_looks_like_a_listed_one_is_refused(words: str, tmp_path: Path) -> None:
     ran = sayso("check", "--preset", "graph", *words.split(" "), home=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
@@ -137,7 +151,9 @@ def test_your_own_policy_is_used_once_init_has_written_it_and_is_never_overwritt
     assert "there already" in again.stderr
 
 
-@pytest.mark.parametrize("words", [["check"], ["check", "email"], ["nonsense"], ["check", "a", "b", "0.5", "more"]])
+@pytest.mark.parametrize(
+    "words", [["check"], ["check", "email"], ["nonsense"], ["check", "a", "b", "0.5", "more"]]
+)
 def test_wrong_usage_exits_with_2(words: list[str], tmp_path: Path) -> None:
     assert sayso(*words, home=tmp_path).returncode == 2
 

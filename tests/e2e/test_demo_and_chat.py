@@ -18,6 +18,7 @@ def play(*words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "sayso", *words],
         input=typed,
         capture_output=True,
+        check=False,
         text=True,
         timeout=60,
         env=os.environ | {"COLUMNS": "80", "NO_COLOR": "1"},
@@ -29,7 +30,7 @@ def at_a_terminal(*words: str, typed: bytes, until: bytes) -> str:
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update(COLUMNS="80", NO_COLOR="1", TERM="dumb")
-        os.execv(sys.executable, [sys.executable, "-m", "sayso", *words])
+        os.execv(sys.executable, [sys.executable, "-m", "sayso", *words])  # noqa: S606  # a program of ours
     seen, sent = b"", False
     while select.select([terminal], [], [], 60)[0]:
         try:
@@ -51,7 +52,16 @@ def at_a_terminal(*words: str, typed: bytes, until: bytes) -> str:
 def test_without_a_terminal_the_demo_answers_no_and_still_shows_everything() -> None:
     ran = play("demo")
     assert ran.returncode == 0, ran.stderr
-    for rule in ("[autonomous]", "[ask]", "[denied_call]", "[blocked]", "[plan]", "[stopped]", "[allowlist]", "[risky]"):
+    for rule in (
+        "[autonomous]",
+        "[ask]",
+        "[denied_call]",
+        "[blocked]",
+        "[plan]",
+        "[stopped]",
+        "[allowlist]",
+        "[risky]",
+    ):
         assert rule in ran.stdout
     assert "the answer is No" in ran.stdout
     assert max(map(len, ran.stdout.splitlines())) <= 80
@@ -132,7 +142,9 @@ def test_a_script_prints_one_json_line_for_each_step(tmp_path: Path) -> None:
         '{"plan": {"operations": ["no.such"]}}',
     ],
 )
-def test_a_malformed_step_ends_the_script_with_its_place_and_allows_nothing(line: str, tmp_path: Path) -> None:
+def test_a_malformed_step_ends_the_script_with_its_place_and_allows_nothing(
+    line: str, tmp_path: Path
+) -> None:
     script = tmp_path / "script.jsonl"
     script.write_text(line + "\n" + '{"hear": "never reached"}\n')
     ran = play("chat", "--preset", "graph", "--script", str(script), "--json")

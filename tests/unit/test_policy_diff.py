@@ -46,7 +46,10 @@ def test_an_action_that_becomes_free_is_loosened_and_nothing_else_is_told() -> N
     assert operations(found.loosened) == {"git.commit"}
     assert found.tightened == ()
     assert found.loosened[0] == Change(
-        "git.commit", "ask", "allow", ("mode balanced or trusting, just reviewed",)
+        "git.commit",
+        "ask",
+        "allow",
+        ("mode balanced or trusting, just reviewed",),
     )
 
 
@@ -68,9 +71,18 @@ def test_a_high_risk_moved_to_autonomous_changes_nothing() -> None:
 
 
 def test_a_lowered_risk_is_loosened() -> None:
-    found = changed("operations: {git.push: {risk: moderate}}")
-    assert operations(found.loosened) == {"git.push"}
+    found = changed("operations: {git.rewrite: {risk: moderate}}")
+    assert operations(found.loosened) == {"git.rewrite"}
     assert found.tightened == ()
+
+
+def test_a_raised_risk_loosens_what_a_slash_command_stands_for() -> None:
+    found = changed("operations: {git.commit: {risk: high}}")
+    assert operations(found.tightened) == {"git.commit"}
+    (change,) = found.loosened
+    assert change == Change(
+        "git.commit", "ask", "allow", ("in every mode, if the call reads as high, if the user typed /commit",)
+    )
 
 
 def test_a_mode_of_its_own_shows_where_no_mode_is_chosen() -> None:
@@ -222,7 +234,7 @@ def test_every_kind_of_consent_that_is_tried_really_allows(consent: str) -> None
     )
     entry = policy.entry("mail.send")
     pair = Pair("mail.send", policy, policy, entry, entry)
-    case = Case("trusting", "none", "agent", "0", "0", consent)
+    case = Case("trusting", "none", "agent", "0", "0", "none", consent)
     assert probe(policy, "mail.send").verdict is Verdict.ASK
     assert probe(policy, "mail.send", view=view_in(policy, pair, case)).verdict is Verdict.ALLOW
 

@@ -20,7 +20,7 @@ EMPTY = "autonomous: [], requires_approval: [], blocked: []"
         "git: {autonomous: [], requires_approval: [], blocked: [push]}",
         "settings: {unlisted: block}",
         "operations: {git.commit: {always_ask: true}}",
-        "operations: {git.commit: {risk: high}}",
+        "operations: {git.stash: {risk: high}}",
         "consent_decay: {review_interval_days: 7}\nmode: balanced",
         "slash_commands: {/pr: {operations: [pr.create]}}",
     ],
@@ -52,6 +52,7 @@ def test_what_was_tightened_holds() -> None:
         "settings: {grant_pins: operation}",
         "operations: {git.push: {risk: low}}",
         "operations: {new.thing: {risk: low}}",
+        "operations: {git.commit: {risk: high}}",  # then /commit stands for calls that read as high, too
         "vip_contacts: {eve: eve@example.com}\nmode: balanced",
         "consent_decay: {enabled: false}\nmode: balanced",
         "slash_commands: {/go: {operations: [git.push]}}",

@@ -32,16 +32,18 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Say which."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Say which version this is."
+    ),
 ) -> None:
     pass
 
 
-app.command("check")(check.check)
-app.command("explain")(check.explain)
-app.command("chat")(chat.chat)
-app.command("init")(init.init)
-app.command("demo")(demo.demo)
+app.command("check", short_help="Decide one operation.")(check.check)
+app.command("explain", short_help="Decide it, and show every check on the way.")(check.explain)
+app.command("chat", short_help="Play a session, typed or scripted.")(chat.chat)
+app.command("init", short_help="Write a first policy of your own.")(init.init)
+app.command("demo", short_help="Watch Sayso decide, with you asked.")(demo.demo)
 app.add_typer(policy.app, name="policy")
 
 

@@ -20,7 +20,7 @@ TIERS = ("autonomous", "requires_approval", "blocked")
 STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
 
 
-@app.command()
+@app.command(short_help="Gaps and doubtful entries.")
 def lint(policy: PolicyFile = None, preset: Preset = None, as_json: Json = False) -> None:
     """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors."""
     from sayso.policy.lint import lint as findings_of
@@ -35,7 +35,7 @@ def lint(policy: PolicyFile = None, preset: Preset = None, as_json: Json = False
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 
-@app.command()
+@app.command(short_help="The policy as it stands after merging.")
 def show(
     policy: PolicyFile = None, preset: Preset = None, approval: Approval = None, as_json: Json = False
 ) -> None:
@@ -47,7 +47,7 @@ def show(
         _show(in_force)
 
 
-@app.command("test")
+@app.command("test", short_help="Compare decisions with expected ones.")
 def run_tests(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Expected decisions, YAML.")],
     policy: PolicyFile = None,
@@ -78,7 +78,7 @@ def run_tests(
     raise typer.Exit(FOUND if failed else 0)
 
 
-@app.command()
+@app.command(short_help="What one policy loosens or tightens against another.")
 def diff(
     a: Annotated[Path, typer.Argument(metavar="A", help="The policy as it was.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The policy as it would be.")],
@@ -98,7 +98,7 @@ def diff(
     raise typer.Exit(FOUND if difference.loosens else 0)
 
 
-@app.command()
+@app.command(short_help="JSON Schema of a policy file, for editors.")
 def schema() -> None:
     """The JSON Schema of a policy file, for editors that complete and check."""
     from sayso.policy.schema import text

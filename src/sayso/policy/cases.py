@@ -17,7 +17,7 @@ from sayso.policy.probe import PROBE
 SOON = 60.0
 CONTENT = "content"
 NOT_CHOSEN = "not chosen"
-NO_CONSENT = "none"
+NONE = "none"
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -28,6 +28,7 @@ class Case(msgspec.Struct, frozen=True):
     origin: str
     confidence: str
     review: str
+    reading: str
     consent: str
 
 
@@ -51,8 +52,8 @@ class Pair(msgspec.Struct, frozen=True):
 
 def cases(pair: Pair) -> Iterator[Case]:
     """Every situation in which the two policies could decide differently about this operation."""
-    dimensions = (modes(pair), risks(pair), origins(pair), confidences(pair), reviews(pair), consents(pair))
-    for values in itertools.product(*dimensions):
+    dimensions = (modes, risks, origins, confidences, reviews, readings, consents)
+    for values in itertools.product(*(dimension(pair) for dimension in dimensions)):
         yield Case(*values)
 
 
@@ -65,7 +66,7 @@ def modes(pair: Pair) -> list[str]:
 def risks(pair: Pair) -> list[str]:
     """What a declaration says counts only where a policy does not fix the risk itself."""
     fixed = all(entry.risk is not None for entry in pair.entries)
-    return ["none"] if fixed else ["none", *(risk.word for risk in Risk)]
+    return [NONE] if fixed else [NONE, *(risk.word for risk in Risk)]
 
 
 def origins(pair: Pair) -> list[str]:
@@ -89,9 +90,14 @@ def reviews(pair: Pair) -> list[str]:
     return [f"{value:g}" for value in sorted({0.0, *days})] + ["never"]
 
 
+def readings(pair: Pair) -> list[str]:
+    """What the reading of the actual call may raise the risk to."""
+    return [NONE, Risk.MODERATE.word, Risk.HIGH.word]
+
+
 def consents(pair: Pair) -> list[str]:
     """Nothing, and each kind of consent that could cover it."""
-    kinds = [NO_CONSENT, "operation", "command", "tool", "order", "outer"]
+    kinds = [NONE, "operation", "command", "tool", "order", "outer"]
     kinds += [f"category {name}" for name in dict.fromkeys(entry.category for entry in pair.entries)]
     kinds += [f"slash {name}" for name in _naming(pair, "slash_commands")]
     kinds += [f"run {name}" for name in _naming(pair, "workflows")]

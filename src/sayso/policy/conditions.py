@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sayso.policy.cases import NO_CONSENT, NOT_CHOSEN, Case
+from sayso.policy.cases import NONE, NOT_CHOSEN, Case
 
 DIMENSIONS: tuple[str, ...] = Case.__struct_fields__
+PLAIN = DIMENSIONS[:-2]
+"""All but the reading of the call and the consent given before."""
+
 _Values = tuple[str, ...]
 
 
 def conditions(changed: Sequence[Case], every: Sequence[Case]) -> tuple[str, ...]:
-    """When a change applies. Consent is told only where it takes consent for the change to show."""
+    """When a change applies. Readings of the call and consent are told only where the change needs them."""
     full = {name: _seen(every, name) for name in DIMENSIONS}
-    plain = [case for case in changed if case.consent == NO_CONSENT]
-    shown = {_tail(case, DIMENSIONS[:-1]) for case in plain}
-    hidden = [case for case in changed if _tail(case, DIMENSIONS[:-1]) not in shown]
-    blocks = _blocks(plain, DIMENSIONS[:-1]) if plain else []
-    blocks += _blocks(hidden, DIMENSIONS) if hidden else []
+    blocks: list[dict[str, _Values]] = []
+    shown: set[_Values] = set()
+    for needed in (0, 1, 2):
+        found = [case for case in changed if _needs(case) <= needed and _tail(case, PLAIN) not in shown]
+        shown |= {_tail(case, PLAIN) for case in found}
+        blocks += _blocks(found, DIMENSIONS if needed else PLAIN) if found else []
     return tuple(_words(block, full) for block in blocks)
+
+
+def _needs(case: Case) -> int:
+    return (case.reading != NONE) + (case.consent != NONE)
 
 
 def _blocks(cases: Sequence[Case], dimensions: tuple[str, ...]) -> list[dict[str, _Values]]:
@@ -47,27 +55,35 @@ def _seen(cases: Sequence[Case], name: str) -> _Values:
 
 def _words(block: dict[str, _Values], full: dict[str, _Values]) -> str:
     """Dimensions that do not matter are left out, all but the mode, which everybody looks for."""
-    partial = {name: values for name, values in block.items() if set(values) != set(full[name])}
+    partial = {name: values for name, values in block.items() if _matters(name, values, full[name])}
     said = [] if "mode" in partial else ["in every mode"]
-    said += [_WORDS[name](values, full[name]) for name, values in partial.items()]
+    said += [_WORDS[name](values) for name, values in partial.items()]
     return ", ".join(said)
+
+
+def _matters(name: str, values: _Values, full: _Values) -> bool:
+    return set(values) != set(full) and (name in PLAIN or NONE not in values)
 
 
 def _or(values: Sequence[str]) -> str:
     return " or ".join(values)
 
 
-def _mode(values: _Values, full: _Values) -> str:
+def _mode(values: _Values) -> str:
     named = [value for value in values if value != NOT_CHOSEN]
     words = [f"mode {_or(named)}"] if named else []
     return _or([*words, "no mode chosen"] if NOT_CHOSEN in values else words)
 
 
-def _review(values: _Values, full: _Values) -> str:
+def _reading(values: _Values) -> str:
+    return f"if the call reads as {_or(values)}"
+
+
+def _review(values: _Values) -> str:
     return _or([_REVIEWS.get(value, f"last reviewed {value} days ago") for value in values])
 
 
-def _consent(values: _Values, full: _Values) -> str:
+def _consent(values: _Values) -> str:
     return f"if {_or([_kind(value) for value in values])}"
 
 
@@ -90,11 +106,12 @@ _CONSENTS = {
     "sent": "the same content was sent before",
 }
 
-_WORDS: dict[str, Callable[[_Values, _Values], str]] = {
+_WORDS: dict[str, Callable[[_Values], str]] = {
     "mode": _mode,
-    "declared": lambda values, full: f"declared {_or(values)}",
-    "origin": lambda values, full: f"from {_or(values)}",
-    "confidence": lambda values, full: f"confidence {_or(values)}",
+    "declared": lambda values: f"declared {_or(values)}",
+    "reading": _reading,
+    "origin": lambda values: f"from {_or(values)}",
+    "confidence": lambda values: f"confidence {_or(values)}",
     "review": _review,
     "consent": _consent,
 }

@@ -15,7 +15,7 @@ from sayso.core.model import Mode, Operation, Origin, Risk, Tier
 from sayso.core.policy import Domain, Entry, Policy, with_mode
 from sayso.core.session import View
 from sayso.policy.beyond import Beyond, beyond
-from sayso.policy.cases import CONTENT, NOT_CHOSEN, Case, Pair, cases, moment, view_in
+from sayso.policy.cases import CONTENT, NONE, NOT_CHOSEN, Case, Pair, cases, moment, view_in
 from sayso.policy.conditions import conditions
 from sayso.policy.probe import probe
 
@@ -133,11 +133,11 @@ class _Side:
             self._views[key] = view_in(policy, self._pair, case)
         name = self._pair.name
         content = CONTENT if case.consent == "sent" and _content_from(policy, name) else None
-        declared = None if case.declared == "none" else Risk.of(case.declared)
+        risk, reading = _risk(case.declared), _risk(case.reading)
         try:
             decision = probe(
                 policy,
-                Operation(name, risk=declared, content=content),
+                Operation(name, risk=risk, reading=reading, content=content),
                 confidence=float(case.confidence),
                 origin=Origin(case.origin),
                 view=self._views[key],
@@ -146,6 +146,10 @@ class _Side:
         except MalformedRequest:  # a spelling that this policy refuses
             return "deny"
         return "allow and notify" if decision.rule == "confident" else decision.verdict.value
+
+
+def _risk(word: str) -> Risk | None:
+    return None if word == NONE else Risk.of(word)
 
 
 def _entry(policy: Policy, name: str) -> Entry:

@@ -100,8 +100,15 @@ def _encoded(text: str, name: str) -> bytes:
 
 def _read(content: bytes, source: str, presets: Mapping[str, bytes], above: tuple[str, ...]) -> Loaded:
     tree, file, whole = _whole(content, source, presets, above)
-    digest = sha256(content)
-    return Loaded(build(whole, digest), tuple(sorted(warnings(file, tree, source))), digest)
+    policy = build(whole, _digest(content, whole))
+    return Loaded(policy, tuple(sorted(warnings(file, tree, source))), sha256(content))
+
+
+def _digest(content: bytes, whole: PolicyFile) -> str:
+    """Of the file's bytes alone if it stands alone; with presets under it, of what they make, too."""
+    if not whole.extends:
+        return sha256(content)
+    return sha256(sha256(content).encode() + msgspec.json.encode(whole))
 
 
 def _whole(
