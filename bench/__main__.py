@@ -12,6 +12,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import msgspec
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -107,20 +108,27 @@ def _mix_table() -> Table:
     for case in MIX:
         totals[case.verdict.value] += case.percent
     shares = ", ".join(f"{percent} % {verdict}" for verdict, percent in totals.items())
-    table = Table("share", "verdict", "rule", "case", title=f"{REQUESTS:,} requests: {shares}")
+    title = f"{REQUESTS:,} requests: {shares}"
+    table = Table("share", "verdict", "rule", "case", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title=title)
     for case in MIX:
         table.add_row(f"{case.percent} %", case.verdict.value, case.rule, case.what)
     return table
 
 
 def _row_table(rows: list[Row]) -> Table:
-    table = Table("what", "against", "ours", "theirs", "ratio", "aim", "", title="measured in this run")
+    headings = ("what", "against", "ours", "theirs", "ratio", "aim", "")
+    table = Table(*headings, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="measured in this run")
     for row in rows:
-        ours, theirs = (f"±{spread / 2:.0%}" for spread in row.spread)
+        ours, theirs = (_figure(row, side) for side in (0, 1))
         verdict = "[green]met" if row.met else "[bold red]MISSED"
-        figures = (f"{row.ours} {ours}", f"{row.theirs} {theirs}", f"{row.ratio:.2f}×")
-        table.add_row(row.what, row.against, *figures, row.aim, verdict)
+        table.add_row(row.what, row.against, ours, theirs, f"{row.ratio:.2f}×", row.aim, verdict)
     return table
+
+
+def _figure(row: Row, side: int) -> str:
+    value = (row.ours, row.theirs)[side]
+    digits = f"{value:,.0f}" if value >= 20 else f"{value:.2f}"
+    return f"{digits}{row.unit} ±{row.spread[side] / 2:.0%}"
 
 
 def _json(machine: dict[str, str], rows: list[Row]) -> str:

@@ -21,24 +21,25 @@ def decide_against_peers(watch: Watch) -> list[Row]:
     rows = []
     for peer in PEERS:
         if peer.possible:
-            result = race(f"decide() and {peer.name}", ours, _theirs(peer, world), ROUNDS_WITH_PEER, watch)
+            result = race(f"decide and {peer.name}", ours, _theirs(peer, world), ROUNDS_WITH_PEER, watch)
             rows.append(_peer_row(peer, result))
     return rows
 
 
 def decide_with_larger_policy(watch: Watch) -> list[Row]:
     """The same session and mix of requests under a policy of 1,000 × 10 operations."""
-    what = f"decide(), {LARGE:,} × 10"
+    what = f"decide, {LARGE:,}×10"
     small, large = _ours(make_world(SMALL)), _ours(make_world(LARGE))
     result = race(what, small, large, ROUNDS_WITH_ITSELF, watch)
     return [
         Row(
             what=what,
-            against=f"itself at {SMALL} × 10",
-            ours=_microseconds(result.right.median),
-            theirs=_microseconds(result.left.median),
+            against=f"itself, {SMALL}×10",
+            ours=result.right.median / 1e3,
+            theirs=result.left.median / 1e3,
+            unit=" µs",
             ratio=result.ratio,
-            aim=f"≤ {TIMES_ITSELF:g}× the time",
+            aim=f"≤ {TIMES_ITSELF:g}×",
             met=result.ratio <= TIMES_ITSELF,
             spread=(result.right.spread, result.left.spread),
         )
@@ -69,20 +70,13 @@ def _theirs(peer: Peer, world: World) -> Side:
 
 def _peer_row(peer: Peer, result: Race) -> Row:
     return Row(
-        what=f"decide(), {SMALL} × 10",
+        what=f"decide, {SMALL}×10",
         against=f"{peer.name}, {peer.way}",
-        ours=_thousands(result.left.per_second),
-        theirs=_thousands(result.right.per_second),
+        ours=result.left.per_second / 1e3,
+        theirs=result.right.per_second / 1e3,
+        unit=" k/s",
         ratio=result.ratio,
-        aim=f"≥ {TIMES_A_PEER:g}× per second",
+        aim=f"≥ {TIMES_A_PEER:g}×",
         met=result.ratio >= TIMES_A_PEER,
         spread=(result.left.spread, result.right.spread),
     )
-
-
-def _thousands(per_second: float) -> str:
-    return f"{per_second / 1e3:,.0f} k/s"
-
-
-def _microseconds(nanoseconds: float) -> str:
-    return f"{nanoseconds / 1e3:.2f} µs"

@@ -152,9 +152,9 @@ def _cel_table(tiers: Tiers) -> tuple[Prepare, Answer]:
 
 
 PEERS = (
-    Peer("Cedar", "cedarpy", "cedarpy", "groups, parsed ahead", _cedar),
+    Peer("Cedar", "cedarpy", "cedarpy", "groups", _cedar),
     Peer("Casbin", "casbin", "casbin", "FastEnforcer", _casbin),
     Peer("Oso", "oso", "oso", "facts", _oso, before=(3, 13)),
-    Peer("CEL", "common-expression-language", "cel", "lists in one expression", _cel_lists),
-    Peer("CEL", "common-expression-language", "cel", "map kept in the context", _cel_table),
+    Peer("CEL", "common-expression-language", "cel", "lists", _cel_lists),
+    Peer("CEL", "common-expression-language", "cel", "kept map", _cel_table),
 )

@@ -65,7 +65,7 @@ MIX = (
     Case(5, ALLOW, "allowlist", "command on the session allowlist", "all", ("publish",), commands=ALLOWLIST),
     Case(4, ALLOW, "confident", "confidence 0.93, operator told", "all", ("send",), 0.93),
     Case(2, ALLOW, "approved_call", "exactly this call approved", "homes", ("publish",), answer="once"),
-    Case(11, ASK, "ask", "grant expired, foreign or for other arguments", "homes", ("share",)),
+    Case(11, ASK, "ask", "grant expired, foreign or ill-fitting", "homes", ("share",)),
     Case(7, ASK, "ask", "autonomous, but decayed", "decayed", READING),
     Case(6, ASK, "ask", "confidence 0.6, too low", "all", ("send",), 0.6),
     Case(6, ASK, "risky", "high risk, command not on the allowlist", "all", ("publish",), commands=UNKNOWN),

@@ -150,6 +150,12 @@ def test_full_confidence_opens_nothing_that_is_high_unlisted_blocked_or_autonomo
 # Digests
 
 
+def test_a_request_is_not_decided_in_a_session_it_does_not_belong_to() -> None:
+    foreign = request("git.commit", command="git commit", args={"message": "tidy"}, session="another")
+    with pytest.raises(MalformedRequest):
+        decided(foreign, approved(request("git.commit", command="git commit", args={"message": "tidy"})))
+
+
 def test_an_approval_of_one_call_is_worthless_for_any_other() -> None:
     shown = request("git.commit", command="git commit", args={"message": "tidy"})
     session = approved(shown)
@@ -162,7 +168,6 @@ def test_an_approval_of_one_call_is_worthless_for_any_other() -> None:
         request("git.push", command="git commit", args={"message": "tidy"}),
         request("git.commit", "git.push", command="git commit", args={"message": "tidy"}),
         request("git.commit", command="git commit", args={"message": "tidy"}, agent="another"),
-        request("git.commit", command="git commit", args={"message": "tidy"}, session="another"),
     ]
     for other in others:
         decision = decided(other, session)

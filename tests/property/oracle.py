@@ -49,12 +49,19 @@ def verdict_of(request: Request, policy: Policy, view: View, now: float) -> Answ
     """The verdict, the rule that gave it, and the grants it uses.
 
     The strictest operation's; of equals the riskiest one's, of those the first. A question that leaves the
-    plan ends it, so what only the plan covered has to be asked as well.
+    plan ends it, and a yes replaces the retries of a failed call: what only these covered is asked as well.
     """
-    strictest, answers = _strictest(request, policy, view, now)
-    if strictest.verdict == "ask" and deviates(request, answers, policy, view, now):
-        without_plan = msgspec.structs.replace(view, session=msgspec.structs.replace(view.session, plan=None))
-        strictest, answers = _strictest(request, policy, without_plan, now)
+    while True:
+        strictest, answers = _strictest(request, policy, view, now)
+        if strictest.verdict != "ask":
+            break
+        retries = any(answer.rule == "task_grant" and not answer.grants for answer in answers)
+        if deviates(request, answers, policy, view, now):
+            view = msgspec.structs.replace(view, session=msgspec.structs.replace(view.session, plan=None))
+        elif retries:
+            view = without_retries(view, request.digest)
+        else:
+            break
     if strictest.verdict != "allow":
         return strictest
     return Answer("allow", strictest.rule, frozenset().union(*(answer.grants for answer in answers)))
@@ -255,6 +262,15 @@ def _strictness(answer: Answer) -> int:
     words |= {"confident": "allow and notify"}
     plain = {"allow": "silent allow", "ask": "ask"}
     return STRICTNESS.index(words[answer.rule] if answer.rule in words else plain[answer.verdict])
+
+
+def without_retries(view: View, digest: str) -> View:
+    """The same, but the failed call with this digest has no retry left: a yes to a question replaces it."""
+    suspended = {
+        category: msgspec.structs.replace(one, left=0) if one.digest == digest else one
+        for category, one in view.session.suspended.items()
+    }
+    return msgspec.structs.replace(view, session=msgspec.structs.replace(view.session, suspended=suspended))
 
 
 def deviates(request: Request, answers: list[Answer], policy: Policy, view: View, now: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -59,7 +60,5 @@ def report(name: str, case: World) -> str:
 
 
 def test_a_world_can_be_made_again_from_its_name() -> None:
-    from random import Random
-
     name, case = next(bulk(7, 1))
     assert world(Random(name)) == case

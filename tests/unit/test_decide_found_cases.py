@@ -14,7 +14,7 @@ from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.offers import with_offers
 from sayso.core.plan_text import PlanText
-from sayso.core.policy import Decay, Domain, Policy, compile_policy
+from sayso.core.policy import Decay, Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Task, View, apply
 from sayso.gate.play import Player
 from sayso.gate.request import make_call, make_request
@@ -131,6 +131,22 @@ def test_what_the_plan_allowed_of_a_call_that_ends_the_plan_is_asked_in_the_same
     assert play.step(call)["verdict"] == "ask"
     play.step({"answer": "once"})
     assert play.step(call)["verdict"] == "allow"
+
+
+def test_a_yes_that_lifts_a_suspension_leaves_nothing_of_the_call_to_ask_again() -> None:
+    """One operation retries on a suspension that the yes to another one of its category lifts."""
+    details = {name: Detail(category="remote") for name in ("git.commit", "git.push")}
+    policy = compile_policy(
+        domains={"git": Domain(requires_approval=("commit", "push"))},
+        operations={**details, "git.push": Detail(risk=Risk.HIGH, category="remote")},
+    )
+    play = Player(policy, start=NOW)
+    call = {"call": {"operations": ["git.commit", "git.push"]}}
+    for _ in range(2):
+        assert play.step(call)["verdict"] == "ask"
+        play.step({"answer": "once"})
+        assert play.step(call)["verdict"] == "allow"
+        play.step({"outcome": "error"})
 
 
 @pytest.mark.parametrize("message", ["yes", "ok", "no"])

@@ -56,6 +56,7 @@ def answer(
     """What an answer changes. Only an exact, offered answer to a question still open allows anything."""
     if not is_open(question, session, now):
         raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
+    question = session.questions[question.id]  # what was asked, not what the caller holds
     if not question.offers_answer(given_answer):
         offered = ", ".join(offer.answer for offer in question.offers)
         raise UnknownAnswer(

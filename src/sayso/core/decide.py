@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from sayso.core.decision import Decision, Item, Ruling
-from sayso.core.effects import Active, Deviated, Effect, Sent
+from sayso.core.effects import Active, Deviated, Effect, Retried, Sent
+from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rules import RULES
-from sayso.core.session import Session, View, apply
+from sayso.core.session import Session, Suspension, View, apply
 from sayso.core.subject import Subject, subject_of
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
@@ -48,26 +49,48 @@ class Trace(msgspec.Struct, frozen=True):
 def decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
     """Whether this call may run now, must be asked, or never runs. Same input, same decision.
 
-    Each operation is decided by the first check that speaks; the strictest of them decides the call. An ask
-    that deviates from the plan under way ends that plan, so what only the plan covered is asked too.
+    Each operation is decided by the first check that speaks; the strictest of them decides the call.
     """
-    decision = _decide(request, policy, view, now)
-    if DEVIATED not in decision.effects:
-        return decision
-    return msgspec.structs.replace(_decide(request, policy, _deviated(view), now), effects=(DEVIATED,))
+    return _settle(request, policy, view, now)[0]
 
 
 def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
     """The same decision, with every check on the way and why it did not speak."""
-    decision = decide(request, policy, view, now)
-    at = _deviated(view) if DEVIATED in decision.effects else view
-    traces = tuple(_trace(subject_of(request, one, policy, at, now)) for one in request.operations)
+    decision, settled = _settle(request, policy, view, now)
+    traces = tuple(_trace(subject_of(request, one, policy, settled, now)) for one in request.operations)
     return decision, traces
 
 
-def _deviated(view: View) -> View:
-    """What is left to look at once a call has deviated from the plan."""
-    return msgspec.structs.replace(view, session=apply(view.session, (DEVIATED,)))
+def _settle(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, View]:
+    """The decision, and the view it holds in.
+
+    Asking ends some consents: a plan that the ask deviates from, and the retry of a failed call, which a yes
+    replaces. What only they covered would be asked right after, so it is decided again without them and asked
+    in the same question.
+    """
+    if request.session != view.session.id:
+        raise MalformedRequest("the request belongs to another session")
+    decision = _decide(request, policy, view, now)
+    effects: tuple[Effect, ...] = ()
+    while (ended := _ended_by_asking(view.session, decision)) is not None:
+        effects += decision.effects
+        view = msgspec.structs.replace(view, session=ended)
+        decision = _decide(request, policy, view, now)
+    return (
+        msgspec.structs.replace(decision, effects=effects + decision.effects) if effects else decision
+    ), view
+
+
+def _ended_by_asking(session: Session, decision: Decision) -> Session | None:
+    """The session without what the ask ends; None if it ends nothing."""
+    if decision.verdict is not ASK:
+        return None
+    retried = [item.category for item in decision.items if item.ruling.effects == (Retried(item.category),)]
+    if not retried and not decision.effects:
+        return None
+    spent = {category: Suspension(session.suspended[category].digest, 0) for category in retried}
+    ended = apply(session, decision.effects)
+    return msgspec.structs.replace(ended, suspended={**ended.suspended, **spent})
 
 
 def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:

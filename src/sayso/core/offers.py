@@ -20,7 +20,7 @@ from sayso.core.model import Mode, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
 
-WIDER = ("task", "temporary", "always", "remember")
+ANSWERS = ("once", "task", "temporary", "always", "remember")
 APPROVAL_LASTS = 15 * MINUTE
 RISKY_APPROVAL_LASTS = 10 * MINUTE
 TEMPORARY_LASTS = 15 * MINUTE
@@ -31,7 +31,7 @@ def with_offers(decision: Decision, request: Request, policy: Policy, view: View
     if decision.verdict is not Verdict.ASK:
         return decision
     view = msgspec.structs.replace(view, session=apply(view.session, decision.effects))
-    answers = ["once", *(a for a in WIDER if _helps(a, decision, request, policy, view, now)), "deny"]
+    answers = [*(a for a in ANSWERS if _helps(a, decision, request, policy, view, now)), "deny"]
     offers = tuple(Offer(answer, _says(answer, decision.asked, request, policy)) for answer in answers)
     return msgspec.structs.replace(decision, offers=offers)
 
@@ -57,12 +57,16 @@ def lifts(items: Iterable[Item], session: Session) -> tuple[Effect, ...]:
 
 
 def _helps(answer: str, decision: Decision, request: Request, policy: Policy, view: View, now: float) -> bool:
-    """Whether the identical request would be allowed by what this answer gives beyond the call itself."""
-    shapes = _wider(answer, request, decision.asked, policy, view.session, now)
+    """Whether the identical request would be allowed: by the approval, or by what is given beyond it."""
+    asked, session = decision.asked, view.session
+    if answer == "once":
+        shapes = [_approval(request, asked, session, now)]
+    else:
+        shapes = _wider(answer, request, asked, policy, session, now)
     if not shapes:
         return False
-    grants = _numbered(shapes, view.session, policy, now, {})
-    after = apply(view.session, (*lifts(decision.asked, view.session), *map(Granted, grants)))
+    grants = _numbered(shapes, session, policy, now, {})
+    after = apply(session, (*lifts(asked, session), *map(Granted, grants)))
     return decide(request, policy, msgspec.structs.replace(view, session=after), now).verdict is Verdict.ALLOW
 
 
