@@ -105,7 +105,8 @@ def test_only_an_ask_has_offers_and_they_begin_with_once_unless_time_is_untruste
         if decision.verdict is not Verdict.ASK:
             assert answers == ()
             return
-        assert (answers[0], answers[-1]) == ("once" if world.view.time_trusted else "deny", "deny")
+        assert answers[-1] == "deny"
+        assert answers[0] == "once" or not world.view.time_trusted
         assert answers == tuple(each for each in ANSWERS if each in answers)
         assert all(offer.words for offer in decision.offers)
 
