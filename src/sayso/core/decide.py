@@ -76,14 +76,14 @@ def _settle(request: Request, policy: Policy, view: View, now: float) -> tuple[D
         effects += decision.effects
         view = msgspec.structs.replace(view, session=ended)
         decision = _decide(request, policy, view, now)
-    return (
-        msgspec.structs.replace(decision, effects=effects + decision.effects) if effects else decision
-    ), view
+    if effects:
+        decision = msgspec.structs.replace(decision, effects=effects + decision.effects)
+    return decision, view
 
 
 def _ended_by_asking(session: Session, decision: Decision) -> Session | None:
     """The session without what the ask ends; None if it ends nothing."""
-    if decision.verdict is not ASK:
+    if decision.verdict is not ASK or (session.plan is None and not session.suspended):
         return None
     retried = [item.category for item in decision.items if item.ruling.effects == (Retried(item.category),)]
     if not retried and not decision.effects:
@@ -94,26 +94,20 @@ def _ended_by_asking(session: Session, decision: Decision) -> Session | None:
 
 
 def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
-    items = tuple([_judge(subject_of(request, one, policy, view, now)) for one in request.operations])
-    deciding = items[0] if len(items) == 1 else max(items, key=_strictness)
-    ruling = deciding.ruling
-    same = [item.ruling for item in items if item.ruling.verdict is ruling.verdict]
-    return Decision(
-        verdict=ruling.verdict,
-        rule=ruling.rule,
-        reason=ruling.reason,
-        announce=ruling.announce if len(same) == 1 else _lines(same),
-        items=items,
-        grants=ruling.grants
-        if len(same) == 1
-        else tuple(dict.fromkeys(grant for one in same for grant in one.grants)),
-        effects=_effects(request, policy, view.session, items, ruling.verdict, now),
-    )
+    items: tuple[Item, ...] = ()
+    for operation in request.operations:
+        items += (_judge(subject_of(request, operation, policy, view, now)),)
+    ruling = items[0].ruling if len(items) == 1 else _joined(items)
+    effects = _effects(request, policy, view.session, items, ruling, now)
+    verdict, announce = ruling.verdict, ruling.announce
+    return Decision(verdict, ruling.rule, ruling.reason, announce, items, ruling.grants, effects)
 
 
 def _judge(subject: Subject) -> Item:
     for rule in RULES:
         said = rule(subject)
+        if said.__class__ is str:  # the likeliest first: most checks keep silent
+            continue
         if said.__class__ is Ruling:
             return _item(subject, said)
         if said.__class__ is Subject:
@@ -137,9 +131,8 @@ def _trace(subject: Subject) -> Trace:
 
 
 def _item(subject: Subject, ruling: Ruling) -> Item:
-    entry = subject.entry
-    risks = (subject.undecayed, subject.risk, subject.weight)
-    return Item(entry.name, entry.category, entry.category_words, *risks, ruling)
+    s, entry = subject, subject.entry
+    return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, ruling)
 
 
 _STRICTER = {"confident": 1, "denied_call": 3, "trusted_channel": 4, "blocked": 5}
@@ -152,39 +145,48 @@ def _strictness(item: Item) -> tuple[int, Risk]:
     return (_STRICTER.get(ruling.rule) or _STRICTNESS[ruling.verdict], item.risk)
 
 
+def _joined(items: tuple[Item, ...]) -> Ruling:
+    """The strictest ruling, with what all of the same verdict announce, use and change."""
+    ruling = max(items, key=_strictness).ruling
+    same = [item.ruling for item in items if item.ruling.verdict is ruling.verdict]
+    grants = tuple(dict.fromkeys(grant for one in same for grant in one.grants))
+    effects = tuple(effect for one in same for effect in one.effects)
+    return msgspec.structs.replace(ruling, announce=_lines(same), grants=grants, effects=effects)
+
+
 def _lines(rulings: Sequence[Ruling]) -> str | None:
     """Each announcement once."""
     return "\n".join(dict.fromkeys(one.announce for one in rulings if one.announce)) or None
 
 
 def _effects(
-    request: Request, policy: Policy, session: Session, items: tuple[Item, ...], verdict: Verdict, now: float
+    request: Request, policy: Policy, session: Session, items: tuple[Item, ...], ruling: Ruling, now: float
 ) -> tuple[Effect, ...]:
-    """What the decision changes: only the effects of the verdict that stands, each once."""
-    effects = [effect for item in items if item.ruling.verdict is verdict for effect in item.ruling.effects]
-    if verdict is ALLOW:
+    """What the decision changes: the effects of the ruling and what follows from it, each once."""
+    effects = ruling.effects
+    if ruling.verdict is ALLOW:
         for operation in request.operations:
             if operation.content is not None:
                 effects += _sending(policy, operation, operation.content, now)
         if session.task is not None:
             effects += _activity(session, items)
-    elif verdict is ASK and _deviates(session, items, request.call.target):
-        effects.append(DEVIATED)
-    return tuple(effects) if len(effects) < 2 else tuple(dict.fromkeys(effects))
+    elif ruling.verdict is ASK and _deviates(session, items, request.call.target):
+        effects += (DEVIATED,)
+    return effects if len(effects) < 2 else tuple(dict.fromkeys(effects))
 
 
-def _sending(policy: Policy, operation: Operation, content: str, now: float) -> list[Effect]:
+def _sending(policy: Policy, operation: Operation, content: str, now: float) -> tuple[Effect, ...]:
     entry = policy.entry(operation.name)
-    return [Sent(entry.domain, content, entry.name, now)] if entry.fan_out else []
+    return (Sent(entry.domain, content, entry.name, now),) if entry.fan_out else ()
 
 
-def _activity(session: Session, items: tuple[Item, ...]) -> list[Effect]:
+def _activity(session: Session, items: tuple[Item, ...]) -> tuple[Effect, ...]:
     """The task is alive in this turn; said once a turn, and when its phase changes."""
     task = session.task
     phase = PHASES.get(items[-1].category)
     if task is None or (task.active == session.turn and phase in (None, task.phase)):
-        return []
-    return [Active(session.turn, phase)]
+        return ()
+    return (Active(session.turn, phase),)
 
 
 def _deviates(session: Session, items: tuple[Item, ...], target: str | None) -> bool:

@@ -108,6 +108,7 @@ class Entry(msgspec.Struct, frozen=True):
     content_from: str | None = None
     reason: str | None = None
     last_reviewed: float | None = None
+    floor: Risk | None = None
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -213,6 +214,7 @@ def decayed(policy: Policy, entry: Entry, reviewed: float | None, now: float) ->
 
 
 _NOWHERE = Domain()
+FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.BLOCKED: Risk.HIGH}
 
 
 def _names(domains: Mapping[str, Domain], operations: Mapping[str, Detail]) -> list[str]:
@@ -264,4 +266,5 @@ def _entry(
         content_from=domain.content_from,
         reason=detail.reason,
         last_reviewed=domain.last_reviewed,
+        floor=detail.risk if detail.risk is not None or tier is None else FLOOR[tier],
     )

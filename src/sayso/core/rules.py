@@ -16,7 +16,7 @@ from sayso.core.decision import Ruling
 from sayso.core.effects import Alerted, Noticed, PlanStarted, Retried, SlashUsed, Used
 from sayso.core.grants import MINUTE, Held
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
-from sayso.core.subject import Subject, consented, covering, eased, fresh, reduced_to
+from sayso.core.subject import Subject, covering, eased, fresh, reduced_to
 
 DENIAL_LASTS = 15 * MINUTE
 SLASH_LASTS = 15 * MINUTE
@@ -61,6 +61,8 @@ def trusted_channel(s: Subject) -> Said:
 
 def approved_call(s: Subject) -> Said:
     """A person said yes to exactly this call, and the yes has not been used."""
+    if ("call", s.request.digest) not in s.session.grants:
+        return "nobody approved exactly this call"
     for held in covering(eased(s), "call", s.request.digest):
         return _grant("approved_call", words.approved(held.grant), held)
     return "no unused approval of exactly this call"
@@ -149,7 +151,7 @@ def nested(s: Subject) -> Said:
 
 def reduced_risk(s: Subject) -> Said:
     """A declared safe caller lowers the risk, never below what reading the call found."""
-    lowered = reduced_to(s)
+    lowered = reduced_to(s) if s.view.scope.reducers else None
     if lowered is None:
         return "no safe caller is around it"
     if lowered == LOW:
@@ -340,11 +342,11 @@ def _why_asked(s: Subject) -> str:
     task = s.session.task
     if task is None:
         return words.APPROVAL_REQUIRED
-    if s.session.tasks > 1 and not consented(s):
+    if s.entry.category in task.consented:
+        return words.APPROVAL_REQUIRED
+    if s.session.tasks > 1 and not task.consented:
         return words.new_task(s.entry.category_words)
-    if s.entry.category not in consented(s):
-        return words.first_in_category(s.entry.category_words)
-    return words.APPROVAL_REQUIRED
+    return words.first_in_category(s.entry.category_words)
 
 
 def _grant(

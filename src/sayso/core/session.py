@@ -17,7 +17,10 @@ RETRIES = 3
 
 
 class Task(msgspec.Struct, frozen=True):
-    """The piece of work a conversation is on. `active` is the turn of its last allowed call."""
+    """The piece of work a conversation is on. `active` is the turn of its last allowed call.
+
+    `consented` names the categories consented to, to tell what is asked for the first time; grants decide.
+    """
 
     id: str
     name: str
@@ -26,6 +29,7 @@ class Task(msgspec.Struct, frozen=True):
     phase: str = "planning"
     plan_turn: int | None = None
     deviations: int = 0
+    consented: tuple[str, ...] = ()
     unconfirmed: bool = False
 
 
@@ -154,9 +158,11 @@ def _replace(session: Session, **fields: Any) -> Session:
 
 
 def _granted(session: Session, effect: fx.Granted) -> Session:
-    key = effect.grant.key
-    row = (*session.grants.get(key, ()), Held(effect.grant))
-    return _replace(session, grants={**session.grants, key: row}, granted=session.granted + 1)
+    grant, key, task = effect.grant, effect.grant.key, session.task
+    row = (*session.grants.get(key, ()), Held(grant))
+    if task is not None and grant.kind == "category" and grant.value not in task.consented:
+        task = msgspec.structs.replace(task, consented=(*task.consented, grant.value))
+    return _replace(session, grants={**session.grants, key: row}, granted=session.granted + 1, task=task)
 
 
 def _touch(session: Session, key: Key, grant: str, change: Callable[[Held], Held]) -> Session:

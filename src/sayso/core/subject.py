@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.grants import Grant, Held, fits, spent
 from sayso.core.model import Operation, Request, Risk, Tier
-from sayso.core.policy import Entry, Policy, decayed
+from sayso.core.policy import FLOOR, Entry, Policy, decayed
 from sayso.core.session import Session, View
 
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
@@ -17,8 +17,6 @@ MODERATE = Risk.MODERATE
 
 NAMING = ("call", "tool", "workflow", "run")
 WEIGHED = ("workflow", "run")
-
-FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.BLOCKED: Risk.HIGH}
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -44,7 +42,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 def subject_of(request: Request, operation: Operation, policy: Policy, view: View, now: float) -> Subject:
     """The operation with its tier and risk as they stand now."""
-    entry = policy.entry(operation.name)
+    entry = policy.table.get(operation.name) or policy.entry(operation.name)
     tier, gone = entry.tier, False
     if tier is AUTONOMOUS:
         reviewed = view.reviews.get(entry.domain)
@@ -53,7 +51,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
         gone = not view.time_trusted or decayed(policy, entry, reviewed, now)
         if gone:
             tier = REQUIRES_APPROVAL
-    declared = _declared(entry.risk, operation.risk, entry.tier)
+    declared = entry.floor if operation.risk is None else _declared(entry.risk, operation.risk, entry.tier)
     reading = operation.reading
     risk = MODERATE if declared is None else declared
     if reading is not None and (declared is None or reading > declared):
@@ -65,8 +63,10 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     weight = entry.weight if entry.weight is not None else operation.weight
     if weight is None or (reading is not None and reading > unread and reading > weight):
         weight = risk
-    risks = (unread, undecayed, risk, weight)
-    return Subject(request, operation, entry, policy, view, view.session, now, tier, gone, *risks)
+    session = view.session
+    return Subject(
+        request, operation, entry, policy, view, session, now, tier, gone, unread, undecayed, risk, weight
+    )
 
 
 def _declared(entry: Risk | None, declared: Risk | None, tier: Tier | None) -> Risk | None:
@@ -101,7 +101,7 @@ def covering(s: Subject, kind: str, value: str) -> Sequence[Held]:
     row = s.session.grants.get((kind, value))
     if row is None:
         return ()
-    return [held for held in row if _covers(s, held.grant) and live(s, held)]
+    return [held for held in row if live(s, held) and _covers(s, held.grant)]
 
 
 def _covers(s: Subject, grant: Grant) -> bool:
@@ -128,15 +128,6 @@ def live(s: Subject, held: Held) -> bool:
         return str(s.session.turn) == grant.bound_to
     run = s.view.scope.run
     return run is not None and run.alive and run.id == grant.bound_to
-
-
-def consented(s: Subject) -> set[str]:
-    """The categories consented to in this task."""
-    return {
-        value
-        for (kind, value), row in s.session.grants.items()
-        if kind == "category" and any(live(s, held) for held in row)
-    }
 
 
 def fresh(s: Subject, seconds: float) -> bool:
