@@ -71,6 +71,8 @@ def _settle(request: Request, policy: Policy, view: View, now: float) -> tuple[D
     if request.session != view.session.id:
         raise MalformedRequest("the request belongs to another session")
     decision = _decide(request, policy, view, now)
+    if decision.verdict is not ASK:
+        return decision, view
     effects: tuple[Effect, ...] = ()
     while (ended := _ended_by_asking(view.session, decision)) is not None:
         effects += decision.effects
@@ -83,7 +85,7 @@ def _settle(request: Request, policy: Policy, view: View, now: float) -> tuple[D
 
 def _ended_by_asking(session: Session, decision: Decision) -> Session | None:
     """The session without what the ask ends; None if it ends nothing."""
-    if decision.verdict is not ASK or (session.plan is None and not session.suspended):
+    if session.plan is None and not session.suspended:
         return None
     retried = [item.category for item in decision.items if item.ruling.effects == (Retried(item.category),)]
     if not retried and not decision.effects:
