@@ -1,0 +1,299 @@
+"""What every store promises: small reads and writes in transactions, all or nothing, seen by every process.
+
+A store keeps rows and knows nothing of consent: what a row means, and whether its MAC is right, is the gate's
+to say. Rows that grant or end something are only ever added. A transaction that writes is alone, reads what
+was committed last, and leaves no trace when anything in it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.core.grants import Key
+
+
+class StoreError(SaysoError):
+    """The store cannot do its work: nothing was changed, and nothing may be allowed on its account."""
+
+    code = "store"
+
+
+class StoreBusy(StoreError):
+    """Somebody else held the store for too long. Trying again may help."""
+
+    code = "store_busy"
+
+
+class StoreNewer(StoreError):
+    """The store was written by a newer Sayso; this one leaves it alone."""
+
+    code = "store_newer"
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """A session: whose it is, and its head (everything of it that is not rows of its own), encoded.
+
+    `spends` counts the spend rows of the session; the MAC covers head and count, so that a spend row taken
+    away by hand is noticed.
+    """
+
+    id: str
+    owner: str
+    agent: str
+    user: str
+    workspace: str
+    parent: str | None
+    opened_at: float
+    ended_at: float | None
+    head: bytes
+    spends: int
+    mac: bytes
+
+
+class GrantRow(msgspec.Struct, frozen=True):
+    """A grant, encoded and sealed. Never changed; what happens to it is added as spends."""
+
+    id: str
+    session: str
+    kind: str
+    value: str
+    body: bytes
+    epoch: int
+    mac: bytes
+
+
+class SpendRow(msgspec.Struct, frozen=True):
+    """One use of a grant, one use given back, or its end. Numbered from 1 for each grant, without gaps."""
+
+    grant: str
+    number: int
+    session: str
+    what: Literal["use", "return", "revoke"]
+    call: str | None
+    at: float
+    mac: bytes
+
+
+class DenialRow(msgspec.Struct, frozen=True):
+    session: str
+    digest: str
+    turn: int
+    at: float
+
+
+class SendingRow(msgspec.Struct, frozen=True):
+    session: str
+    domain: str
+    content: str
+    operation: str
+    at: float
+
+
+QuestionState = Literal["open", "answered", "expired", "cancelled"]
+
+
+class QuestionRow(msgspec.Struct, frozen=True):
+    """A question and, once it is closed, how: the first answer stands."""
+
+    id: str
+    session: str
+    digest: str
+    body: bytes
+    opened_at: float
+    expires_at: float
+    state: QuestionState = "open"
+    answer: str | None = None
+    reason: str | None = None
+    by: str | None = None
+    closed_at: float | None = None
+
+
+class CallRow(msgspec.Struct, frozen=True):
+    """A call in the ledger. `fence` grows with every start; only its holder may say how that start ended."""
+
+    id: str
+    session: str
+    digest: str
+    tool: str
+    body: bytes
+    state: str
+    at: float
+    host_id: str | None = None
+    key: str | None = None
+    effect_key: str | None = None
+    question: str | None = None
+    fence: int = 0
+    holder: str | None = None
+    lease_until: float | None = None
+    result: bytes | None = None
+    ended_at: float | None = None
+
+
+class EntryRow(msgspec.Struct, frozen=True):
+    """An audit entry as stored: the exact bytes that were hashed, and where it stands in its chain.
+
+    `body` is None once it was pruned; the hashes stay.
+    """
+
+    stream: str
+    seq: int
+    at: float
+    event: str
+    session: str
+    body: bytes | None
+    prev: bytes
+    hash: bytes
+    leaf: bytes
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """A node of the audit tree that can never change again: the root of a full subtree."""
+
+    stream: str
+    level: int
+    index: int
+    hash: bytes
+
+
+class CheckpointRow(msgspec.Struct, frozen=True):
+    size: int
+    at: float
+    note: str
+
+
+class SecretRow(msgspec.Struct, frozen=True):
+    """A sensitive value and its salt, apart from the entry that commits to it, so that both can be erased."""
+
+    stream: str
+    seq: int
+    name: str
+    salt: bytes
+    value: bytes
+
+
+class ReviewRow(msgspec.Struct, frozen=True):
+    """When a domain was reviewed, and by whom; with `by` None, when a permission was first seen."""
+
+    name: str
+    at: float
+    by: str | None
+    mac: bytes
+
+
+class Reader(Protocol):
+    """Reads of one moment."""
+
+    @property
+    def now(self) -> float:
+        """The store's clock, read once when the transaction began."""
+
+    def meta(self, name: str) -> str | None: ...
+
+    def session(self, session: str) -> SessionRow | None: ...
+    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]: ...
+    def children(self, session: str) -> Sequence[SessionRow]: ...
+
+    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+        """The grants of a session, for these keys or all of them, in the order given."""
+
+    def grant(self, grant: str) -> GrantRow | None: ...
+    def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
+        """All spends of these grants, by grant and number."""
+
+    def count_spends(self, session: str) -> int: ...
+
+    def denial(self, session: str, digest: str) -> DenialRow | None: ...
+    def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]: ...
+    def reviews(self) -> Sequence[ReviewRow]: ...
+
+    def question(self, question: str) -> QuestionRow | None: ...
+    def open_question(self, session: str, digest: str) -> QuestionRow | None: ...
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        """A page of questions, oldest first, `after` an id."""
+
+    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
+        """How many are open, and how many were opened since."""
+
+    def call(self, call: str) -> CallRow | None: ...
+    def call_by_host(self, session: str, host_id: str) -> CallRow | None: ...
+    def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None: ...
+    def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]: ...
+    def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]: ...
+
+    def head(self, stream: str) -> EntryRow | None:
+        """The newest entry of a stream."""
+
+    def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]: ...
+    def streams(self) -> Sequence[str]: ...
+    def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]: ...
+    def checkpoints(self, *, limit: int = 1) -> Sequence[CheckpointRow]:
+        """Newest first."""
+
+    def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]: ...
+
+
+class Writer(Reader, Protocol):
+    """Reads and writes that are committed together, or not at all."""
+
+    def set_meta(self, name: str, value: str) -> None: ...
+
+    def put_session(self, row: SessionRow) -> None: ...
+    def add_grant(self, row: GrantRow) -> None: ...
+    def add_spend(self, row: SpendRow) -> None:
+        """Refused with StoreError if this number was taken: somebody else spent it first."""
+
+    def put_denial(self, row: DenialRow) -> None: ...
+    def add_sending(self, row: SendingRow) -> None: ...
+    def put_review(self, row: ReviewRow) -> None: ...
+
+    def add_question(self, row: QuestionRow) -> None: ...
+    def close_question(self, row: QuestionRow) -> bool:
+        """Close it as this row says if it is still open; False, and nothing changed, if it is not."""
+
+    def put_call(self, row: CallRow) -> None: ...
+    def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
+        """Store this row if the call is in one of these states with this fence; else False, no change."""
+
+    def add_entry(self, row: EntryRow) -> None:
+        """Refused with StoreError if this place in the chain is taken or leaves a gap."""
+
+    def add_nodes(self, rows: Iterable[NodeRow]) -> None: ...
+    def add_checkpoint(self, row: CheckpointRow) -> None: ...
+    def add_secret(self, row: SecretRow) -> None: ...
+    def erase_secret(self, stream: str, seq: int, name: str) -> bool: ...
+    def prune_entries(self, stream: str, *, before: int) -> int:
+        """Drop the bodies of entries before this one; how many were dropped."""
+
+
+class Store(Protocol):
+    """A place where state lives."""
+
+    def read(self) -> AbstractContextManager[Reader]: ...
+
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
+        """A transaction. `durable` = False may lose its end on power failure, never its consistency."""
+
+    def changed(self, seen: int, timeout: float) -> int:
+        """Wait until anything was committed since `seen` (any process), at most `timeout` seconds.
+
+        Returns the new mark to pass next time. Waking too often is fine; sleeping past a change is not,
+        beyond the bound the store states.
+        """
+
+    @property
+    def bound(self) -> float:
+        """How many seconds, at most, a change of another process can go unseen by `changed`."""
+
+    def close(self) -> None: ...
