@@ -47,8 +47,8 @@ format: .venv/.dev ## let ruff mend what it can
 bench: .venv/.bench ## measure the decision against its peers
 	@$(bin)/python -m bench $(ARGS)
 
-mutants: .venv/.mutants ## plant faults in core and see which ones the tests catch
-	@$(bin)/python -m mutmut run $(ARGS)
+mutants: .venv/.dev ## plant faults in core and see which ones the tests catch
+	@$(bin)/python -m tests.mutation $(ARGS)
 
 clean: ## remove everything make made
 	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
@@ -68,9 +68,6 @@ pins := pyproject.toml constraints.txt
 
 .venv/.bench: .venv/.made $(pins)
 	$(call install,the peers to measure against,.[bench])
-
-.venv/.mutants: .venv/.dev
-	$(call install,the mutation tool,.[dev$(comma)mutants])
 
 # The names of the packages go by as pip meets them; what else it says is shown only if it fails. The pins hold for
 # the build as well: old versions of pip take them from the first variable, new ones from the second.

@@ -90,8 +90,6 @@ def test_a_grant_beside_other_text_grants_nothing(text: str) -> None:
         "/commit\nand then some pasted text",
         "pasted text\n/commit",
         "see /commit",
-        "/Commit",
-        "/COMMIT",
         "/commit;rm",
         "/commit/../pr",
         "//commit",

@@ -70,7 +70,7 @@ def test_json_tells_the_whole_decision(tmp_path: Path) -> None:
     assert {"reason", "source", "announce", "offers", "grants", "risk", "operations"} <= set(told)
 
 
-@pytest.mark.parametrize("confidence", ["nan", "1.5", "high", "inf", "", "0x1"])
+@pytest.mark.parametrize("confidence", ["nan", "1.5", "high", "inf", "", "0x1", " 0.9", "0_9", "٠.٩", "1e9"])
 def test_a_confidence_that_is_no_number_from_0_to_1_is_a_usage_error(confidence: str, tmp_path: Path) -> None:
     ran = sayso("check", "--preset", "graph", "email", "read", confidence, home=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
@@ -161,3 +161,35 @@ def test_wrong_usage_exits_with_2(words: list[str], tmp_path: Path) -> None:
 def test_a_preset_and_a_file_at_once_are_refused(tmp_path: Path) -> None:
     ran = sayso("check", "--preset", "graph", "--policy", "x.yaml", "email", "read", home=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
+
+
+def test_an_unknown_preset_is_wrong_usage_and_the_known_ones_are_named(tmp_path: Path) -> None:
+    ran = sayso("check", "--preset", "nope", "email", "read", home=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "balanced" in ran.stderr
+
+
+@pytest.mark.parametrize("target", ["nowhere.yaml", "policy.yaml"], ids=["dangling", "looping"])
+def test_a_policy_of_your_own_that_is_a_broken_link_allows_nothing(target: str, tmp_path: Path) -> None:
+    own = tmp_path / "config" / "sayso" / "policy.yaml"
+    own.parent.mkdir(parents=True)
+    own.symlink_to(target)
+    ran = sayso("check", "files", "read", home=tmp_path)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "policy.yaml" in ran.stderr
+
+
+def test_a_settings_file_that_names_the_mode_twice_allows_nothing(tmp_path: Path) -> None:
+    settings = tmp_path / "config" / "sayso" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"approval_mode": "paranoid", "approval_mode": "trusting"}')
+    ran = sayso("check", "--preset", "graph", "email", "read", home=tmp_path)
+    assert (ran.returncode, ran.stdout) == (1, "")
+
+
+def test_an_answer_that_nobody_can_read_is_a_failure(tmp_path: Path) -> None:
+    command = f'exec "{sys.executable}" -m sayso check --preset graph email read >&-'
+    ran = subprocess.run(
+        ["/bin/sh", "-c", command], env=os.environ | {"HOME": str(tmp_path)}, timeout=60, check=False
+    )
+    assert ran.returncode == 1

@@ -47,6 +47,8 @@ SWAPPED = {
     "any": ("all",),
     "all": ("any",),
 }
+TYPES = ("Said", "Rule", "Kind", "Key", "Reach")
+"""Names of types, which only the type checker reads."""
 WORD = re.compile(r"[a-z_/-]+")
 """A text that code compares with; sentences have blanks and stops."""
 
@@ -60,7 +62,9 @@ class Mutant(NamedTuple):
     before: str
     after: str
     nth: int
-    tree: ast.Module
+    path: list[Step]
+    node: ast.AST
+    whole: ast.Module
 
     @property
     def key(self) -> str:
@@ -68,19 +72,24 @@ class Mutant(NamedTuple):
         again = f" (#{self.nth})" if self.nth > 1 else ""
         return f"{self.module}.{self.where}: {self.before} -> {self.after}{again}"
 
+    @property
+    def tree(self) -> ast.Module:
+        """The whole file with the fault in it."""
+        return _replaced(self.whole, self.path, self.node)
+
 
 def mutants(module: str, source: str) -> Iterator[Mutant]:
     """Every mutant of a source, in the order of its lines."""
     tree = ast.parse(source)
     seen: Counter[tuple[str, str, str]] = Counter()
     for path, node, where in _places(tree):
-        for other in _others(node, path):
+        for other in _others(node):
             before, after = _spelled(node), _spelled(other)
             if before == after:
                 continue
             seen[where, before, after] += 1
-            planted = _replaced(tree, path, other)
-            yield Mutant(module, where, _line(node), before, after, seen[where, before, after], planted)
+            nth = seen[where, before, after]
+            yield Mutant(module, where, _line(node), before, after, nth, path, other, tree)
 
 
 def _places(tree: ast.Module) -> Iterator[tuple[list[Step], ast.AST, str]]:
@@ -116,29 +125,50 @@ def _left_alone(parent: ast.AST, field: str, child: ast.AST) -> bool:
         return True
     if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
         return True
-    if isinstance(parent, ast.Assign) and _spelled(parent.targets[0]) in ("Said", "Rule", "Kind", "Key", "Reach"):
+    if isinstance(parent, ast.Assign) and _spelled(parent.targets[0]) in TYPES:
         return True
     return isinstance(child, ast.If) and _spelled(child.test) == "TYPE_CHECKING"
 
 
-def _others(node: ast.AST, path: list[Step]) -> Iterator[ast.AST]:
+def _others(node: ast.AST) -> Iterator[ast.AST]:
     """What could stand there instead."""
+    match node:
+        case ast.If():
+            yield from (ast.If(ast.Constant(fixed), node.body, node.orelse) for fixed in (True, False))
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, (ast.Constant, ast.JoinedStr)):
+            yield ast.Return(ast.Constant(None))
+        case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Continue() | ast.Break():
+            yield ast.Pass()
+        case ast.comprehension() if node.ifs:
+            yield from (_with(node, ifs=left) for left in _shorter(node.ifs))
+        case ast.Compare() | ast.BoolOp() | ast.UnaryOp() | ast.BinOp() | ast.IfExp():
+            yield from _conditions(node)
+        case ast.expr():
+            yield from _values(node)
+        case _:
+            pass
+
+
+def _conditions(node: ast.expr) -> Iterator[ast.AST]:
     match node:
         case ast.Compare():
             yield from _compared(node)
         case ast.BoolOp():
             yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
-            yield from (ast.BoolOp(node.op, left) if len(left) > 1 else left[0] for left in _shorter(node.values))
+            for left in _shorter(node.values):
+                yield ast.BoolOp(node.op, left) if len(left) > 1 else left[0]
         case ast.UnaryOp(op=ast.Not()):
             yield node.operand
         case ast.BinOp() if type(node.op) in ARITHMETIC:
             yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
-        case ast.If():
-            yield from (ast.If(ast.Constant(fixed), node.body, node.orelse) for fixed in (True, False))
         case ast.IfExp():
             yield from (node.body, node.orelse)
-        case ast.comprehension() if node.ifs:
-            yield from (_with(node, ifs=left) for left in _shorter(node.ifs))
+        case _:
+            pass
+
+
+def _values(node: ast.expr) -> Iterator[ast.AST]:
+    match node:
         case ast.Constant():
             yield from _constants(node)
         case ast.Name(ctx=ast.Load()) if node.id in SWAPPED:
@@ -151,10 +181,8 @@ def _others(node: ast.AST, path: list[Step]) -> Iterator[ast.AST]:
             yield from (_with(node, elts=left) for left in _shorter(node.elts) if left)
         case ast.Dict():
             yield from _smaller(node)
-        case ast.Return(value=ast.expr() as value) if not isinstance(value, (ast.Constant, ast.JoinedStr)):
-            yield ast.Return(ast.Constant(None))
-        case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Continue() | ast.Break():
-            yield ast.Pass()
+        case _:
+            pass
 
 
 def _compared(node: ast.Compare) -> Iterator[ast.AST]:

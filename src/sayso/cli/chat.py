@@ -51,8 +51,12 @@ def chat(
     import time
 
     from sayso.gate.play import Player
+    from sayso.policy.paths import find_workspace
 
-    player = Player(chosen(policy, preset, approval), start=time.time())
+    here, home = str(Path.cwd()), str(Path.home())
+    player = Player(
+        chosen(policy, preset, approval), start=time.time(), workspace=find_workspace(here), home=home
+    )
     if script is not None:
         _play(player, script, as_json)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,7 +34,8 @@ Confidence = Annotated[
 ]
 
 STATELESS = (
-    "decided without a store: the policy counts as just reviewed, and notices as having somewhere to go"
+    "decided without a store: domains count as just reviewed unless the file says when,"
+    " and notices as having somewhere to go"
 )
 
 
@@ -52,13 +54,12 @@ def check(
     """
     from sayso.core.decide import decide
     from sayso.core.offers import with_offers
-    from sayso.gate.telling import tell_decision
+    from sayso.gate.telling import tell_decision, tell_question
 
     asked, in_force, view, now = _question(domain, action, confidence, chosen(policy, preset, approval))
     decision = with_offers(decide(asked, in_force, view, now), asked, in_force, view, now)
-    typer.echo(
-        json.dumps(tell_decision(decision), ensure_ascii=False) if as_json else LINES[decision.outcome]
-    )
+    told = tell_decision(decision) | tell_question(decision, asked, in_force)
+    typer.echo(json.dumps(told, ensure_ascii=False) if as_json else LINES[decision.outcome])
     if not as_json:
         remark(f"{decision.reason} (rule {decision.rule})")
     remark(STATELESS)
@@ -77,13 +78,14 @@ def explain(
     """The same decision as check, with every check it passed on the way and why that one did not speak."""
     from sayso.core.decide import explain as explained
     from sayso.core.offers import with_offers
-    from sayso.gate.telling import tell_decision, tell_trace
+    from sayso.gate.telling import tell_decision, tell_question, tell_trace
 
     asked, in_force, view, now = _question(domain, action, confidence, chosen(policy, preset, approval))
     decision, traces = explained(asked, in_force, view, now)
     decision = with_offers(decision, asked, in_force, view, now)
     if as_json:
-        told = tell_decision(decision) | {"trace": tell_trace(traces)}
+        told = tell_decision(decision) | tell_question(decision, asked, in_force)
+        told["trace"] = tell_trace(traces)
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
         from sayso.cli.show import console, show_trace
@@ -114,9 +116,6 @@ def _confidence(text: str | None) -> float:
 
     if text is None:
         return 0.0
-    try:
-        return float(text)
-    except ValueError:
-        raise MalformedRequest(
-            f"confidence {text!r} is not a number", hint="give a number from 0 to 1"
-        ) from None
+    if not re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]+)?", text, re.ASCII):
+        raise MalformedRequest(f"confidence {text!r} is not a number", hint="give a number from 0 to 1")
+    return float(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,12 +47,15 @@ def remark(text: str) -> None:
 
 
 def _loaded(policy: Path | None, preset: str | None) -> Policy:
-    from sayso.policy import load_preset, read_file
+    from sayso.core.errors import MalformedRequest
+    from sayso.policy import load_preset, preset_names, read_file
 
     if preset is not None:
+        if preset not in preset_names():
+            raise MalformedRequest(f"no preset {preset!r}", hint=f"use one of: {', '.join(preset_names())}")
         return load_preset(preset)
     own = config_folder() / "policy.yaml"
-    if policy is None and not own.exists():
+    if policy is None and not os.path.lexists(own):  # a link to nowhere is a broken policy, not a missing one
         remark("no policy of your own yet, using preset balanced (sayso init writes one)")
         return load_preset("balanced")
     loaded = read_file(policy or own)
@@ -86,13 +88,14 @@ def _mode(word: object, where: str) -> Mode | None:
 
 
 def _setting(path: Path) -> object:
+    from sayso.core.digest import parse
     from sayso.core.errors import SaysoError
 
     try:
-        settings = json.loads(path.read_bytes())
+        settings = parse(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, SaysoError) as error:
         raise SaysoError(f"cannot read {path}: {error}", hint="mend or remove the file") from error
     if not isinstance(settings, dict):
         raise SaysoError(f"{path} does not hold a JSON object", hint="mend or remove the file")

@@ -52,4 +52,4 @@ def init(
             f"cannot write {path}: {error.strerror}", hint="name another file with --to"
         ) from error
     typer.echo(f"Wrote {path}, extending preset {preset}.")
-    typer.echo("Try it: sayso check email send 0.9")
+    typer.echo("Try it: sayso check git push" + (f" --policy {path}" if to else ""))

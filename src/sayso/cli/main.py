@@ -51,6 +51,8 @@ def main() -> None:
     """Run one command. Whatever goes wrong ends with a sentence and a code that is not 0."""
     from sayso.core.errors import MalformedRequest, SaysoError, UnknownAnswer
 
+    if sys.stdout is None:
+        sys.exit(FAILURE)  # nobody would see the answer
     try:
         app()
     except (MalformedRequest, UnknownAnswer) as error:

@@ -31,7 +31,8 @@ def lint(policy: PolicyFile = None, preset: Preset = None, as_json: Json = False
     else:
         for one in findings:
             typer.echo(f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else ""))
-        typer.echo(f"{len(findings)} findings" if findings else "Nothing to find fault with.")
+        counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
+        typer.echo(counted if findings else "Nothing to find fault with.")
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 

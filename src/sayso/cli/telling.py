@@ -40,7 +40,7 @@ def print_decision(out: Console, told: dict[str, Any]) -> None:
         out.print(
             Panel(body, expand=False, border_style="yellow", title=f"{told['risk']} risk", title_align="left")
         )
-    elif told["announce"]:
+    elif told["announce"] and word == "allow":
         out.print(Text(f"  {told['announce']}", style="italic"))
 
 

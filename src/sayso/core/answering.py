@@ -48,7 +48,7 @@ def refuse(h: Hearing) -> None:
     elif shown:
         _answer(h, shown[0], "deny")
     elif _asked_back(h, "still"):
-        h.clear("task", "you said no", words.TASK_COMPLETE)
+        h.clear("task", "you said no", words.cleared("you said no"))
     elif h.session.plan is not None:
         _refuse_plan(h, h.session.plan)
 
@@ -120,6 +120,7 @@ def _adjust_plan(h: Hearing, plan: Plan, change: str) -> None:
     text = adjust(plan.text, change, h.policy.table)
     if plan.accepted:
         h.do(fx.PlanEnded("changed"))
+        h.cleared.append("plan consent (you changed the plan)")
     h.change(
         plan=msgspec.structs.replace(plan, text=text, accepted=False, since=h.session.turn),
         shelved=h.before.shelved,
@@ -143,7 +144,9 @@ def _accept(h: Hearing, plan: Plan) -> None:
     for operation in plan.text.operations:
         h.do(fx.Granted(_plan_grant(h, plan, operation, task.id)))
     h.did.append(f"plan of turn {plan.turn} accepted")
-    h.announced.append(words.plan_accepted(plan.turn, plan.text.operations, plan.text.targets))
+    risky = [name for name in plan.text.operations if h.policy.entry(name).floor is Risk.HIGH]
+    covered = [name for name in plan.text.operations if name not in risky]
+    h.announced.append(words.plan_accepted(plan.turn, covered, risky, plan.text.targets))
 
 
 def _begin_next(h: Hearing) -> None:

@@ -70,6 +70,12 @@ def call_digest(call: Call, operations: Iterable[str], agent: str, session: str)
     )
 
 
+def what_digest(call: Call) -> str:
+    """The digest of what a call would do, leaving aside who makes it where: arguments, command and target."""
+    what = {"arguments": decode(call.arguments), "command": call.command, "target": call.target}
+    return sha256(canonical({"tag": TAG, **what}))
+
+
 def _spell(value: object, depth: int) -> Iterable[str]:
     if depth > MAX_DEPTH:
         raise NotCanonical(f"nested deeper than {MAX_DEPTH} levels")

@@ -138,6 +138,8 @@ def _tighten(h: Hearing) -> None:
     m = h.message
     if m.problem is not None:
         h.announced.append(m.problem)
+    if m.refusal:
+        answering.refuse(h)
     if m.revoke_all:
         h.clear("everything", "you revoked all consent", "All consent revoked")
         h.announced.append(words.allowlist_block(allowlisted(h.session, h.now)))
@@ -151,8 +153,6 @@ def _tighten(h: Hearing) -> None:
         h.clear("all_but_allowlist", "you cleared the consent state", "Consent state cleared")
     if m.correction:
         h.clear("all_but_allowlist", "you corrected the agent", "Correction heard, clearing consent state")
-    elif m.refusal and not m.stop:
-        answering.refuse(h)
 
 
 def _stop(h: Hearing) -> None:
@@ -181,7 +181,7 @@ def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
         _grant_standing(h, risk_of)
     if m.slash is not None:
         h.change(slash=m.slash)
-        h.did.append(f"{m.slash} stands for this turn")
+        h.did += [f"{m.slash} stands for this turn"] if h.policy.slash_commands[m.slash].operations else []
     if m.imperatives:
         h.change(imperatives=m.imperatives)
     if m.assent is not None or m.change is not None:
@@ -246,8 +246,13 @@ def _answer_queries(h: Hearing) -> None:
     if query == "consents":
         task = h.session.task
         name = task.name if task else "none"
-        blocks += [words.task_block(name, consented(h.session, h.now)), words.TO_REVOKE]
+        risky = [one.grant for one in h.session.held if one.grant.kind == "operation" and _risky(one, h.now)]
+        blocks += [words.task_block(name, consented(h.session, h.now), risky), words.TO_REVOKE]
     h.announced.append("\n\n".join(blocks))
+
+
+def _risky(held: Held, now: float) -> bool:
+    return held.grant.risk >= Risk.HIGH and not spent(held, now)
 
 
 def _begin_task(h: Hearing) -> None:

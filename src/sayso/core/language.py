@@ -176,7 +176,7 @@ def _slash(text: str, slash_names: Collection[str]) -> str | None:
     """The registered name that a message of one line starts with."""
     lines = text.strip().splitlines()
     name = text.split(maxsplit=1)[0] if len(lines) == 1 else ""
-    return name if name in slash_names else None
+    return next((known for known in slash_names if known.casefold() == name.casefold()), None)
 
 
 def _imperatives(text: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Plan, Session
 
+DONE = "the task is done"
 EXIT_CODES_MEAN_NOTHING = frozenset({"test-build"})
 """Categories whose calls may end in an error without anything having gone wrong."""
 
@@ -47,7 +48,7 @@ def begin_task(session: Session, name: str, now: float) -> Report:
 
 
 def end_task(session: Session, now: float) -> Report:
-    return _clear("task", "the task is done", session, now)
+    return _clear("task", DONE, session, now)
 
 
 def switch(session: Session, now: float) -> Report:
@@ -79,16 +80,17 @@ def _succeeded(session: Session, request: Request, decision: Decision) -> Report
 
 
 def _progress(session: Session, request: Request) -> Report:
-    """What of the plan is done now; a call without a target counts for every target."""
+    """What of the plan is done now; a call without a target counts for every target, functions for none."""
     plan = session.plan
     if plan is None or not plan.accepted:
         return Report()
-    wanted = {(name, target) for name in plan.text.operations for target in plan.text.targets or ("",)}
+    places = tuple(target for target in plan.text.targets if not target.endswith("()")) or ("",)
+    wanted = {(name, place) for name in plan.text.operations for place in places}
     target = request.call.target
     done = {
         (operation.name, place)
         for operation in request.operations
-        for place in (plan.text.targets or ("",) if target is None else (target, ""))
+        for place in (places if target is None else (target, ""))
     }
     after = {*plan.done, *(done & wanted)}
     if wanted <= after:
@@ -110,7 +112,11 @@ def _failed(session: Session, request: Request, decision: Decision, policy: Poli
     ended_plan = (fx.PlanEnded("failed"),) if under_way else ()
     names = ", ".join(dict.fromkeys(item.category_words for item in failed))
     cleared = ("plan consent (an operation failed)",) if ended_plan else ()
-    return Report((*suspended, *ended_plan), (words.after_failure(names),), cleared)
+    return Report(
+        (*suspended, *ended_plan),
+        (words.after_failure(names, any(item.risk < Risk.HIGH for item in failed)),),
+        cleared,
+    )
 
 
 def _counts(item: Item) -> bool:
@@ -120,4 +126,4 @@ def _counts(item: Item) -> bool:
 
 def _clear(reach: fx.Reach, why: str, session: Session, now: float) -> Report:
     effect, lost = clear(session, reach, why, now)
-    return Report((effect,), (words.TASK_COMPLETE if reach == "task" else words.cleared(why),), lost)
+    return Report((effect,), (words.TASK_COMPLETE if why == DONE else words.cleared(why),), lost)

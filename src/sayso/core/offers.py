@@ -111,9 +111,9 @@ def _pins(request: Request, policy: Policy) -> Pins:
     call = request.call
     if policy.settings.grant_pins == "operation":
         return Pins(workspace=call.workspace)
-    if call.command is not None:
-        return Pins(tool=call.tool, workspace=call.workspace, command=call.command)
-    return Pins(tool=call.tool, workspace=call.workspace, arguments=request.arguments_digest)
+    return Pins(
+        tool=call.tool, workspace=call.workspace, command=call.command, arguments=request.arguments_digest
+    )
 
 
 def _for_task(grant: Grant, task: str) -> Grant:

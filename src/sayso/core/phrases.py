@@ -112,6 +112,6 @@ CHANGE_WORDS = (
 
 
 def pattern(phrases: Iterable[str]) -> str:
-    """An expression for any of the phrases, the longest first, with any white space between their words."""
+    """An expression for any of the phrases, the longest first, with white space or a dash between words."""
     longest_first = sorted(phrases, key=len, reverse=True)
-    return "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in longest_first)
+    return "|".join(re.escape(phrase).replace(r"\ ", r"(?:\s+|-)") for phrase in longest_first)

@@ -335,11 +335,13 @@ def _why_asked(s: Subject) -> str:
         return words.decayed(s.policy.decay.review_interval_days)
     if s.tier is None:
         return words.unlisted(s.entry.name)
+    task = s.session.task
     if s.entry.category in s.session.suspended:
         return words.suspended(s.entry.category_words)
+    if task is not None and task.unconfirmed and s.entry.category in task.consented:
+        return words.unconfirmed(task.name)
     if s.entry.confidence_bypass and s.request.confidence < s.policy.settings.confidence_threshold:
         return words.unsure(s.request.confidence, s.policy.settings.confidence_threshold)
-    task = s.session.task
     if task is None:
         return words.APPROVAL_REQUIRED
     if s.entry.category in task.consented:

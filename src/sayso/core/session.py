@@ -70,8 +70,8 @@ class Pending(msgspec.Struct, frozen=True):
     question: str | None = None
 
 
-class Session(msgspec.Struct, frozen=True):
-    """One run of one agent for one user, or the rows of it that one decision needs.
+class Head(msgspec.Struct, frozen=True):
+    """What is kept of a session in one piece.
 
     `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
     assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer.
@@ -94,11 +94,16 @@ class Session(msgspec.Struct, frozen=True):
     plans: int = 0
     pending: Pending | None = None
     suspended: Mapping[str, Suspension] = {}
-    grants: Mapping[Key, tuple[Held, ...]] = {}
     granted: int = 0
+    asked: int = 0
+
+
+class Session(Head, frozen=True):
+    """One run of one agent for one user, with its rows; or with those that one decision needs."""
+
+    grants: Mapping[Key, tuple[Held, ...]] = {}
     denials: Mapping[str, Denial] = {}
     questions: Mapping[str, Question] = {}
-    asked: int = 0
     sent: Mapping[Key, tuple[Sending, ...]] = {}
 
     @property
@@ -185,10 +190,13 @@ def _cleared(session: Session, effect: fx.Cleared) -> Session:
         return _keep(session, lambda grant: grant.kind != "command")
     exhausted = {name: Suspension(held.digest, 0) for name, held in session.suspended.items()}
     if effect.reach == "task":
-        kept = _keep(session, lambda grant: grant.ends_with != "task")
+        kept = _keep(session, lambda grant: grant.ends_with != "task" and grant.kind != "call")
         return _replace(kept, task=None, plan=None, shelved=None, pending=None, suspended=exhausted)
     kept = _keep(session, lambda grant: effect.reach != "everything" and grant.kind == "command")
-    return _replace(kept, task=None, plan=None, shelved=None, pending=None, questions={}, suspended=exhausted)
+    ended = _replace(
+        kept, task=None, plan=None, shelved=None, pending=None, questions={}, suspended=exhausted
+    )
+    return _replace(ended, slash=None, imperatives=())
 
 
 def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterable
 
 from sayso.core.grants import Grant, Held
-from sayso.core.model import Risk
 from sayso.core.policy import Entry
 
 FOLD_AT = 2_000
@@ -96,19 +95,23 @@ def confident(name: str, confidence: float) -> str:
 
 
 def decayed(days: float) -> str:
-    return f"the permission has decayed: not reviewed for {days:g} days"
+    return f"the permission has decayed: no valid review within {days:g} days"
 
 
 def unlisted(name: str) -> str:
-    return f"{name} is unlisted: the policy names it in none of its lists"
+    return f"unlisted: {name} stands in none of the policy's lists"
 
 
 def suspended(category: str) -> str:
     return f"consent for {category} is suspended since an operation failed"
 
 
+def unconfirmed(task: str) -> str:
+    return f"consent is suspended until you confirm that {visible(task)} goes on"
+
+
 def unsure(confidence: float, threshold: float) -> str:
-    return f"low confidence: {confidence:g} is below {threshold:g}"
+    return f"low confidence: {confidence} is below {threshold}"
 
 
 def new_task(category: str) -> str:
@@ -143,7 +146,7 @@ def running(command: str) -> str:
 
 
 def retrying(left: int) -> str:
-    return f"Retrying the identical call ({left} of 3 retries left)"
+    return f"Retrying the identical call (retry {4 - left} of 3)"
 
 
 def notice(text: str) -> str:
@@ -161,20 +164,20 @@ def attempted(name: str) -> str:
 # --- questions ---
 
 
-def question(rule: str, reason: str, category: str, lines: Iterable[str], will: Iterable[str]) -> str:
-    """What is put to the user: why, one command a line, what it does, and the question."""
+def question(rule: str, reason: str, categories: str, lines: Iterable[str], will: Iterable[str]) -> str:
+    """What is put to the user: why, one command a line, for risky ones what it will do, and the question."""
     listed = "\n".join(f"- {line}" for line in lines)
-    effects = " ".join(f"This {_future(what)}." for what in will)
-    return f"{_heading(rule, reason, category)}\n{listed}\n\n{effects}{' ' if effects else ''}Proceed?"
+    effects = "".join(f"This {_future(what)}. " for what in will) if rule == "risky" else ""
+    return f"{_heading(rule, reason, categories)}\n{listed}\n\n{effects}Proceed?"
 
 
-def _heading(rule: str, reason: str, category: str) -> str:
+def _heading(rule: str, reason: str, categories: str) -> str:
     if rule == "risky":
         return "Risky operation (requires consent every time):"
-    if rule == "ask" and reason.startswith("first "):
-        return f"First {_plural(category, 'command')} in workflow, need consent:"
-    if rule == "ask" and reason.startswith("new task"):
-        return f"New workflow, need consent for {_plural(category, 'operations')}:"
+    if reason == first_in_category(categories):
+        return f"First {_plural(categories, 'command')} in workflow, need consent:"
+    if reason == new_task(categories):
+        return f"New workflow, need consent for {_plural(categories, 'operations')}:"
     return f"{reason[0].upper()}{reason[1:]}; need consent:"
 
 
@@ -221,21 +224,26 @@ CONFIRM_ADJUSTED = "Proceed with this adjusted version?"
 PROCEED_WITH_WHAT = "Proceed with what?"
 TASK_COMPLETE = "Workflow complete, clearing consent state"
 TO_REVOKE = 'To revoke: "Revoke consent for: <command>" or "Revoke all consent"'
-SAVE_ALLOWLIST = "Save session allowlist for next context?"
 
 
 def still_working(task: str) -> str:
     return f"Still working on {task}, consent still valid?"
 
 
-def plan_accepted(turn: int, operations: Iterable[str], targets: Iterable[str]) -> str:
-    what = ", ".join(operations) or "nothing: it names no operation"
+def plan_accepted(turn: int, covered: Iterable[str], asked: Iterable[str], targets: Iterable[str]) -> str:
+    what = ", ".join(covered) or "nothing: it names no operation that a plan can cover"
     where = ", ".join(map(visible, targets))
-    return f"Plan of turn {turn} accepted: {what}{f' on {where}' if where else ''}"
+    later = ", ".join(asked)
+    said = f"Plan of turn {turn} accepted: {what}{f' on {where}' if where else ''}"
+    return f"{said}; asked when reached: {later}" if later else said
 
 
-def after_failure(categories: str) -> str:
-    return f"The operation failed: consent for {categories} is suspended but for the identical retry"
+PLAN_LEFT = "This call is not in the plan: the plan's consent ends"
+
+
+def after_failure(categories: str, retry: bool) -> str:
+    but = " but for the identical retry" if retry else ""
+    return f"The operation failed: consent for {categories} is suspended{but}"
 
 
 def cleared(why: str) -> str:
@@ -291,17 +299,20 @@ def _allowlisted(held: Held, with_risk: bool) -> str:
     return f"- {held.grant.value} ({risk}used {held.used} {'time' if held.used == 1 else 'times'})"
 
 
-def task_block(name: str, consents: Iterable[Grant]) -> str:
+def task_block(name: str, consents: Iterable[Grant], risky: Iterable[Grant]) -> str:
     """The second half of "What have I consented to?"."""
-    listed = ", ".join(f"{grant.value} (granted turn {grant.turn})" for grant in consents)
+    listed, dangerous = _with_turns(consents), _with_turns(risky)
     return "\n".join(
         [
             f'Current Workflow: "{name}"',
             f"- Consented operations: {listed}" if listed else "- No operations consented",
-            "- No risky operations consented",
+            f"- Risky operations consented: {dangerous}" if dangerous else "- No risky operations consented",
         ]
     )
 
 
-def risk(level: Risk) -> str:
-    return level.word
+def _with_turns(grants: Iterable[Grant]) -> str:
+    """Each once, with the turn it was last granted in."""
+    return ", ".join(
+        f"{name} (granted turn {turn})" for name, turn in {g.value: g.turn for g in grants}.items()
+    )

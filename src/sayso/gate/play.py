@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sayso.core import lifecycle
+from sayso.core import lifecycle, words
 from sayso.core.asking import answer, open_question, show
+from sayso.core.clearing import lost
 from sayso.core.decide import Trace, decide, explain
 from sayso.core.decision import Decision, Question
 from sayso.core.effects import Effect
@@ -23,8 +24,8 @@ from sayso.core.plans import read_plan, render_plan
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
 from sayso.gate.request import just_reviewed, make_call, make_request
-from sayso.gate.telling import tell_decision, tell_heard
-from sayso.policy.resolve import operations_for, with_content
+from sayso.gate.telling import tell_decision, tell_heard, tell_question
+from sayso.policy.resolve import operations_for, target_for, with_content
 
 CALL_KEYS = frozenset(
     {"operations", "tool", "command", "args", "target", "confidence", "risk", "reading", "origin"}
@@ -35,13 +36,14 @@ PLAN_KEYS = frozenset({"targets", "changes", "scope", "success", "operations"})
 class Player:
     """One session being played. `step` takes a script's line as a mapping and returns what it led to."""
 
-    def __init__(self, policy: Policy, *, start: float = 0.0, workspace: str = "") -> None:
+    def __init__(self, policy: Policy, *, start: float = 0.0, workspace: str = "", home: str = "") -> None:
         self.policy = policy
         self.now = start
+        self.home = home
         self.session = Session(workspace=workspace)
         self.reviews = just_reviewed(policy, start)
         self.question: Question | None = None
-        self.last: tuple[Request, Decision] | None = None
+        self.last: tuple[Request, View] | None = None
         self.allowed: tuple[Request, Decision] | None = None
 
     @property
@@ -81,15 +83,16 @@ class Player:
         decision = with_offers(
             decide(request, self.policy, self.view, self.now), request, self.policy, self.view, self.now
         )
+        before, self.last = self.session, (request, self.view)
         self._apply(decision.effects)
-        told = tell_decision(decision) | {"question": None}
-        self.last = (request, decision)
+        told = tell_decision(decision) | tell_question(decision, request, self.policy)
+        cleared = lost(before, self.session, self.now) if decision.verdict is Verdict.ASK else ()
+        told |= {"announced": [words.PLAN_LEFT] if cleared else [], "cleared": list(cleared)}
         if decision.verdict is Verdict.ALLOW:
             self.allowed = (request, decision)
         if decision.verdict is Verdict.ASK:
             self.question = open_question(decision, request, self.policy, self.session, self.now)
             self._apply((show(self.question, self.session),))
-            told |= {"question": self.question.text, "announce": self.question.text}
         return told
 
     def explain(self, call: object) -> tuple[Decision, tuple[Trace, ...]]:
@@ -98,7 +101,8 @@ class Player:
         return explain(request, self.policy, self.view, self.now)
 
     def explain_last(self) -> tuple[Decision, tuple[Trace, ...]] | None:
-        return None if self.last is None else explain(self.last[0], self.policy, self.view, self.now)
+        """How the last call was decided, in the state it was decided in."""
+        return None if self.last is None else explain(self.last[0], self.policy, self.last[1], self.now)
 
     def answer(self, given: object) -> dict[str, Any]:
         if self.question is None:
@@ -156,13 +160,11 @@ class Player:
         command = _optional(call.get("command"), "command")
         args = _mapping(call.get("args", {}), "args")
         tool = _optional(call.get("tool"), "tool") or ("shell" if command is not None else "tool")
-        made = make_call(
-            tool,
-            args,
-            command=command,
-            target=_optional(call.get("target"), "target"),
-            workspace=self.session.workspace,
-        )
+        place = self.session.workspace
+        target = _optional(call.get("target"), "target")
+        if target is None and "operations" not in call:
+            target = target_for(tool, args, self.policy, folder=place, workspace=place)
+        made = make_call(tool, args, command=command, target=target, folder=place, workspace=place)
         return make_request(
             made,
             self._operations(call, tool, args),
@@ -175,7 +177,7 @@ class Player:
         """The operations a script names, with risk and reading; else what the policy makes of the tool."""
         place = self.session.workspace
         if "operations" not in call:
-            return operations_for(tool, args, self.policy, folder=place, workspace=place, home="")
+            return operations_for(tool, args, self.policy, folder=place, workspace=place, home=self.home)
         risk, reading = (Risk.of(call[key]) if key in call else None for key in ("risk", "reading"))
         return tuple(
             with_content(Operation(name, risk=risk, reading=reading), args, self.policy)

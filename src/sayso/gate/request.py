@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sayso.core.digest import call_digest, canonical, sha256
+from sayso.core.digest import call_digest, canonical, what_digest
 from sayso.core.model import Call, Operation, Origin, Request
 from sayso.core.policy import Policy
 
@@ -29,7 +29,7 @@ def make_request(
         call=call,
         operations=tuple(operations),
         digest=call_digest(call, [operation.name for operation in operations], agent, session),
-        arguments_digest=sha256(call.arguments),
+        arguments_digest=what_digest(call),
         agent=agent,
         session=session,
         origin=origin,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sayso.core.asking import question_text
 from sayso.core.decide import Trace
 from sayso.core.decision import Decision
 from sayso.core.hear import Heard
+from sayso.core.model import Request, Verdict
+from sayso.core.policy import Policy
 
 
 def tell_decision(decision: Decision) -> dict[str, Any]:
@@ -34,6 +37,14 @@ def tell_decision(decision: Decision) -> dict[str, Any]:
         "offers": [offer.answer for offer in decision.offers],
         "grants": list(decision.grants),
     }
+
+
+def tell_question(decision: Decision, request: Request, policy: Policy) -> dict[str, Any]:
+    """What is put to the user when asking; nothing otherwise."""
+    if decision.verdict is not Verdict.ASK:
+        return {"question": None}
+    text = question_text(decision, request, policy)
+    return {"question": text, "announce": text}
 
 
 def tell_trace(traces: tuple[Trace, ...]) -> list[dict[str, Any]]:
