@@ -1,0 +1,247 @@
+"""Audit entries: their one spelling, the chain that binds each to all before it, and how they are shown.
+
+An entry's **body** is canonical JSON. Its **hash** is the RFC 6962 leaf hash of tag, hash before it and body:
+
+    hash = SHA-256(0x00 || "sayso/audit/1\\n" || hash of the entry before || body)
+
+So one hash both chains the entry and is its leaf in the tree, and a body can be dropped later (`audit
+prune`) without losing either. The first entry follows `SHA-256("sayso/audit-stream/1\\n" || stream)`, so
+that an entry cannot pass from one stream to another.
+
+**Streams.** Several processes may each write a chain of their own. Checkpoints are made of the stream `main`
+only; the others are anchored in it by entries `JOINED`, whose details give each stream's size and root:
+`{"streams": {"worker-1": {"root": "<hex>", "size": 41}}}`. So `main` stays one append-only log, and its
+checkpoints are consistent with one another, as their format demands.
+
+**Pruning.** Dropping the bodies of entries 1 to k is itself an entry, `PRUNED` with details `{"through": k}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from sayso.core.digest import canonical, decode
+from sayso.core.errors import NotCanonical, SaysoError
+
+TAG = b"\x00sayso/audit/1\n"
+MAIN = "main"
+HASH_BYTES = 32
+EVENTS = frozenset(
+    {
+        "ANSWERED", "ASKED", "BLOCKED", "CLEARED", "DECIDED", "ERASED", "EXECUTED", "EXPIRED", "GRANTED",
+        "JOINED", "POLICY", "PRUNED", "REFUSED", "REVOKED", "RUN", "USER_INITIATED", "USER_INITIATED_COVERED",
+        "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT",
+    }
+)  # fmt: skip
+"""The events Sayso writes itself. Others may be added: any upper-case words joined by underscores."""
+
+Row = tuple[int, bytes | None, bytes, bytes]
+"""An entry as it is stored: number, body (None once pruned), hash before it, own hash."""
+
+_EVENT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_MOST_LETTERS = 64
+_STREAM = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_COMMITMENT = re.compile(r"[0-9a-f]{64}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a zone would only be written out and cut off again
+_END_OF_TIME = 253_402_300_799
+_EXACT = 2**53
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+class AuditError(SaysoError):
+    """An entry that cannot be written or read as what it should be. What it would record does not happen."""
+
+    code = "audit"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One thing that happened. `at` is seconds since 1970; `commitments` stand for values kept elsewhere."""
+
+    seq: int
+    at: float
+    event: str
+    session: str = ""
+    agent: str = ""
+    operations: tuple[str, ...] = ()
+    details: Mapping[str, Any] = {}
+    commitments: Mapping[str, str] = {}
+    stream: str = MAIN
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The end of a chain: how many entries it has, and the hash the next one follows."""
+
+    seq: int
+    hash: bytes
+    stream: str = MAIN
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An entry as its bytes say it. The fields stand in canonical order."""
+
+    agent: str
+    at: str
+    commitments: Mapping[str, str]
+    details: Mapping[str, Any]
+    event: str
+    operations: tuple[str, ...]
+    seq: int
+    session: str
+    stream: str
+
+
+def genesis(stream: str = MAIN) -> Head:
+    """The head of a stream without entries."""
+    if not _STREAM.fullmatch(stream):
+        raise AuditError(f"{stream!r} cannot name a stream", hint="use a-z, 0-9, dots, dashes")
+    return Head(0, sha256(b"sayso/audit-stream/1\n" + stream.encode()).digest(), stream)
+
+
+def append(head: Head, entry: Entry) -> tuple[bytes, Head]:
+    """The bytes to store for the entry that comes next in a chain, and the chain's new head."""
+    if entry.seq != head.seq + 1 or entry.stream != head.stream:
+        raise AuditError(
+            f"entry {entry.seq} of {entry.stream} does not follow entry {head.seq} of {head.stream}"
+        )
+    body = encode(entry)
+    return body, Head(entry.seq, chain_hash(head.hash, body), head.stream)
+
+
+def chain_hash(prev: bytes, body: bytes) -> bytes:
+    """The hash of an entry, which is also its leaf hash in the tree."""
+    return sha256(TAG + prev + body).digest()
+
+
+def leaf_content(prev: bytes, body: bytes) -> bytes:
+    """What an RFC 6962 implementation must be given as the leaf to come to the same hash."""
+    return TAG[1:] + prev + body
+
+
+def split_leaf(content: bytes) -> tuple[bytes, bytes]:
+    """Hash before it and body, from the content of a leaf."""
+    tag, rest = content[: len(TAG) - 1], content[len(TAG) - 1 :]
+    if tag != TAG[1:] or len(rest) <= HASH_BYTES:
+        raise AuditError("this is not the leaf of an audit entry")
+    return rest[:HASH_BYTES], rest[HASH_BYTES:]
+
+
+def encode(entry: Entry) -> bytes:
+    """The entry's body in its one spelling. What has none is refused."""
+    _check(entry)
+    body = Body(
+        entry.agent,
+        rfc3339(entry.at),
+        entry.commitments,
+        entry.details,
+        entry.event,
+        entry.operations,
+        entry.seq,
+        entry.session,
+        entry.stream,
+    )
+    if type(entry.commitments) is dict and _plain(entry.details, 0):
+        try:
+            return _encoder.encode(body)
+        except UnicodeEncodeError as error:
+            raise NotCanonical("text holds half a character (a lone surrogate)") from error
+    return canonical(msgspec.structs.asdict(body))
+
+
+def read(body: bytes) -> Entry:
+    """The entry that these bytes spell. Bytes that no entry is spelled with are refused."""
+    said = read_body(body)
+    at = (datetime.fromisoformat(said.at.removesuffix("Z")) - _EPOCH).total_seconds()
+    return Entry(
+        said.seq,
+        at,
+        said.event,
+        said.session,
+        said.agent,
+        said.operations,
+        said.details,
+        said.commitments,
+        said.stream,
+    )
+
+
+def read_body(body: bytes) -> Body:
+    """The fields of an entry as they were written, the time as text."""
+    try:
+        values = decode(body)
+        said = msgspec.convert(values, Body)
+        if canonical(values) != body or not _TIME.fullmatch(said.at):
+            raise AuditError("an entry is not in its canonical form")
+        datetime.fromisoformat(said.at.removesuffix("Z"))
+    except (NotCanonical, ValueError) as error:
+        raise AuditError(f"these bytes are not an entry: {error}") from error
+    return said
+
+
+def rfc3339(at: float) -> str:
+    """Seconds since 1970 as UTC text, always with microseconds, so that text sorts as time does."""
+    if type(at) not in (float, int) or not 0 <= at < _END_OF_TIME:
+        raise AuditError(f"{at!r} is not a time that can be written")
+    second, micros = divmod(round(at * 1_000_000), 1_000_000)
+    return f"{_second(second)}.{micros:06d}Z"
+
+
+@lru_cache(maxsize=16)
+def _second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat()
+
+
+def _check(entry: Entry) -> None:
+    if type(entry.seq) is not int or not 1 <= entry.seq <= _EXACT:
+        raise AuditError(f"{entry.seq!r} cannot number an entry")
+    if type(entry.event) is not str or len(entry.event) > _MOST_LETTERS or not _EVENT.fullmatch(entry.event):
+        raise AuditError(f"{entry.event!r} cannot name an event", hint="use upper-case words, like GRANTED")
+    if not _STREAM.fullmatch(entry.stream):
+        raise AuditError(f"{entry.stream!r} cannot name a stream", hint="use a-z, 0-9, dots, dashes")
+    if type(entry.operations) is not tuple:
+        raise AuditError("an entry's operations must be a tuple")
+    for text in (entry.session, entry.agent, *entry.operations):
+        if type(text) is not str:
+            raise AuditError(f"{text!r} is not text")
+    if type(entry.details) is not dict and not isinstance(entry.details, Mapping):
+        raise AuditError("an entry's details must be named values")
+    if entry.commitments:
+        _check_commitments(entry.commitments)
+
+
+def _check_commitments(commitments: Mapping[str, str]) -> None:
+    if not isinstance(commitments, Mapping):
+        raise AuditError("an entry's commitments must be named hashes")
+    for name, commitment in commitments.items():
+        if type(name) is not str or not name.isascii():
+            raise AuditError(f"{name!r} cannot name a commitment")
+        if type(commitment) is not str or not _COMMITMENT.fullmatch(commitment):
+            raise AuditError(f"{commitment!r} is not a commitment")
+
+
+def _plain(value: object, depth: int) -> bool:
+    """Whether msgspec spells the value as RFC 8785 does; all else takes the slower, full way."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return True
+    if kind is int:
+        return -_EXACT <= value <= _EXACT  # type: ignore[operator]
+    if kind is dict and depth < 16:
+        for key, member in value.items():  # type: ignore[attr-defined]
+            if type(key) is not str or not key.isascii():
+                return False
+            if type(member) is not str and not _plain(member, depth + 1):
+                return False
+        return True
+    if kind is float:
+        return 0.001 < value < 1e15 and value % 1 != 0  # type: ignore[operator]
+    if (kind is list or kind is tuple) and depth < 16:
+        return all(_plain(member, depth + 1) for member in value)  # type: ignore[attr-defined]
+    return False

@@ -1,0 +1,81 @@
+"""The conversation for real: messages, plans, tasks and outcomes, each one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sayso.core import lifecycle
+from sayso.core.effects import Claimed, Cleared, Effect, Granted, Revoked
+from sayso.core.hear import Heard, hear
+from sayso.core.model import Assurance
+from sayso.core.plan_text import PlanText
+from sayso.core.session import Session
+from sayso.gate.gate import Gate, everything, loaded, settle
+from sayso.gate.journal import record
+from sayso.store.base import Writer
+
+Change = Callable[[Session, float], lifecycle.Report]
+
+
+def hear_message(gate: Gate, session: str, text: str, assurance: Assurance = Assurance.ASSURED) -> Heard:
+    """Take a user's message: what it ends and allows is written before this returns."""
+    with gate.store.write() as tx:
+        found = loaded(gate, tx, session, everything())
+        heard = hear(found.session, text, gate.policy, tx.now, assurance)
+        settle(gate, tx, found, heard.effects)
+        details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
+        record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        _record_consents(gate, tx, session, heard.effects)
+        _clear_children(gate, tx, session, heard.effects)
+    return heard
+
+
+def show_plan(gate: Gate, session: str, text: PlanText) -> lifecycle.Report:
+    return _change(gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.show_plan(state, text))
+
+
+def begin_task(gate: Gate, session: str, name: str) -> lifecycle.Report:
+    return _change(gate, session, "TASK", lambda state, now: lifecycle.begin_task(state, name, now))
+
+
+def end_task(gate: Gate, session: str) -> lifecycle.Report:
+    return _change(gate, session, "CLEARED", lifecycle.end_task)
+
+
+def switch_context(gate: Gate, session: str) -> lifecycle.Report:
+    return _change(gate, session, "CLEARED", lifecycle.switch)
+
+
+def _change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.Report:
+    with gate.store.write() as tx:
+        found = loaded(gate, tx, session, everything())
+        report = change(found.session, tx.now)
+        settle(gate, tx, found, report.effects)
+        details = {"cleared": list(report.cleared), "announced": list(report.announced)}
+        record(tx, event, session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        _clear_children(gate, tx, session, report.effects)
+    return report
+
+
+def _clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
+    """What is cleared in a session is cleared in those it started, in the same transaction."""
+    clearing = tuple(
+        e for e in effects if isinstance(e, Cleared) and e.reach in ("all_but_allowlist", "everything")
+    )
+    if not clearing:
+        return
+    for child in tx.children(session):
+        if child.ended_at is None:
+            settle(gate, tx, loaded(gate, tx, child.id, everything()), clearing)
+            _clear_children(gate, tx, child.id, clearing)
+
+
+def _record_consents(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
+    for effect in effects:
+        if isinstance(effect, Granted):
+            details = {"grant": effect.grant.id, "kind": effect.grant.kind, "risk": effect.grant.risk.word}
+            record(tx, "GRANTED", session=session, details=details, stream=gate.stream)
+        elif isinstance(effect, Revoked):
+            record(tx, "REVOKED", session=session, details={"grant": effect.grant}, stream=gate.stream)
+        elif isinstance(effect, Claimed):
+            record(tx, "CLAIMED", session=session, details={"kind": effect.kind}, stream=gate.stream)

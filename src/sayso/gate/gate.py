@@ -1,0 +1,98 @@
+"""The gate: where the pure core meets store, clock, keys and policy."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.effects import Effect
+from sayso.core.errors import SaysoError
+from sayso.core.grants import Key
+from sayso.core.model import Request
+from sayso.core.policy import Policy
+from sayso.core.session import Scope, Session, View, apply
+from sayso.gate.journal import record
+from sayso.gate.state import Loaded, Sealer, Wanted, load, save
+from sayso.store.base import Reader, Store, Writer
+
+NO_SCOPE = Scope()
+CLOCK_SLACK = 60.0
+"""How far the clock may fall behind the newest entry before time is no longer trusted."""
+
+
+class UnknownSession(SaysoError):
+    """There is no such session, or it is not for the one who asked: the two look the same."""
+
+    code = "unknown_session"
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """One gate on one store under one policy. Its use cases are the functions beside this file."""
+
+    store: Store
+    policy: Policy
+    sealer: Sealer
+    stream: str = "main"
+    notices: bool = False
+
+
+def everything() -> Wanted:
+    """All rows of a session: for messages and answers, which may end anything."""
+    return Wanted()
+
+
+def needed_for(request: Request, policy: Policy, scope: Scope) -> Wanted:
+    """The rows one decision can depend on: a handful of look-ups, whatever the session holds."""
+    call = request.call
+    keys: list[Key] = [("call", request.digest), ("tool", call.tool)]
+    if call.command is not None:
+        keys.append(("command", call.command.strip()))
+    if scope.run is not None:
+        keys += [("run", scope.run.id), ("workflow", scope.run.workflow)]
+    sent: list[Key] = []
+    for operation in request.operations:
+        entry = policy.entry(operation.name)
+        keys += [("operation", operation.name), ("category", entry.category)]
+        if operation.content is not None:
+            sent.append((entry.domain, operation.content))
+    return Wanted(tuple(dict.fromkeys(keys)), request.digest, tuple(sent))
+
+
+def loaded(gate: Gate, tx: Reader, session: str, wanted: Wanted) -> Loaded:
+    """The session with the rows wanted; an error if there is none that is open."""
+    found = load(tx, gate.sealer, session, wanted)
+    if found is None or found.row.ended_at is not None:
+        raise UnknownSession("there is no such session", hint="open one first")
+    return found
+
+
+def view_of(gate: Gate, tx: Reader, found: Loaded, scope: Scope = NO_SCOPE) -> View:
+    """What a decision may look at, as of this transaction."""
+    newest = tx.head(gate.stream)
+    parent = tx.session(found.row.parent) if found.row.parent else None
+    return View(
+        found.session,
+        scope=scope,
+        reviews={row.name: row.at for row in tx.reviews()},
+        notices=gate.notices,
+        time_trusted=newest is None or tx.now >= newest.at - CLOCK_SLACK,
+        parent_stopped=parent is not None and _stopped(gate, tx, parent.id),
+    )
+
+
+def settle(
+    gate: Gate, tx: Writer, found: Loaded, effects: tuple[Effect, ...], *, call: str | None = None
+) -> Session:
+    """Write what these effects change. Tampering that was noticed is recorded with it."""
+    after = apply(found.session, effects)
+    save(tx, gate.sealer, found, after, call=call)
+    for finding in found.findings:
+        record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
+    return after
+
+
+def _stopped(gate: Gate, tx: Reader, session: str) -> bool:
+    """Whether this session or any above it is stopped; one that cannot be read counts as stopped."""
+    found = load(tx, gate.sealer, session, Wanted(keys=()))
+    if found is None or found.findings or found.session.stopped is not None:
+        return True
+    return found.row.parent is not None and _stopped(gate, tx, found.row.parent)

@@ -1,0 +1,44 @@
+"""Sessions: opened, listed and ended by the host; each belongs to the one who opened it."""
+
+from __future__ import annotations
+
+import secrets
+
+import msgspec
+
+from sayso.core.effects import Cleared
+from sayso.core.session import Session
+from sayso.gate.gate import Gate, everything, loaded, settle
+from sayso.gate.journal import record
+from sayso.gate.state import new_row
+from sayso.store.base import SessionRow
+
+
+def open_session(
+    gate: Gate, *, agent: str, owner: str, user: str = "", workspace: str = "", parent: str | None = None
+) -> str:
+    """A new session with a clean slate. A child of a session is stopped and cleared with it."""
+    session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace)
+    with gate.store.write() as tx:
+        if parent is not None:
+            loaded(gate, tx, parent, everything())
+        tx.put_session(new_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now))
+        details = {"owner": owner, "user": user, "workspace": workspace, "parent": parent or ""}
+        record(tx, "SESSION_OPENED", session=session.id, agent=agent, details=details, stream=gate.stream)
+    return session.id
+
+
+def end_session(gate: Gate, session: str) -> None:
+    """Everything granted in it ends; it cannot be used again."""
+    with gate.store.write() as tx:
+        found = loaded(gate, tx, session, everything())
+        settle(gate, tx, found, (Cleared("everything", "the session ended"),))
+        row = tx.session(session)
+        if row is not None:
+            tx.put_session(gate.sealer.session(msgspec.structs.replace(row, ended_at=tx.now)))
+        record(tx, "SESSION_ENDED", session=session, agent=found.row.agent, stream=gate.stream)
+
+
+def list_sessions(gate: Gate) -> list[SessionRow]:
+    with gate.store.read() as tx:
+        return list(tx.sessions())

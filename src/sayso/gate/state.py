@@ -1,0 +1,251 @@
+"""A session between its rows in the store and its value in the core.
+
+Rows are sealed when written and checked when read. Whatever does not fit its seal grants nothing and is told.
+What a decision or event changed is found by comparing the session before and after, so there is one way only
+in which changes reach the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from sayso.core.decision import Question
+from sayso.core.grants import Grant, Held, Key
+from sayso.core.session import Denial, Head, Sending, Session
+from sayso.gate.keys import seal, sealed
+from sayso.store.base import (
+    DenialRow,
+    GrantRow,
+    QuestionRow,
+    Reader,
+    SendingRow,
+    SessionRow,
+    SpendRow,
+    Writer,
+)
+
+QUESTION_LASTS = 7_200.0
+
+_encode = msgspec.json.Encoder().encode
+_head = msgspec.json.Decoder(Head).decode
+_grant = msgspec.json.Decoder(Grant).decode
+_question = msgspec.json.Decoder(Question).decode
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A session as the store has it, its row, and what about it was tampered with."""
+
+    row: SessionRow
+    session: Session
+    findings: tuple[str, ...] = ()
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which rows to load with a session: those of these keys and digest; everything if `keys` is None."""
+
+    keys: tuple[Key, ...] | None = None
+    digest: str | None = None
+    sent: tuple[Key, ...] = ()
+
+
+class Sealer:
+    """Seals rows with the gate's key for one epoch of one store, and opens them again."""
+
+    def __init__(self, key: bytes, store: str, epoch: int) -> None:
+        self._key = key
+        self._where = f"{store}/{epoch}".encode()
+        self.epoch = epoch
+        self._opened: dict[bytes, Grant] = {}
+
+    def session(self, row: SessionRow) -> SessionRow:
+        return msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
+
+    def is_ours(self, row: SessionRow) -> bool:
+        return sealed(self._key, row.mac, "session", *self._session_parts(row))
+
+    def grant(self, grant: Grant) -> GrantRow:
+        body = _encode(grant)
+        mac = seal(self._key, "grant", self._where, body)
+        return GrantRow(grant.id, grant.session, grant.kind, grant.value, body, self.epoch, mac)
+
+    def open_grant(self, row: GrantRow) -> Grant | None:
+        """The grant in this row, if it is one we gave in this epoch; checked once, as it never changes."""
+        known = self._opened.get(row.mac)
+        if known is None:
+            if not sealed(self._key, row.mac, "grant", self._where, row.body):
+                return None
+            known = self._opened[row.mac] = _grant(row.body)
+        same = (known.id, known.session, known.kind, known.value) == (
+            row.id,
+            row.session,
+            row.kind,
+            row.value,
+        )
+        return known if same and _encode(known) == row.body else None
+
+    def spend(self, row: SpendRow) -> SpendRow:
+        return msgspec.structs.replace(row, mac=seal(self._key, "spend", *self._spend_parts(row)))
+
+    def is_spend(self, row: SpendRow) -> bool:
+        return sealed(self._key, row.mac, "spend", *self._spend_parts(row))
+
+    def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
+        return (self._where, _encode(msgspec.structs.replace(row, mac=b"")))
+
+    def _spend_parts(self, row: SpendRow) -> tuple[bytes, ...]:
+        return (self._where, _encode(msgspec.structs.replace(row, mac=b"")))
+
+
+def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | None:
+    """A session with the rows wanted. Rows that are not ours grant nothing and are named in the findings."""
+    row = tx.session(session)
+    if row is None:
+        return None
+    if not sealer.is_ours(row):
+        return Loaded(row, _without_consent(row), ("the session row was changed by hand",))
+    head = _head(row.head)
+    grants, findings = _grants(tx, sealer, row, wanted.keys)
+    return Loaded(
+        row,
+        Session(
+            **{name: getattr(head, name) for name in Head.__struct_fields__},
+            grants=grants,
+            denials=_denials(tx, session, wanted),
+            questions=_questions(tx, session, wanted),
+            sent=_sent(tx, session, wanted.sent),
+        ),
+        findings,
+    )
+
+
+def save(tx: Writer, sealer: Sealer, before: Loaded, after: Session, *, call: str | None = None) -> None:
+    """Write what changed: rows that are new, spends for what was used or ended, the head if it differs."""
+    old = before.session
+    for held in after.held:
+        if not any(held.grant.id == known.grant.id for known in old.grants.get(held.grant.key, ())):
+            tx.add_grant(sealer.grant(held.grant))
+    spends = list(_spends(tx, old, after, call))
+    for spend in spends:
+        tx.add_spend(sealer.spend(spend))
+    for digest, denial in after.denials.items():
+        if old.denials.get(digest) != denial:
+            tx.put_denial(DenialRow(old.id, digest, denial.turn, denial.at))
+    for (domain, content), sendings in after.sent.items():
+        for sending in sendings[len(old.sent.get((domain, content), ())) :]:
+            tx.add_sending(SendingRow(old.id, domain, content, sending.operation, sending.at))
+    head, count = _head_of(after), before.row.spends + len(spends)
+    if head != before.row.head or spends:
+        row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
+        tx.put_session(sealer.session(row))
+
+
+def new_row(
+    sealer: Sealer, session: Session, *, owner: str, user: str, parent: str | None, now: float
+) -> SessionRow:
+    """The row of a session that begins now."""
+    row = SessionRow(
+        session.id,
+        owner,
+        session.agent,
+        user,
+        session.workspace,
+        parent,
+        now,
+        None,
+        _head_of(session),
+        0,
+        b"",
+    )
+    return sealer.session(row)
+
+
+def question_row(question: Question) -> QuestionRow:
+    request = question.request
+    expires = question.opened_at + QUESTION_LASTS
+    return QuestionRow(
+        question.id, request.session, request.digest, _encode(question), question.opened_at, expires
+    )
+
+
+def open_question_row(row: QuestionRow) -> Question:
+    return _question(row.body)
+
+
+def _head_of(session: Session) -> bytes:
+    return _encode(Head(**{name: getattr(session, name) for name in Head.__struct_fields__}))
+
+
+def _without_consent(row: SessionRow) -> Session:
+    """A session that nothing was ever granted in; for one whose row cannot be believed."""
+    return Session(id=row.id, agent=row.agent, workspace=row.workspace)
+
+
+def _grants(
+    tx: Reader, sealer: Sealer, row: SessionRow, keys: Iterable[Key] | None
+) -> tuple[Mapping[Key, tuple[Held, ...]], tuple[str, ...]]:
+    """The session's grants with their spends counted. If a spend is missing, none of them counts."""
+    rows = tx.grants(row.id, keys)
+    if not rows:
+        return {}, ()
+    if tx.count_spends(row.id) != row.spends:
+        return {}, ("uses or revocations were taken away by hand",)
+    spends: dict[str, list[SpendRow]] = {}
+    for spend in tx.spends([one.id for one in rows]):
+        spends.setdefault(spend.grant, []).append(spend)
+    held: dict[Key, tuple[Held, ...]] = {}
+    findings: list[str] = []
+    for one in rows:
+        grant = sealer.open_grant(one)
+        if grant is None or not _whole(sealer, spends.get(one.id, [])):
+            findings.append(f"grant {one.id} was written by hand or is of an earlier epoch")
+            continue
+        held[grant.key] = (*held.get(grant.key, ()), _counted(grant, spends.get(one.id, [])))
+    return held, tuple(findings)
+
+
+def _whole(sealer: Sealer, spends: list[SpendRow]) -> bool:
+    return all(spend.number == at and sealer.is_spend(spend) for at, spend in enumerate(spends, 1))
+
+
+def _counted(grant: Grant, spends: list[SpendRow]) -> Held:
+    used = sum({"use": 1, "return": -1, "revoke": 0}[spend.what] for spend in spends)
+    return Held(grant, used, any(spend.what == "revoke" for spend in spends))
+
+
+def _spends(tx: Reader, old: Session, after: Session, call: str | None) -> Iterator[SpendRow]:
+    """A use for each time a grant was used, an end for each that was revoked or cleared away."""
+    now = {held.grant.id: held for held in after.held}
+    for held in old.held:
+        became = now.get(held.grant.id)
+        ended = not held.revoked and (became is None or became.revoked)
+        used = 0 if became is None else became.used - held.used
+        if not ended and not used:
+            continue
+        number = len(tx.spends([held.grant.id]))
+        for _ in range(used):
+            number += 1
+            yield SpendRow(held.grant.id, number, old.id, "use", call, tx.now, b"")
+        if ended:
+            yield SpendRow(held.grant.id, number + 1, old.id, "revoke", call, tx.now, b"")
+
+
+def _denials(tx: Reader, session: str, wanted: Wanted) -> dict[str, Denial]:
+    row = tx.denial(session, wanted.digest) if wanted.digest is not None else None
+    return {row.digest: Denial(row.turn, row.at)} if row else {}
+
+
+def _questions(tx: Reader, session: str, wanted: Wanted) -> dict[str, Question]:
+    if wanted.keys is None:
+        return {row.id: open_question_row(row) for row in tx.questions(session, limit=10_000)}
+    row = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
+    return {row.id: open_question_row(row)} if row else {}
+
+
+def _sent(tx: Reader, session: str, keys: tuple[Key, ...]) -> dict[Key, tuple[Sending, ...]]:
+    sent: dict[Key, tuple[Sending, ...]] = {}
+    for row in tx.sendings(session, keys) if keys else ():
+        key = (row.domain, row.content)
+        sent[key] = (*sent.get(key, ()), Sending(row.operation, row.at))
+    return sent

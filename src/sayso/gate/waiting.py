@@ -1,0 +1,26 @@
+"""Waiting for an answer: woken at once by a change, and never trusting the wake-up, only the row."""
+
+from __future__ import annotations
+
+import time
+
+from sayso.gate.answer import UnknownQuestion
+from sayso.gate.gate import Gate
+from sayso.store.base import QuestionRow
+
+LONGEST = 600.0
+
+
+def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
+    """The question once it is closed, or as it stands when the time is over (ten minutes at most)."""
+    until = time.monotonic() + min(max(timeout, 0.0), LONGEST)
+    mark = 0
+    while True:
+        with gate.store.read() as tx:
+            row = tx.question(question)
+        if row is None:
+            raise UnknownQuestion(f"there is no question {question}")
+        left = until - time.monotonic()
+        if row.state != "open" or left <= 0:
+            return row
+        mark = gate.store.changed(mark, left)

@@ -1,0 +1,245 @@
+"""Forged audit trails: rows, bodies, checkpoints and streams made by somebody who can write to the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sayso.core.audit import Row, append, chain_hash, genesis
+from sayso.core.audit_marks import Finding, Kind, Mark, checkpoint_marks, joined_marks
+from sayso.core.checkpoint import Checkpoint, sign_checkpoint
+from sayso.core.merkle import Frontier, extend
+from sayso.core.verify import MOST_FINDINGS, Report, verify
+from sayso.gate.signing import make_key, signer
+from tests.property.audit_trails import KEY, ORIGIN, TRUSTED, Trail, entry, judged, rows, trail
+
+WHOLE = trail(600, 100)
+
+
+def kinds(report: Report) -> set[Kind]:
+    return {finding.kind for finding in report.findings}
+
+
+def changed(at: int, row: Any) -> list[Row]:
+    """The trail with the row at this number replaced."""
+    return [*WHOLE.rows[: at - 1], row, *WHOLE.rows[at:]]
+
+
+def only(report: Report) -> tuple[Kind, int]:
+    assert report.found == 1, report.findings
+    return report.findings[0].kind, report.findings[0].seq
+
+
+def test_an_edited_body_is_named_by_its_entry() -> None:
+    seq, body, prev, digest = WHOLE.rows[41]
+    assert body is not None
+    edited = (seq, body.replace(b"allow", b"deny!"), prev, digest)
+    assert only(verify(changed(42, edited))) == (Kind.EDITED, 42)
+
+
+def test_an_edited_body_with_its_hash_made_anew_breaks_the_next_link() -> None:
+    seq, body, prev, _ = WHOLE.rows[41]
+    assert body is not None
+    forged = body.replace(b"allow", b"deny!")
+    assert only(verify(changed(42, (seq, forged, prev, chain_hash(prev, forged))))) == (Kind.LINK, 43)
+
+
+def test_missing_entries_are_named_by_their_numbers() -> None:
+    report = verify([*WHOLE.rows[:9], *WHOLE.rows[12:]])
+    assert only(report) == (Kind.DELETED, 10)
+    assert report.findings[0].text == "entries 10 to 12 are missing"
+
+
+def test_a_trail_whose_beginning_is_gone_is_found() -> None:
+    assert only(verify(WHOLE.rows[5:])) == (Kind.DELETED, 1)
+
+
+def test_a_second_entry_of_the_same_number_is_an_insertion() -> None:
+    assert only(verify([*WHOLE.rows[:9], WHOLE.rows[8], *WHOLE.rows[9:]])) == (Kind.INSERTED, 9)
+
+
+def test_entries_that_changed_places_are_told_by_the_numbers_in_their_bodies() -> None:
+    one, two = WHOLE.rows[9], WHOLE.rows[10]
+    found = verify([*WHOLE.rows[:9], (10, *two[1:]), (11, *one[1:]), *WHOLE.rows[11:]])
+    assert {(f.kind, f.seq) for f in found.findings} >= {(Kind.REORDERED, 10), (Kind.REORDERED, 11)}
+
+
+def test_a_chain_made_anew_after_a_deletion_still_tells_by_the_numbers_in_the_bodies() -> None:
+    forged, head = list[Row](), genesis().hash
+    for seq, (_, body, _, _) in enumerate([*WHOLE.rows[:9], *WHOLE.rows[10:]], 1):
+        assert body is not None
+        forged.append((seq, body, head, chain_hash(head, body)))
+        head = forged[-1][3]
+    assert kinds(verify(forged)) == {Kind.REORDERED}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (None, b"{}", bytes(32), bytes(32)),
+        ("42", b"{}", bytes(32), bytes(32)),
+        (42, "{}", bytes(32), bytes(32)),
+        (42, b"{}", None, bytes(32)),
+        (42, b"{}", bytes(32), None),
+        (42, b"{}", b"short", bytes(32)),
+        (42, None, WHOLE.rows[41][2], b""),
+        (42, b"{}", WHOLE.rows[41][2], chain_hash(WHOLE.rows[41][2], b"{}")),
+        (-1, None, bytes(32), bytes(32)),
+        (True, b"", bytes(32), bytes(32)),
+        (10**30, b"", bytes(32), bytes(32)),
+    ],
+)
+def test_garbage_in_the_place_of_a_row_is_a_finding_and_never_an_error(row: Any) -> None:
+    assert not verify(changed(42, row), nodes=WHOLE.nodes).clean
+
+
+def test_an_entry_of_one_stream_cannot_stand_in_another() -> None:
+    assert verify(rows(20, "worker-1"), stream="worker-1").clean
+    assert not verify(rows(20, "worker-1"), stream="worker-2").clean
+
+
+def test_a_body_dropped_without_an_entry_that_says_so_is_found() -> None:
+    seq, _, prev, digest = WHOLE.rows[41]
+    assert only(verify(changed(42, (seq, None, prev, digest)))) == (Kind.BODY_MISSING, 42)
+
+
+def pruned(dropped: int, through: object, event: str = "PRUNED") -> list[Row]:
+    """Twenty entries, then one that tells of pruning; so many bodies are really gone."""
+    stored = list(rows(20))
+    head = msgspec.structs.replace(genesis(), seq=20, hash=stored[-1][3])
+    body, end = append(head, entry(21, event=event, through=through))
+    kept = [(seq, None if seq <= dropped else text, prev, own) for seq, text, prev, own in stored]
+    return [*kept, (21, body, head.hash, end.hash)]
+
+
+def test_pruned_entries_verify_by_their_hashes_and_are_told() -> None:
+    stored = pruned(15, 15)
+    tree = extend(Frontier(), [row[3] for row in stored])[0]
+    report = verify(stored, marks=[Mark(21, tree.root, "a checkpoint")])
+    assert report.clean
+    assert (report.pruned, report.pruned_through, report.held_through) == (15, 15, 21)
+
+
+@pytest.mark.parametrize(
+    ("dropped", "through", "event"),
+    [(15, 14, "PRUNED"), (15, "15", "PRUNED"), (15, True, "PRUNED"), (15, 99, "PRUNED"), (15, 15, "RUN")],
+)
+def test_pruning_covers_only_what_its_entry_says(dropped: int, through: object, event: str) -> None:
+    assert kinds(verify(pruned(dropped, through, event))) == {Kind.BODY_MISSING}
+
+
+def test_text_in_an_entry_cannot_pass_for_an_entry_that_tells_of_pruning() -> None:
+    stored = list(rows(5))
+    head = msgspec.structs.replace(genesis(), seq=5, hash=stored[-1][3])
+    lie = entry(6, note=',"event":"PRUNED",', inner={"a": 1, "event": "PRUNED", "through": 5}, through=5)
+    body, end = append(head, lie)
+    gone = [(seq, None, prev, own) for seq, _, prev, own in stored]
+    assert kinds(verify([*gone, (6, body, head.hash, end.hash)])) == {Kind.BODY_MISSING}
+
+
+def test_a_hash_of_a_pruned_entry_cannot_be_changed_either() -> None:
+    stored = pruned(15, 15)
+    seq, body, prev, _ = stored[4]
+    stored[4] = (seq, body, prev, bytes(32))
+    assert kinds(verify(stored)) == {Kind.LINK}
+
+
+# --- checkpoints ---
+
+
+def test_a_checkpoint_signed_by_a_key_of_the_forger_is_not_believed() -> None:
+    tree = extend(Frontier(), [row[3] for row in WHOLE.rows[:100]])[0]
+    forged = sign_checkpoint(Checkpoint(ORIGIN, 100, tree.root), [signer(make_key(ORIGIN))])
+    report = judged(msgspec.structs.replace(WHOLE, checkpoints=(forged,)))
+    assert kinds(report) == {Kind.SIGNATURE}
+    assert report.held_through == 0
+
+
+def test_a_checkpoint_of_another_log_under_the_same_key_is_not_believed() -> None:
+    tree = extend(Frontier(), [row[3] for row in WHOLE.rows[:100]])[0]
+    other = sign_checkpoint(Checkpoint("sayso.example/other", 100, tree.root), [signer(KEY)])
+    assert kinds(judged(WHOLE, other)) == {Kind.SIGNATURE}
+
+
+def test_a_whole_trail_written_anew_with_the_stolen_key_is_found_by_a_checkpoint_from_before() -> None:
+    forged = trail(600, 100)
+    body = forged.rows[0][1]
+    assert body is not None
+    head, anew = genesis(), list[Row]()
+    for number in range(1, 601):
+        before = head.hash
+        body, head = append(head, entry(number, rule="safe"))
+        anew.append((number, body, before, head.hash))
+    tree, nodes = extend(Frontier(), [row[3] for row in anew])
+    note = sign_checkpoint(Checkpoint(ORIGIN, 600, tree.root), [signer(KEY)])
+    rewritten = Trail(tuple(anew), nodes, (note,))
+    assert judged(rewritten).clean, "from the inside nobody can tell"
+    assert kinds(judged(rewritten, WHOLE.checkpoints[0])) == {Kind.REWRITTEN}
+
+
+def test_cutting_off_rows_and_stored_checkpoints_is_told_by_the_kept_hashes() -> None:
+    cut = Trail(WHOLE.rows[:200], WHOLE.nodes, WHOLE.checkpoints[:2])
+    assert kinds(judged(cut)) == {Kind.TRUNCATED}
+
+
+def test_a_report_says_how_far_a_trusted_checkpoint_still_holds() -> None:
+    seq, body, prev, _ = WHOLE.rows[249]
+    assert body is not None
+    forged = changed(250, (seq, body, prev, bytes(32)))
+    report = judged(msgspec.structs.replace(WHOLE, rows=tuple(forged)))
+    assert report.held_through == 200
+    assert {Kind.EDITED, Kind.LINK, Kind.REWRITTEN, Kind.TREE} == kinds(report)
+
+
+def test_checkpoints_stored_out_of_order_are_found() -> None:
+    turned = msgspec.structs.replace(WHOLE, checkpoints=tuple(reversed(WHOLE.checkpoints)))
+    assert Kind.REORDERED in kinds(judged(turned))
+
+
+def test_a_flood_of_faults_is_counted_and_not_held() -> None:
+    report = verify([(seq, b"{}", prev, own) for seq, _, prev, own in WHOLE.rows])
+    assert (len(report.findings), report.found) == (MOST_FINDINGS, 600)
+
+
+def test_marks_come_in_order_however_they_were_kept() -> None:
+    outside = [WHOLE.checkpoints[4], WHOLE.checkpoints[0], b"garbage"]
+    marks = list(checkpoint_marks(WHOLE.checkpoints[1:4], outside, TRUSTED, ORIGIN))
+    assert isinstance(marks[0], Finding)
+    assert [mark.size for mark in marks if isinstance(mark, Mark)] == [100, 200, 300, 400, 500]
+
+
+# --- streams ---
+
+
+def joining(**streams: Any) -> list[Row]:
+    body, head = append(genesis(), entry(1, event="JOINED", streams=streams))
+    return [(1, body, genesis().hash, head.hash)]
+
+
+def test_a_stream_is_held_against_what_main_says_of_it() -> None:
+    worker = list(rows(30, "worker-1"))
+    tree = extend(Frontier(), [row[3] for row in worker[:20]])[0]
+    main = joining(**{"worker-1": {"size": 20, "root": tree.root.hex()}})
+    assert verify(main).clean
+    marks = [mark for stream, mark in joined_marks(main) if stream == "worker-1"]
+    assert verify(worker, stream="worker-1", marks=marks).held_through == 20
+    cut = verify(worker[:19], stream="worker-1", marks=marks)
+    assert only(cut) == (Kind.TRUNCATED, 20)
+    _, body, prev, _ = worker[5]
+    assert body is not None
+    other = [*worker[:5], (6, body, prev, bytes(32)), *worker[6:]]
+    assert Kind.REWRITTEN in kinds(verify(other, stream="worker-1", marks=marks))
+
+
+@pytest.mark.parametrize(
+    "said", [{"size": "x", "root": ""}, {"size": 1}, "text", None, {"size": 1, "root": "zz"}]
+)
+def test_a_joining_entry_that_says_nothing_clear_makes_no_mark(said: object) -> None:
+    assert list(joined_marks(joining(worker=said))) == []
+
+
+def test_a_negative_size_is_a_finding() -> None:
+    marks = [mark for _, mark in joined_marks(joining(worker={"size": -5, "root": "00" * 32}))]
+    assert not verify(rows(3), marks=marks).clean

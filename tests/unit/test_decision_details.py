@@ -1,0 +1,320 @@
+"""Details of deciding that are told or returned beside the verdict: the trace, the reason, the effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sayso.core import words
+from sayso.core.decide import Check, decide, explain
+from sayso.core.decision import Decision
+from sayso.core.effects import Active, Alerted, Noticed, PlanStarted
+from sayso.core.grants import Grant, Held, Kind, Pins
+from sayso.core.model import Mode, Operation, Request, Risk
+from sayso.core.plan_text import PlanText
+from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
+from sayso.core.session import Denial, Plan, Run, Scope, Session, Suspension, Task, View
+from sayso.gate.request import make_call, make_request
+
+NOW = 1_800_000_000.0
+DAY = 86_400.0
+POLICY = compile_policy(
+    domains={"git": Domain(requires_approval=("commit",)), "files": Domain(("read",), ("edit",), ("wipe",))}
+)
+COMMIT = make_request(make_call("shell", {}, command="git commit"), [Operation("git.commit")])
+READ = make_request(make_call("read"), [Operation("files.read")])
+TASK = Task("task-1", "work", 1, 1)
+SURE = compile_policy(
+    settings=Settings(confidence_bypass=True), domains={"git": Domain(requires_approval=("commit",))}
+)
+
+
+def decided(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> Decision:
+    return decide(request, policy, View(session, **view), NOW)
+
+
+def told(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> dict[str, str]:
+    """What each check said of the call's first operation."""
+    _, traces = explain(request, policy, View(session, **view), NOW)
+    return {check.rule: check.why for check in traces[0].checks}
+
+
+# The trace
+
+
+def test_each_check_tells_why_it_kept_silent_on_a_plain_call() -> None:
+    assert told(POLICY, Session(turn=1)) == {
+        "blocked": "the policy does not block it",
+        "trusted_channel": "it does not need the trusted channel",
+        "approved_call": "nobody approved exactly this call",
+        "denied_call": "nobody denied this call",
+        "stopped": "no stop is in force",
+        "always_ask": "the policy does not ask for it every time",
+        "slash_command": "this turn's message is no slash command",
+        "user_initiated": "not inside something the user started",
+        "paranoid": "the mode is not paranoid",
+        "allowlist": "the whole command is not on the session allowlist of this workspace",
+        "nested": "not inside an outer call that consent allowed",
+        "reduced_risk": "no safe caller is around it",
+        "operation_grant": "no live grant for this operation fits the call",
+        "workflow_grant": "not part of a workflow run that goes on",
+        "fan_out": "its domain does not watch for the same content going out twice",
+        "remembered": "the mode is not trusting",
+        "autonomous": "the policy does not list it as autonomous",
+        "safe": "its risk is not low",
+        "risky": "its risk is not high",
+        "task_grant": "there is no task",
+        "plan": "no accepted plan is under way",
+        "confident": "confidence does not count for it",
+        "ask": words.APPROVAL_REQUIRED,
+    }
+
+
+def test_the_trace_tells_a_decayed_permission_from_one_that_never_was() -> None:
+    old = {"files": NOW - 40 * DAY}
+    assert told(POLICY, Session(), READ, reviews=old)["autonomous"] == "the permission has decayed"
+
+
+def test_the_trace_tells_what_a_safe_caller_lowered_the_operation_to() -> None:
+    scope = Scope(reducers={"git.commit": Risk.MODERATE})
+    assert told(POLICY, Session(), scope=scope)["reduced_risk"] == "a safe caller lowers it to moderate risk"
+
+
+def test_the_trace_tells_that_an_unconfirmed_task_carries_neither_its_consents_nor_its_plan() -> None:
+    text = PlanText("a plan", operations=("git.commit",))
+    plan = Plan("plan-1", text, turn=1, since=1, accepted=True)
+    unconfirmed = msgspec.structs.replace(TASK, unconfirmed=True)
+    why = told(POLICY, Session(turn=2, task=unconfirmed, plan=plan))
+    assert why["task_grant"] == why["plan"] == "whether the task goes on has not been confirmed"
+
+
+# Conditions that the random worlds seldom reach
+
+
+def test_with_an_untrusted_clock_even_the_identical_retry_asks() -> None:
+    session = Session(turn=1, suspended={"git.commit": Suspension(COMMIT.digest)})
+    assert decided(POLICY, session).rule == "task_grant"
+    assert decided(POLICY, session, time_trusted=False).rule == "ask"
+
+
+def test_a_low_confidence_is_the_reason_only_where_it_is_low() -> None:
+    sure = msgspec.structs.replace(COMMIT, confidence=0.85)
+    assert decided(SURE, Session()).reason == words.unsure(0.0, 0.85)
+    assert decided(SURE, Session(), sure, notices=False).reason == words.APPROVAL_REQUIRED
+
+
+# Effects
+
+
+def test_an_allow_by_confidence_owes_the_operator_a_notice() -> None:
+    sure = msgspec.structs.replace(COMMIT, confidence=0.9)
+    decision = decided(SURE, Session(), sure, notices=True)
+    assert decision.rule == "confident"
+    assert decision.effects == (Noticed(words.confident("git.commit", 0.9)),)
+
+
+def test_the_operator_is_alerted_to_an_attempt_at_what_never_runs() -> None:
+    wipe = make_request(make_call("wipe"), [Operation("files.wipe")])
+    assert decided(POLICY, Session(), wipe).effects == (Alerted(words.attempted("files.wipe")),)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_the_first_call_on_a_plans_consent_starts_the_plan_and_no_later_one_does(started: bool) -> None:
+    text = PlanText("a plan", operations=("git.commit",))
+    plan = Plan("plan-1", text, turn=1, since=1, accepted=True, started=started)
+    given = Grant("g1", "operation", "git.commit", Risk.MODERATE, NOW + 60, "session", group="plan-1")
+    session = Session(turn=2, heard_at=NOW, plan=plan, grants={given.key: (Held(given),)})
+    decision = decided(POLICY, session)
+    assert decision.rule == "plan"
+    assert (PlanStarted() in decision.effects) is not started
+
+
+def test_mode_paranoid_asks_even_for_what_the_policy_lists_as_free() -> None:
+    paranoid = msgspec.structs.replace(POLICY, mode=Mode.PARANOID)
+    assert decided(paranoid, Session(), READ, reviews={"files": NOW}).rule == "paranoid"
+
+
+def test_always_ask_says_why_the_policy_wants_it() -> None:
+    policy = compile_policy(
+        domains={"git": Domain(requires_approval=("commit",))},
+        operations={"git.commit": Detail(always_ask=True, reason="rewrites history")},
+    )
+    assert (
+        decided(policy, Session()).reason == "the policy asks every time for git.commit: it rewrites history"
+    )
+
+
+# Why it is asked, within a task
+
+
+def consenting(*categories: str, tasks: int) -> Session:
+    return Session(turn=3, task=msgspec.structs.replace(TASK, consented=categories), tasks=tasks)
+
+
+@pytest.mark.parametrize(
+    ("session", "reason"),
+    [
+        (consenting(tasks=1), words.first_in_category("git.commit")),
+        (consenting(tasks=2), words.new_task("git.commit")),
+        (consenting("files.edit", tasks=2), words.first_in_category("git.commit")),
+        (consenting("git.commit", tasks=1), words.APPROVAL_REQUIRED),
+        (consenting("git.commit", tasks=2), words.APPROVAL_REQUIRED),
+    ],
+)
+def test_the_reason_tells_a_new_task_from_a_first_category_and_both_from_a_consent_that_does_not_reach(
+    session: Session, reason: str
+) -> None:
+    assert decided(POLICY, session).reason == reason
+
+
+# Risk and weight
+
+
+def weighed(declared: Risk, weight: Risk, reading: Risk) -> Risk:
+    operation = Operation("git.commit", risk=declared, weight=weight, reading=reading)
+    (item,) = decided(compile_policy(), Session(), make_request(make_call("tool"), [operation])).items
+    return item.weight
+
+
+@pytest.mark.parametrize(
+    ("declared", "weight", "reading", "after"),
+    [
+        (Risk.LOW, Risk.LOW, Risk.MODERATE, Risk.MODERATE),
+        (Risk.LOW, Risk.HIGH, Risk.MODERATE, Risk.HIGH),
+        (Risk.HIGH, Risk.LOW, Risk.MODERATE, Risk.LOW),
+        (Risk.MODERATE, Risk.LOW, Risk.MODERATE, Risk.LOW),
+    ],
+)
+def test_a_reading_raises_the_weight_only_where_it_raises_the_risk_and_never_lowers_it(
+    declared: Risk, weight: Risk, reading: Risk, after: Risk
+) -> None:
+    assert weighed(declared, weight, reading) is after
+
+
+def running(kind: Kind, **pins: Any) -> Session:
+    value = {"run": "run-1", "workflow": "digest"}[kind]
+    given = Grant("g1", kind, value, Risk.MODERATE, NOW + 60, "session", Pins(**pins))
+    return Session(grants={given.key: (Held(given),)})
+
+
+@pytest.mark.parametrize("kind", ["run", "workflow"])
+def test_a_workflows_grant_that_names_no_operations_carries_none(kind: Kind) -> None:
+    scope = Scope(run=Run("run-1", "digest"))
+    assert decided(POLICY, running(kind, operations=("git.commit",)), scope=scope).rule == "workflow_grant"
+    assert decided(POLICY, running(kind), scope=scope).rule == "ask"
+
+
+def test_a_safe_caller_lowers_the_weight_as_well_so_that_a_workflow_can_carry_it() -> None:
+    heavy = make_request(make_call("tool"), [Operation("git.commit", weight=Risk.HIGH)])
+    session, run = running("run", operations=("git.commit",)), Run("run-1", "digest")
+    assert decided(POLICY, session, heavy, scope=Scope(run=run)).rule == "ask"
+    lowered = Scope(run=run, reducers={"git.commit": Risk.MODERATE})
+    decision = decided(POLICY, session, heavy, scope=lowered)
+    assert decision.rule == "workflow_grant"
+    assert decision.items[0].weight is Risk.MODERATE
+
+
+# What an allow changes in the task
+
+
+def working(category: str, task: Task, turn: int) -> Decision:
+    """An allowed call of this category in a task."""
+    policy = compile_policy(
+        domains={"some": Domain(("work",))}, operations={"some.work": Detail(category=category)}
+    )
+    request = make_request(make_call("tool"), [Operation("some.work")])
+    return decided(policy, Session(turn=turn, task=task), request, reviews={"some": NOW})
+
+
+@pytest.mark.parametrize(
+    ("category", "phase"),
+    [
+        ("file-edit", "implementing"),
+        ("scripts", "implementing"),
+        ("test-build", "testing"),
+        ("git-local", "committing"),
+        ("git-remote", "committing"),
+        ("network", None),
+    ],
+)
+def test_an_allowed_call_keeps_its_task_active_and_its_category_tells_the_phase(
+    category: str, phase: str | None
+) -> None:
+    assert working(category, TASK, turn=3).effects == (Active(3, phase),)
+
+
+def test_the_activity_of_a_task_is_told_once_a_turn_unless_its_phase_changes() -> None:
+    task = msgspec.structs.replace(TASK, active=3, phase="testing")
+    assert working("network", task, turn=3).effects == ()
+    assert working("test-build", task, turn=3).effects == ()
+    assert working("git-local", task, turn=3).effects == (Active(3, "committing"),)
+    assert working("test-build", task, turn=4).effects == (Active(4, "testing"),)
+
+
+def test_an_allow_is_explained_as_well_up_to_the_check_that_spoke() -> None:
+    view = View(Session(), reviews={"files": NOW})
+    decision, (trace,) = explain(READ, POLICY, view, NOW)
+    assert decision == decide(READ, POLICY, view, NOW)
+    assert trace.checks[-1] == Check("autonomous", True, words.AUTONOMOUS)
+    assert not any(check.spoke for check in trace.checks[:-1])
+    assert (trace.operation, trace.risk, trace.weight, trace.tier) == (
+        "files.read",
+        Risk.LOW,
+        Risk.LOW,
+        "autonomous",
+    )
+    unlisted = make_request(make_call("tool"), [Operation("some.work")])
+    assert explain(unlisted, POLICY, view, NOW)[1][0].tier == "unlisted"
+
+
+# Several operations in one call
+
+
+def test_a_question_leaves_no_suspended_operation_out_because_another_one_retried() -> None:
+    """The retry of one operation ends with the question; the suspension of another one stays what it is."""
+    policy = compile_policy(
+        domains={"git": Domain(requires_approval=("commit", "push", "fetch"))},
+        operations={"git.push": Detail(risk=Risk.HIGH)},
+    )
+    request = make_request(
+        make_call("tool"), [Operation(f"git.{each}") for each in ("commit", "push", "fetch")]
+    )
+    suspended = {"git.commit": Suspension(request.digest), "git.fetch": Suspension("another call")}
+    given = Grant(
+        "g1", "category", "git.fetch", Risk.MODERATE, NOW + 60, "session", ends_with="task", bound_to="task-1"
+    )
+    session = Session(task=TASK, suspended=suspended, grants={given.key: (Held(given),)})
+    decision = decided(policy, session, request)
+    assert [item.operation for item in decision.asked] == ["git.commit", "git.push", "git.fetch"]
+
+
+MANY = compile_policy(
+    domains={
+        "git": Domain(requires_approval=("commit",)),
+        "files": Domain((), (), ("wipe",)),
+        "self_modification": Domain(requires_approval=("prune",), trusted_channel_required=("prune",)),
+    },
+    operations={"files.wipe": Detail(risk=Risk.LOW)},
+)
+
+
+@pytest.mark.parametrize(
+    ("weaker", "stronger"),
+    [("self_modification.prune", "files.wipe"), ("git.commit", "self_modification.prune")],
+)
+def test_never_is_stricter_than_the_wrong_channel_and_that_than_a_persons_no_whatever_the_risks(
+    weaker: str, stronger: str
+) -> None:
+    operations = [Operation(weaker, risk=Risk.HIGH), Operation(stronger)]
+    request = make_request(make_call("tool"), operations)
+    session = Session(turn=1, denials={request.digest: Denial(1, NOW)})
+    rules = {
+        "files.wipe": "blocked",
+        "self_modification.prune": "trusted_channel",
+        "git.commit": "denied_call",
+    }
+    decision = decided(MANY, session, request)
+    assert [item.ruling.rule for item in decision.items] == [rules[weaker], rules[stronger]]
+    assert decision.rule == rules[stronger]

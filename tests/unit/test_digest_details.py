@@ -1,0 +1,1 @@
+"""Details of the digest that a planted fault showed no other test to notice."""
