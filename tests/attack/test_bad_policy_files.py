@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,8 +101,31 @@ def test_a_path_that_is_none_is_refused() -> None:
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no endless file here")
 def test_a_file_without_end_is_refused() -> None:
-    with pytest.raises(PolicyProblems, match="larger than"):
+    with pytest.raises(PolicyProblems, match="cannot be read: it is a device"):
         load_file("/dev/zero")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_that_nobody_writes_to_is_refused_without_waiting(tmp_path: Path, linked: bool) -> None:
+    """In a process of its own, so that waiting would end as a failure."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link.yaml"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    script = "import sys; from sayso.policy import load_file; load_file(sys.argv[1])"
+    named = str(link if linked else pipe)
+    command = [sys.executable, "-c", script, named]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "cannot be read: it is a pipe" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no such sockets here")
+def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a short name: that of a socket may not be long
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind("door")
+        with pytest.raises(PolicyProblems, match="cannot be read: it is a socket"):
+            load_file("door")
 
 
 def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
@@ -141,6 +167,31 @@ def test_any_text_is_a_policy_or_a_refusal(text: str) -> None:
     except PolicyProblems:
         return
     assert loaded.policy.digest == loaded.digest
+
+
+PIECES = [
+    *("mode: ", "balanced", "domains: ", "email: ", "self_modification: ", "autonomous: ", "last_reviewed: "),
+    *(
+        "workflows: ",
+        "slash_commands: ",
+        "/x: ",
+        "operations: ",
+        "email.send",
+        "tools: ",
+        "tool: ",
+        "extends: ",
+    ),
+    *("{", "}", "[", "]", ", ", "\n", "  ", "- ", "&a ", "*a ", "!!str ", "? ", ": ", "12", "null"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+def test_any_pieces_of_a_policy_are_a_policy_or_a_refusal(pieces: list[str]) -> None:
+    try:
+        loaded = read_text("".join(pieces))
+    except PolicyProblems:
+        return
+    assert loaded.policy.digest
 
 
 @given(st.binary(max_size=200))

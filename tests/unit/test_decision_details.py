@@ -10,7 +10,7 @@ import pytest
 from sayso.core import words
 from sayso.core.decide import Check, decide, explain
 from sayso.core.decision import Decision
-from sayso.core.effects import Active, Alerted, Noticed, PlanStarted
+from sayso.core.effects import Active, Alerted, Deviated, Noticed, PlanStarted, Sent, Used
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.plan_text import PlanText
@@ -318,3 +318,61 @@ def test_never_is_stricter_than_the_wrong_channel_and_that_than_a_persons_no_wha
     decision = decided(MANY, session, request)
     assert [item.ruling.rule for item in decision.items] == [rules[weaker], rules[stronger]]
     assert decision.rule == rules[stronger]
+
+
+TWO = make_request(make_call("tool"), [Operation("git.commit"), Operation("files.edit")])
+
+
+def test_each_grant_that_a_call_of_several_operations_uses_is_counted_and_announced() -> None:
+    grants = [
+        Grant(
+            f"g-{name}",
+            "category",
+            name,
+            Risk.MODERATE,
+            NOW + 60,
+            "session",
+            ends_with="task",
+            bound_to="task-1",
+        )
+        for name in ("git.commit", "files.edit")
+    ]
+    session = Session(turn=1, task=TASK, grants={one.key: (Held(one),) for one in grants})
+    decision = decided(POLICY, session, TWO)
+    assert decision.grants == ("g-git.commit", "g-files.edit")
+    assert decision.effects == tuple(Used(one.key, one.id) for one in grants)
+    assert decision.announce is not None
+    assert decision.announce.splitlines() == [
+        words.using_task("git.commit", 0),
+        words.using_task("files.edit", 0),
+    ]
+
+
+def test_a_call_of_several_operations_that_have_nothing_to_announce_announces_nothing() -> None:
+    policy = compile_policy(domains={"files": Domain(("read", "list"))})
+    request = make_request(make_call("tool"), [Operation("files.read"), Operation("files.list")])
+    assert decided(policy, Session(), request, reviews={"files": NOW}).announce is None
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"), [("hello", (Sent("mail", "hello", "mail.send", NOW),)), (None, ())]
+)
+def test_only_what_has_content_is_remembered_as_sent(content: str | None, sent: tuple[Sent, ...]) -> None:
+    policy = compile_policy(domains={"mail": Domain(("send",), fan_out="single")})
+    request = make_request(make_call("tool"), [Operation("mail.send", content=content)])
+    assert decided(policy, Session(), request, reviews={"mail": NOW}).effects == sent
+
+
+def test_a_call_that_never_runs_does_not_end_the_plan_as_one_that_is_asked_does() -> None:
+    plan = Plan("plan-1", PlanText("a plan", operations=("files.edit",)), 1, 1, accepted=True)
+    session = Session(turn=2, heard_at=NOW, plan=plan)
+    assert decided(POLICY, session).effects == (Deviated(),)
+    never = make_request(make_call("tool"), [Operation("git.commit"), Operation("files.wipe")])
+    decision = decided(POLICY, session, never)
+    assert decision.rule == "blocked"
+    assert Deviated() not in decision.effects
+
+
+def test_a_grant_is_an_explicit_one_of_the_operator_unless_it_says_otherwise() -> None:
+    plain = Grant("g1", "operation", "git.commit", Risk.MODERATE, NOW, "session")
+    assert (plain.source, plain.given_by, plain.turn, plain.given_at) == ("explicit", "operator", 0, 0.0)

@@ -305,3 +305,34 @@ def _key(change: Change) -> tuple[str, str, str]:
 
 def _turned(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
     return {(change.operation, change.after, change.before) for change in changes}
+
+
+def test_that_no_decision_changes_is_said() -> None:
+    policy = load_text(BASE)
+    assert list(lines(diff(policy, policy))) == ["No decision changes."]
+    contacts = changed("vip_contacts: {ana: ana@example.com}")
+    assert list(lines(contacts)) == [
+        "No decision changes.",
+        "loosened: vip_contacts.ana: nothing -> ana@example.com",
+    ]
+    assert "No decision changes." not in lines(changed(moved("git", autonomous="commit")))
+
+
+@pytest.mark.parametrize(
+    "text", ["mode: paranoid", "mode: trusting", "settings: {unlisted: block}", "settings: {safe: ask}"]
+)
+def test_what_stands_in_for_the_unlisted_is_never_told(text: str) -> None:
+    lists = "domains: {email: {autonomous: [read], requires_approval: [], blocked: []}}\n"
+    before, after = load_text(lists), load_text(lists + text)
+    for told in (msgspec.json.encode(diff(before, after)), msgspec.json.encode(diff(after, before))):
+        assert b"x-unlisted" not in told
+        assert b"unknown-domain" not in told
+
+
+def test_a_listed_operation_keeps_its_name_whatever_that_is() -> None:
+    lists = "domains: {email: {autonomous: [], requires_approval: [as-unlisted], blocked: []}}"
+    loosened = diff(
+        load_text(lists),
+        load_text(lists.replace("[]", "[as-unlisted]", 1).replace("l: [as-unlisted]", "l: []")),
+    )
+    assert "email.as-unlisted" in operations(loosened.loosened)

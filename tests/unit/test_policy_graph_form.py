@@ -143,6 +143,11 @@ def test_one_date_at_the_top_is_that_of_every_domain_without_its_own() -> None:
     assert domains["cron"].last_reviewed == 1_794_700_800.0 - 14 * 86_400
 
 
+def test_a_date_at_the_top_is_that_of_a_domain_whose_own_is_null() -> None:
+    text = json.dumps({"cron": {**GRAPH["cron"], "last_reviewed": None}, "last_reviewed": "2026-11-15"})
+    assert load_text(text).domains["cron"].last_reviewed == 1_794_700_800.0
+
+
 def test_a_graph_may_be_written_in_yaml() -> None:
     policy = load_text("tea:\n  autonomous: [smell]\n  requires_approval: [pour]\n  blocked: [spill]\n")
     assert policy.entry("tea.spill").tier is Tier.BLOCKED

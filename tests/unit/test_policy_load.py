@@ -103,6 +103,18 @@ def test_a_review_is_read_in_utc_or_counts_as_never(written: str, seconds: float
     assert bool(loaded.warnings) == (seconds == NEVER_REVIEWED)
 
 
+@pytest.mark.parametrize(
+    "written", ["12", "20261115", "1.5", "true", "[2026-11-15]", "{on: 2026-11-15}", "''"]
+)
+def test_a_review_that_is_no_date_at_all_counts_as_never_with_a_warning(written: str) -> None:
+    lists = "autonomous: [x], requires_approval: [], blocked: []"
+    loaded = read_text(f"domains:\n  a: {{{lists}, last_reviewed: {written}}}")
+    assert loaded.policy.domains["a"].last_reviewed == NEVER_REVIEWED
+    (warning,) = loaded.warnings
+    assert (warning.line, warning.column) == (2, len(f"  a: {{{lists}, ") + 1)
+    assert "decayed" in warning.message
+
+
 def test_a_review_of_null_is_absent() -> None:
     text = "domains: {a: {autonomous: [x], requires_approval: [], blocked: [], last_reviewed: null}}"
     assert load_text(text).domains["a"].last_reviewed is None
@@ -168,7 +180,10 @@ def test_a_policy_cannot_be_changed(full: Policy) -> None:
 
 def test_the_language_version_may_be_left_out_and_only_1_is_known() -> None:
     assert load_text("mode: paranoid").mode is Mode.PARANOID
-    assert places("sayso: 2\nmode: paranoid") == [(1, 8)]
+    for other in ("2", "0", "'1'", "true", "[1]", "null"):
+        (problem,) = problems(f"sayso: {other}\nmode: paranoid")
+        assert (problem.line, problem.column) == (1, 8)
+        assert problem.message == "sayso: this program knows version 1 only"
 
 
 def test_all_problems_of_a_file_come_at_once_in_the_order_of_their_places() -> None:
@@ -280,7 +295,9 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         ("tools: [{tool: x, resolve: url, domain: n}]", (1, 9), "needs an argument", "from"),
         ("tools: [{tool: x, resolve: path, from: args.p}]", (1, 9), "what the tool does", "operation"),
         ("tools: [{tool: x, operation: a.b, domain: c}]", (1, 9), "not of the domain c", ""),
-        ("tools: [{tool: x, operation: a.b, from: to}]", (1, 41), "'to'", "args.to"),
+        ("tools: [{tool: x, operation: a.b, from: args}]", (1, 41), "'args'", "args.to"),
+        ("tools: [{tool: x, operation: a.b, from: 'to, args'}]", (1, 41), "'to, args'", "args.to"),
+        ("tools: [{tool: x, operation: a.b, target: the file}]", (1, 43), "'the file'", "args.to"),
         ("tools: [{tool: x, operation: a.b, when: 'args.n <'}]", (1, 35), "does not compile", ""),
         ("vip_contacts: {darcy: +15550100001}\nmode: balanced", (1, 23), "must be text", "quotes"),
         ("? [a]\n: 1\nmode: balanced", (1, 3), "a key must be text", ""),
@@ -348,3 +365,111 @@ def test_every_public_name_can_be_had_and_is_listed(name: str) -> None:
 def test_a_public_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="load_everything"):
         getattr(policy_package, "load_everything")  # noqa: B009  mypy would refuse the plain spelling
+
+
+def test_a_key_given_twice_hides_no_other_problem_and_the_first_counts() -> None:
+    text = "mode: balanced\nmode: balenced\nsettings: {saef: auto, safe: auto, safe: never}\ntoolz: []\n"
+    assert places(text) == [(2, 1), (3, 12), (3, 36), (4, 1)]
+    assert places("mode: balenced\nmode: balanced\n") == [(1, 7), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("mode: &m balenced\nextends: [nothing]", [(1, 7), (1, 7), (2, 11)]),
+        ("mode: *m\nextends: [nothing]", [(1, 7), (2, 11)]),
+        ("mode: !!str 12\nextends: [nothing]", [(1, 7), (2, 11)]),
+        ("!!str mode: balenced\nextends: [nothing]", [(1, 1), (1, 13), (2, 11)]),
+        ("settings: !!map {saef: auto}\nextends: [nothing]", [(1, 11), (1, 18), (2, 11)]),
+        ('mode: "\\ud800"\nextends: [nothing]', [(1, 7), (2, 11)]),
+        ("*m : x\nextends: [nothing]", [(1, 1), (2, 11)]),
+        ("? [a]\n: x\nextends: [nothing]", [(1, 3), (3, 11)]),
+        ("%YAML 1.2\n---\nextends: [nothing]", [(2, 1), (3, 11)]),
+        ("mode: balenced\n---\nmode: balanced", [(1, 7), (2, 1)]),
+        ("1: x", [(1, 1)]),
+        ("tools: [*t, {tool: x}, 5, {tool: y}]", [(1, 9), (1, 13), (1, 24), (1, 27)]),
+        ("email: *e\nfiles: {autonomous: [], blocked: []}", [(1, 8), (2, 8)]),
+        ("!!map {}", [(1, 1)]),
+        ("!!str x", [(1, 1)]),
+    ],
+)
+def test_what_yaml_may_not_do_here_hides_no_other_problem(text: str, found: list[tuple[int, int]]) -> None:
+    assert places(text) == found
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "mode: balenced",
+        "mode: balanced\nmode: balanced",
+        "mode: &m balanced",
+        "extends: [nothing]",
+        "extends: balanced",
+        "domains: {email: {autonomous: send, requires_approval: [], blocked: []}}",
+        "domains: {email: {autonomous: *s, requires_approval: [], blocked: []}}",
+        "domians: {email: {autonomous: [send], requires_approval: [], blocked: []}}",
+    ],
+)
+@pytest.mark.parametrize("kind", ["slash_commands: {/x", "workflows: {w"])
+def test_an_operation_that_nothing_declares_is_told_beside_other_problems(fault: str, kind: str) -> None:
+    found = problems(f"{kind}: {{operations: [ghost.walk]}}}}\n{fault}")
+    assert len(found) == 2
+    assert "names ghost.walk, which nothing declares" in found[0].message
+    assert found[0].line == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "domains: {email: {autonomous: send, requires_approval: [], blocked: []}}",
+        "domains: {email: {autonomous: *s, requires_approval: [], blocked: []}}",
+        "domains: {email: {autonomous: [send], autonomous: [], requires_approval: [], blocked: []}}",
+        "domains: {email: {autonomous: [], autonomous: [send], requires_approval: [], blocked: []}}",
+        "domains: *d",
+        "operations: *o",
+        "tools: [{tool: mail, operation: *o}]",
+        "domians: {email: {autonomous: [send], requires_approval: [], blocked: []}}",
+        "operations: {email.send: high}",
+        "tools: [{tool: mail, operation: email.send, opeartion: email.send}]",
+    ],
+)
+def test_an_operation_in_a_part_that_could_not_be_read_is_not_called_undeclared(fault: str) -> None:
+    assert [one.line for one in problems(f"workflows: {{w: {{operations: [email.send]}}}}\n{fault}")] == [2]
+
+
+@pytest.mark.parametrize(
+    "extends", ["[balancd]", "balanced", "[balanced, balanced]", "[*b]", "[]\nextends: [chat]"]
+)
+def test_an_operation_of_a_preset_that_could_not_be_laid_under_is_not_called_undeclared(extends: str) -> None:
+    found = problems(f"workflows: {{w: {{operations: [git.add, ghost.walk]}}}}\nextends: {extends}")
+    assert [one.message for one in found if "nothing declares" in one.message] == [
+        "w names ghost.walk, which nothing declares"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("tools: [{tool: x, operation: 5}]", (1, 30)),
+        ("tools: [{tool: x, resolve: nose}]", (1, 28)),
+        ("tools: [{tool: x, resolve: path, operation: files.read, from: 5}]", (1, 63)),
+        ("slash_commands: {/x: {operations: 5}}", (1, 35)),
+        ("slash_commands: {/x: {operations: [walk]}}", (1, 36)),
+    ],
+)
+def test_a_part_that_could_not_be_read_is_not_called_missing(text: str, place: tuple[int, int]) -> None:
+    assert places(text) == [place]
+
+
+def test_an_argument_may_be_named_with_or_without_args_before_it() -> None:
+    lists = "autonomous: [], requires_approval: [], blocked: []"
+    text = (
+        "tools: [{tool: x, resolve: recipient, domain: email,\n"
+        "         from: 'to, cc.names', context: thread, target: id}]\n"
+        f"domains: {{email: {{{lists}, content_from: args.content}}}}"
+    )
+    policy = load_text(text)
+    tool = policy.tools[0]
+    assert (tool.source, tool.context, tool.target) == ("to, cc.names", "thread", "id")
+    assert policy.domains["email"].content_from == "args.content"
+    assert places(text.replace("args.content", "args")) == [(3, 85)]

@@ -103,6 +103,31 @@ def test_what_guards_the_guard_cannot_be_freed(list_name: str) -> None:
         load_text(f"extends: [balanced]\ndomains: {{self_modification: {{{body}}}}}")
 
 
+@pytest.mark.parametrize("list_name", ["autonomous", "requires_approval"])
+@pytest.mark.parametrize("top", ["mode: balanced\ndomains:\n  ", ""], ids=["without extends", "graph form"])
+def test_what_guards_the_guard_cannot_be_freed_by_a_file_that_stands_alone(list_name: str, top: str) -> None:
+    lists = {"autonomous": "[]", "requires_approval": "[]", "blocked": "[]"} | {
+        list_name: "[dream, stop_guard]"
+    }
+    body = ", ".join(f"{name}: {value}" for name, value in lists.items())
+    with pytest.raises(PolicyProblems) as caught:
+        load_text(f"{top}self_modification: {{{body}}}")
+    (problem,) = caught.value.problems
+    assert problem.message == "self_modification.stop_guard stays blocked"
+    assert (
+        problem.column
+        == len(top.rpartition("\n")[2]) + f"self_modification: {{{body}}}".index("stop_guard") + 1
+    )
+
+
+def test_a_file_that_stands_alone_may_block_what_guards_the_guard() -> None:
+    lists = "autonomous: [], requires_approval: [], blocked: [stop_guard]"
+    assert (
+        load_text(f"self_modification: {{{lists}}}").entry("self_modification.stop_guard").tier
+        is Tier.BLOCKED
+    )
+
+
 def test_the_guard_can_be_added_to() -> None:
     lists = "autonomous: [], requires_approval: [], blocked: [dream]"
     text = f"extends: [balanced]\ndomains: {{self_modification: {{{lists}}}}}"

@@ -105,7 +105,7 @@ def test_a_graph_fits_in_its_own_form() -> None:
         "operations: {a.b: {risk: hihg}}",
         "consent_decay: {review_interval_days: 0}",
         "tools: [{operation: a.b}]",
-        "tools: [{tool: x, from: to}]",
+        "tools: [{tool: x, from: args}]",
         "slash_commands: {commit: {query: allowlist}}",
         "extends: balanced",
         "sayso: 2",

@@ -64,6 +64,19 @@ def test_a_fault_in_the_file_is_told_with_its_place(text: str, place: tuple[int,
     assert words in problem.message
 
 
+@pytest.mark.parametrize("text", ["", "# later\n", "[]"])
+def test_an_empty_file_is_told_what_belongs_into_it(text: str) -> None:
+    with pytest.raises(
+        PolicyProblems, match=r"expected decisions are a list.*- \{check: \[email, send, 0\.9\]"
+    ):
+        read_expectations(text)
+
+
+def test_what_yaml_may_not_do_is_refused() -> None:
+    with pytest.raises(PolicyProblems, match="stands here twice"):
+        read_expectations("- {check: [a, b], expect: ask, expect: allow}")
+
+
 def test_all_faults_come_at_once() -> None:
     with pytest.raises(PolicyProblems) as caught:
         read_expectations("- {check: [a], expect: allow}\n- {check: [a, b], expect: never}")

@@ -105,9 +105,21 @@ def test_content_that_has_no_one_spelling_is_high() -> None:
 
 def test_the_target_is_the_argument_the_entry_names() -> None:
     policy = load_text(TOOLS)
-    assert target_for("transfer", {"amount": 1, "iban": "DE00"}, policy, folder=WORK) == "DE00"
-    assert target_for("transfer", {"amount": 1}, policy, folder=WORK) is None
-    assert target_for("look", {"iban": "DE00"}, policy, folder=WORK) is None
+
+    def target(tool: str, args: dict[str, Any]) -> str | None:
+        return target_for(tool, args, policy, folder=WORK, workspace=WORK)
+
+    assert target("transfer", {"amount": 1, "iban": "DE00"}) == "DE00"
+    assert target("transfer", {"amount": 1}) is None
+    assert target("look", {"iban": "DE00"}) is None
+    assert target("unheard_of", {"iban": "DE00"}) is None
+
+
+@pytest.mark.parametrize(("iban", "target"), [(["A", "B"], "A, B"), (["A", "A"], "A"), (7, "7"), ("", "")])
+def test_targets_that_are_no_single_text_are_still_targets(iban: object, target: str) -> None:
+    """A call without a target is covered wherever a plan allows the operation, so none is lost."""
+    args = {"amount": 1, "iban": iban}
+    assert target_for("transfer", args, load_text(TOOLS), folder=WORK, workspace=WORK) == target
 
 
 @pytest.mark.parametrize(

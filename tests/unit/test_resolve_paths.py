@@ -10,7 +10,7 @@ from sayso.core.model import Operation, Risk
 from sayso.core.policy import Policy
 from sayso.policy import load_preset, load_text
 from sayso.policy.paths import find_workspace, locate
-from sayso.policy.resolve import operations_for
+from sayso.policy.resolve import operations_for, target_for
 
 GRAPH_FILES = """
 domains:
@@ -196,3 +196,42 @@ def test_the_file_tools_of_the_presets_look_at_their_paths(home: Path) -> None:
     assert made("write_file", "file_path", "../x", balanced) == Operation("files.write_outside_workspace")
     assert made("Edit", "file_path", "src/a.py", coding) == Operation("files.edit")
     assert made("delete_file", "path", "../x", coding) == Operation("files.delete_outside_workspace")
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("src/a.py", "src/a.py"),
+        ("./src/../src/a.py", "src/a.py"),
+        ("{home}/work/src/a.py", "src/a.py"),
+        ("~/work/src/a.py", "src/a.py"),
+        ("inner/a.py", "src/a.py"),
+        (".", "."),
+        ("exit/a.py", "{home}/other/a.py"),
+        ("../other/a.py", "{home}/other/a.py"),
+        ("/etc/hosts", "/etc/hosts"),
+        ("~bo/a.py", "~bo/a.py"),
+        ("circle", "circle"),
+        (["src/a.py", "/etc/hosts"], "src/a.py, /etc/hosts"),
+        (7, "7"),
+        (None, None),
+    ],
+)
+def test_the_target_of_a_tool_with_a_path_is_that_path(
+    path: object, target: str | None, policy: Policy, home: Path
+) -> None:
+    work, real = str(home / "work"), str(home.resolve())
+    args = {"path": path.format(home=home) if isinstance(path, str) else path}
+    found = target_for("write", args, policy, folder=work, workspace=work, home=str(home))
+    assert found == (target and target.format(home=real))
+
+
+@pytest.mark.parametrize("tool", ["read_file", "write_file", "edit_file"])
+@pytest.mark.parametrize("argument", ["path", "file_path"])
+def test_the_file_tools_of_the_presets_have_targets(tool: str, argument: str, home: Path) -> None:
+    work = str(home / "work")
+    args = {argument: f"{work}/src/a.py", "content": "x"}
+    assert target_for(tool, args, load_preset("balanced"), folder=work, workspace=work) == "src/a.py"
+    assert target_for(tool, args, load_preset("balanced"), folder=work, workspace="") == str(
+        (home / "work/src/a.py").resolve()
+    )

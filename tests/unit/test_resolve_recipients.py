@@ -190,3 +190,21 @@ def test_what_could_be_read_in_two_ways_is_no_address(text: str) -> None:
 
 def test_letters_that_only_look_alike_are_another_host() -> None:
     assert normalised("boss@ex\u0430mple.com") not in (None, BOSS)
+
+
+@pytest.mark.parametrize("prefix", ["args.", ""])
+def test_an_argument_is_found_by_its_name_with_or_without_args(prefix: str) -> None:
+    policy = load_text(
+        "domains:\n"
+        "  m: {autonomous: [], requires_approval: [send_vip], blocked: [send_group_without_context]}\n"
+        "vip_contacts: {ana: ana@example.com, bo: bo@example.com}\n"
+        f"tools: [{{tool: x, resolve: recipient, domain: m, from: {prefix}to, context: {prefix}thread}}]"
+    )
+
+    def names(**args: object) -> set[str]:
+        found = operations_for("x", args, policy, folder="/w", workspace="/w", home="/home/ana")
+        return {operation.name for operation in found}
+
+    both = ["ana@example.com", "bo@example.com"]
+    assert names(to=both) == {"m.send_vip", "m.send_group_without_context"}
+    assert names(to=both, thread="t1") == {"m.send_vip"}

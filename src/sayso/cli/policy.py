@@ -115,10 +115,10 @@ def _echo_json(value: object) -> None:
 
 def _text(file: Path) -> str:
     from sayso.core.errors import PolicyError
+    from sayso.policy.reading import read_bytes
 
     try:
-        with file.open("rb") as opened:
-            return opened.read(MAX_TESTS + 1).decode()
+        return read_bytes(file, MAX_TESTS + 1).decode()
     except (OSError, ValueError) as error:
         raise PolicyError(f"cannot read {file}: {error}", hint="name a UTF-8 text file") from error
 

@@ -163,7 +163,7 @@ class Player:
         place = self.session.workspace
         target = _optional(call.get("target"), "target")
         if target is None and "operations" not in call:
-            target = target_for(tool, args, self.policy, folder=place, workspace=place)
+            target = target_for(tool, args, self.policy, folder=place, workspace=place, home=self.home)
         made = make_call(tool, args, command=command, target=target, folder=place, workspace=place)
         return make_request(
             made,

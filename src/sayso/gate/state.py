@@ -14,7 +14,7 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.core.grants import Grant, Held, Key
 from sayso.core.session import Denial, Head, Sending, Session
-from sayso.gate.keys import seal, sealed
+from sayso.gate.seals import seal, sealed
 from sayso.store.base import (
     DenialRow,
     GrantRow,

@@ -23,6 +23,7 @@ from sayso.core.policy import (
 )
 from sayso.policy.checks import reviewed_at
 from sayso.policy.file import (
+    UNREADABLE,
     DecayFile,
     DetailFile,
     DomainFile,
@@ -79,7 +80,7 @@ def _domain_file(domain: Domain) -> DomainFile:
     at = domain.last_reviewed
     if at is None:
         return _copied(DomainFile, domain)
-    written = "unreadable" if at == NEVER_REVIEWED else datetime.fromtimestamp(at, UTC).isoformat()
+    written = UNREADABLE if at == NEVER_REVIEWED else datetime.fromtimestamp(at, UTC).isoformat()
     return msgspec.structs.replace(_copied(DomainFile, domain), last_reviewed=written)
 
 

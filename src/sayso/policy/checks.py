@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from datetime import UTC, date, datetime
 
 from sayso.core.errors import SaysoError
@@ -19,20 +19,25 @@ def check_file(file: PolicyFile, tree: Node, say: Say) -> None:
     """Faults that one file shows by itself."""
     for name, domain in (file.domains or {}).items():
         _one_list_each(name, domain, tree, say)
-    for index, tool in enumerate(file.tools or ()):
+    for tool, index in zip(file.tools or (), _maps(tree, "tools"), strict=True):
         _tool_is_whole(tool, ("tools", index), tree, say)
-    for name, command in (file.slash_commands or {}).items():
-        if bool(command.operations) == bool(command.query):
+    for name in file.slash_commands or {}:
+        if len(_given(tree, "slash_commands", name) & {"operations", "query"}) != 1:
             say(tree.at("slash_commands", name), f"{name} needs operations or a query", "give one of the two")
 
 
-def check_whole(file: PolicyFile, merged: PolicyFile, tree: Node, say: Say) -> None:
-    """Faults that show only once the presets lie under the file."""
-    known = _declared(merged)
+def check_whole(
+    file: PolicyFile, merged: PolicyFile, tree: Node, say: Say, perhaps: Sequence[Container[str]] = ()
+) -> None:
+    """Faults that show only once the presets lie under the file.
+
+    `perhaps` holds what may be declared in parts that could not be read: of that nothing is said.
+    """
+    known = (declared(merged), *perhaps)
     for kind in ("slash_commands", "workflows"):
         for name, entry in (getattr(file, kind) or {}).items():
             for operation in entry.operations or ():
-                if operation not in known:
+                if not any(operation in names for names in known):
                     place = spot(tree, operation, kind, name, "operations")
                     say(
                         place,
@@ -53,9 +58,20 @@ def warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[Problem]:
                     *place, f"{name} is no number or address, and matches nobody: {contact!r}", hint, source
                 )
     for name, domain in (file.domains or {}).items():
-        if domain.last_reviewed and reviewed_at(domain.last_reviewed) == NEVER_REVIEWED:
+        written = domain.last_reviewed
+        if isinstance(written, str) and reviewed_at(written) == NEVER_REVIEWED:
             said = f"last_reviewed of {name} is no date: its autonomous permissions have decayed"
             yield Problem(*tree.at("domains", name, "last_reviewed"), said, "write it as 2026-11-15", source)
+
+
+def declared(file: PolicyFile) -> set[str]:
+    """Every operation that a list, a detail or a tool entry names."""
+    named = {tool.operation for tool in file.tools or () if tool.operation}
+    named |= set(file.operations or {})
+    for name, domain in (file.domains or {}).items():
+        actions = (action for list_name in LISTS for action in getattr(domain, list_name))
+        named |= {f"{name}.{action}" for action in (*actions, *(domain.trusted_channel_required or ()))}
+    return named
 
 
 def reviewed_at(text: str) -> float:
@@ -72,14 +88,20 @@ def reviewed_at(text: str) -> float:
 
 def spot(tree: Node, text: str, *path: str | int) -> tuple[int, int]:
     """The place of the last entry with this text in the list down this path, or of the list."""
-    node = tree
-    for step in path:
-        if not isinstance(node.value, dict) or step not in node.value:
-            return tree.at(*path)
-        node = node.value[str(step)]
-    entries = node.value if isinstance(node.value, list) else []
-    places = [(entry.line, entry.column) for entry in entries if entry.value == text]
+    places = [(entry.line, entry.column) for entry in tree.entries(*path) if entry.value == text]
     return places[-1] if places else tree.at(*path)
+
+
+def _maps(tree: Node, key: str) -> list[int]:
+    """Which entries of a list are maps: those were read, if only in part."""
+    return [index for index, entry in enumerate(tree.entries(key)) if isinstance(entry.value, dict)]
+
+
+def _given(tree: Node, *path: str | int) -> set[str]:
+    """The keys of a map that something is written under, be it readable or not."""
+    node = tree.find(*path)
+    members = node.value if node is not None and isinstance(node.value, dict) else {}
+    return {key for key, member in members.items() if member.value != []}
 
 
 def _one_list_each(name: str, domain: DomainFile, tree: Node, say: Say) -> None:
@@ -97,14 +119,14 @@ def _one_list_each(name: str, domain: DomainFile, tree: Node, say: Say) -> None:
 
 
 def _tool_is_whole(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say: Say) -> None:
-    place = tree.at(*path)
-    if not tool.operation and not tool.resolve:
-        say(place, f"the entry for {tool.tool} names no operation", "give operation or resolve")
-    if tool.resolve and not tool.source and tool.resolve != "shell":
+    place, given = tree.at(*path), _given(tree, *path)
+    if given.isdisjoint(("operation", "resolve")):
+        say(place, f"the entry for {tool.tool or 'a tool'} names no operation", "give operation or resolve")
+    if tool.resolve and "from" not in given and tool.resolve != "shell":
         say(place, f"resolve: {tool.resolve} needs an argument to look at", "add for example from: args.path")
-    if tool.resolve in ("recipient", "url") and not tool.domain:
+    if tool.resolve in ("recipient", "url") and "domain" not in given:
         say(place, f"resolve: {tool.resolve} needs a domain", "add for example domain: email")
-    if tool.resolve == "path" and not tool.operation:
+    if tool.resolve == "path" and "operation" not in given:
         say(place, "resolve: path needs to know what the tool does", "add for example operation: files.write")
     if tool.operation and tool.domain and not tool.operation.startswith(f"{tool.domain}."):
         say(place, f"{tool.operation} is not of the domain {tool.domain}", "leave domain out")
@@ -121,19 +143,9 @@ def _when_compiles(expression: str, place: tuple[int, int], say: Say) -> None:
         say(place, error.message, error.hint or "")
 
 
-def _declared(merged: PolicyFile) -> set[str]:
-    """Every operation that a list, a detail or a tool entry names."""
-    named = {tool.operation for tool in merged.tools or () if tool.operation}
-    named |= set(merged.operations or {})
-    for name, domain in (merged.domains or {}).items():
-        actions = (action for list_name in LISTS for action in getattr(domain, list_name))
-        named |= {f"{name}.{action}" for action in (*actions, *(domain.trusted_channel_required or ()))}
-    return named
-
-
 def _one_spelling_each(merged: PolicyFile, tree: Node, say: Say) -> None:
     seen: dict[str, str] = {}
-    for operation in sorted(_declared(merged)):
+    for operation in sorted(declared(merged)):
         twin = seen.setdefault(fold(operation), operation)
         if twin != operation:
             domain = operation.partition(".")[0]

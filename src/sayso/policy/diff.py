@@ -20,7 +20,7 @@ from sayso.policy.conditions import conditions
 from sayso.policy.probe import probe
 
 STRICTNESS = ("allow", "allow and notify", "ask", "deny")
-STAND_IN = "-unlisted"
+STAND_IN = "x-unlisted"
 NOWHERE = "unknown-domain"
 
 
@@ -70,7 +70,7 @@ def _names(a: Policy, b: Policy) -> list[str]:
     """Every operation either names, an unlisted one for each domain, and one of a domain nobody knows."""
     domains = dict.fromkeys((*a.domains, *b.domains))
     named = dict.fromkeys((*a.table, *b.table))
-    return [*named, *(f"{domain}.x{STAND_IN}" for domain in domains), f"{NOWHERE}.x{STAND_IN}"]
+    return [*named, *(f"{domain}.{STAND_IN}" for domain in domains), f"{NOWHERE}.{STAND_IN}"]
 
 
 def _changes(name: str, a: Policy, b: Policy) -> list[Change]:
@@ -84,7 +84,14 @@ def _changes(name: str, a: Policy, b: Policy) -> list[Change]:
         outcome = (before.outcome(case), after.outcome(case))
         if outcome[0] != outcome[1]:
             found.setdefault(outcome, []).append(case)
-    return [Change(_shown(name), *outcome, conditions(changed, every)) for outcome, changed in found.items()]
+    return [
+        Change(
+            _shown(name),
+            *outcome,
+            tuple(said.replace(name, _shown(name)) for said in conditions(changed, every)),
+        )
+        for outcome, changed in found.items()
+    ]
 
 
 def _same(pair: Pair) -> bool:
@@ -168,14 +175,17 @@ def _rank(outcome: str) -> int:
 
 
 def _shown(name: str) -> str:
-    if not name.endswith(STAND_IN):
+    """The name as people read it: an operation that stands in for all unlisted ones is those."""
+    domain, _, action = name.partition(".")
+    if action != STAND_IN:
         return name
-    domain = name.partition(".")[0]
     return "*.*" if domain == NOWHERE else f"{domain}.*"
 
 
 def lines(difference: Difference) -> Iterator[str]:
-    """The difference as text, one change a line."""
+    """The difference as text, one change a line; that no decision changed is a line, too."""
+    if not difference.loosened and not difference.tightened:
+        yield "No decision changes."
     for heading, changes in (("loosened", difference.loosened), ("tightened", difference.tightened)):
         yield from (f"{heading}: {change}" for change in changes)
     yield from (f"{'loosened' if one.loosens else 'tightened'}: {one}" for one in difference.beyond)

@@ -7,6 +7,7 @@ the old spellings of booleans (`no` stays the text "no").
 
 from __future__ import annotations
 
+import enum
 import json
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
+EMPTY_POLICY = "an empty policy decides nothing; start with extends: [balanced]"
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -25,33 +27,64 @@ _ENDLESS = {".nan": "nan", ".inf": "inf", "+.inf": "inf", "-.inf": "-inf"}
 Scalar = str | int | float | bool | None
 
 
+class Unread(enum.Enum):
+    """What stands where a problem was noted already and nothing can be read."""
+
+    UNREAD = "unread"
+
+
+UNREAD = Unread.UNREAD
+
+
 class Node:
-    """A value and where it stands. `value` is a scalar, a list of nodes, or a map from text to nodes."""
+    """A value and where it stands. `value` is a scalar, a list of nodes, or a map from text to nodes.
 
-    __slots__ = ("column", "keys", "line", "value")
+    `repeated` holds the members that were left out because their keys were already taken.
+    """
 
-    def __init__(self, value: Scalar | list[Node] | dict[str, Node], line: int, column: int) -> None:
+    __slots__ = ("column", "keys", "line", "repeated", "value")
+
+    def __init__(self, value: Scalar | Unread | list[Node] | dict[str, Node], line: int, column: int) -> None:
         self.value = value
         self.line = line
         self.column = column
         self.keys: dict[str, tuple[int, int]] = {}
+        self.repeated: list[tuple[str, Node]] = []
 
     def at(self, *path: str | int) -> tuple[int, int]:
         """The place of what lies down this path, as far as it exists. That of a map's member is its key."""
         node, place = self, (self.line, self.column)
         for step in path:
-            if isinstance(step, str) and isinstance(node.value, dict) and step in node.value:
-                node, place = node.value[step], node.keys[step]
-            elif isinstance(step, int) and isinstance(node.value, list) and step < len(node.value):
-                node = node.value[step]
-                place = (node.line, node.column)
-            else:
+            below = node.find(step)
+            if below is None:
                 break
+            place = node.keys[step] if isinstance(step, str) else (below.line, below.column)
+            node = below
         return place
 
+    def entries(self, *path: str | int) -> list[Node]:
+        """The entries of the list down this path; none if there is no list."""
+        node = self.find(*path)
+        return node.value if node is not None and isinstance(node.value, list) else []
 
-def parse(content: bytes, source: str) -> Node:
-    """The one document in these bytes. Whatever cannot be read is one PolicyProblems."""
+    def find(self, *path: str | int) -> Node | None:
+        """What lies down this path, if it exists."""
+        node: Node | None = self
+        for step in path:
+            if node is not None and isinstance(step, str) and isinstance(node.value, dict):
+                node = node.value.get(step)
+            elif node is not None and isinstance(step, int) and isinstance(node.value, list):
+                node = node.value[step] if step < len(node.value) else None
+            else:
+                return None
+        return node
+
+
+def parse(content: bytes, source: str, *, empty: str = EMPTY_POLICY) -> tuple[Node, list[Problem]]:
+    """The one document in these bytes, and what stands in it that is not allowed, left out of the tree.
+
+    PolicyProblems if there is no whole document to go on with. `empty` is the hint for an empty file.
+    """
     text = _decode(content, source)
     reader = _Reader(source)
     try:
@@ -60,13 +93,13 @@ def parse(content: bytes, source: str) -> Node:
         raise
     except Exception as error:  # the parser fails on odd input in many ways; each is a refusal
         raise PolicyProblems([*reader.problems, _unreadable(error, source)]) from error
-    if reader.root is None and not reader.problems:
-        raise _refused(
-            source, "the file is empty", "an empty policy decides nothing; start with extends: [balanced]"
+    if reader.root is None:
+        raise (
+            PolicyProblems(reader.problems)
+            if reader.problems
+            else _refused(source, "the file is empty", empty)
         )
-    if reader.problems or reader.root is None:
-        raise PolicyProblems(reader.problems)
-    return reader.root
+    return reader.root, reader.problems
 
 
 def _decode(content: bytes, source: str) -> str:
@@ -115,6 +148,8 @@ class _Reader:
             step = getattr(self, f"_{type(event).__name__}", None)
             if step is not None:
                 step(event)
+            if self._documents > 1:
+                return
 
     def _DocumentStartEvent(self, event: Any) -> None:  # noqa: N802  named after the event
         self._documents += 1
@@ -122,19 +157,16 @@ class _Reader:
             self._refuse(
                 event, "a second document begins here", "a policy is one document: remove the --- line"
             )
-            raise PolicyProblems(self.problems)
-        if event.version or event.tags:
+        elif event.version or event.tags:
             self._refuse(event, "directives are not part of a policy", "remove the lines that begin with %")
 
     def _AliasEvent(self, event: Any) -> None:  # noqa: N802
         self._refuse(event, f"the alias *{event.anchor} is not allowed", "write the value out")
-        self._add(Node(None, *_place(event)))
+        self._add(Node(UNREAD, *_place(event)))
 
     def _ScalarEvent(self, event: Any) -> None:  # noqa: N802
         self._check_marks(event)
-        value = _scalar(event.value) if event.style is None else event.value
-        if isinstance(value, str):
-            value = self._joined(event, value)
+        value = self._read(event)
         if value is None and self.root is None and not self._open:
             return  # nothing but comments: an empty file
         self._add(Node(value, *_place(event)))
@@ -179,10 +211,13 @@ class _Reader:
 
     def _put(self, parent: Node, key: Node, node: Node) -> None:
         members = parent.value
+        if key.value is UNREAD:
+            return
         if not isinstance(key.value, str):
             self._say(key, "a key must be text", "put it in quotes")
         elif isinstance(members, dict) and key.value in members:
             line, _ = parent.keys[key.value]
+            parent.repeated.append((key.value, node))
             self._say(key, f"the key {key.value!r} stands here twice", f"it was first given in line {line}")
         elif isinstance(members, dict):
             members[key.value] = node
@@ -198,7 +233,18 @@ class _Reader:
                 event, f"the tag {event.tag} is not allowed", "a policy is plain text, numbers and lists"
             )
 
-    def _joined(self, event: Any, text: str) -> str:
+    def _read(self, event: Any) -> Scalar | Unread:
+        """The value of a scalar. What a tag would make of it is not known; a key is its text all the same."""
+        if event.tag is not None and not self._at_key():
+            return UNREAD
+        plain = event.style is None and event.tag is None
+        value = _scalar(event.value) if plain else event.value
+        return self._joined(event, value) if isinstance(value, str) else value
+
+    def _at_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1].value, dict) and self._key[-1] is None
+
+    def _joined(self, event: Any, text: str) -> str | Unread:
         """JSON writes characters beyond the first 65,536 as two halves; a half alone is no character."""
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
@@ -206,7 +252,7 @@ class _Reader:
             self._refuse(
                 event, "the text holds half a character (a lone surrogate)", "write the character itself"
             )
-            return ""
+            return UNREAD
 
     def _refuse(self, event: Any, message: str, hint: str) -> None:
         self._say(Node(None, *_place(event)), message, hint)

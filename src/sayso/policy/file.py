@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 _NAME = r"\w[\w-]*"
+_ARGUMENT = r"(?!args\s*(,|$))[^\s.,]+(\.[^\s.,]+)*"
+"""An argument by its name, with or without `args.` before it. `args` alone would be all of them."""
 
 DomainName = Annotated[
     str, Meta(pattern=rf"^{_NAME}$", description="a domain is one word, such as email", examples=["email"])
@@ -37,8 +39,8 @@ Name = Annotated[str, Meta(min_length=1, description="a name is not empty")]
 ArgumentPath = Annotated[
     str,
     Meta(
-        pattern=r"^args(\.[^\s.,]+)+(\s*,\s*args(\.[^\s.,]+)+)*$",
-        description="an argument is named as args.to; several are separated by commas",
+        pattern=rf"^{_ARGUMENT}(\s*,\s*{_ARGUMENT})*$",
+        description="an argument is named as args.to or to; several are separated by commas",
         examples=["args.to"],
     ),
 ]
@@ -55,6 +57,14 @@ RiskWord = Literal[
     "tier 1",
     "tier 2",
     "tier 3",
+]
+UNREADABLE = "unreadable"
+ReviewDate = Annotated[
+    str,
+    Meta(
+        description="a date, such as 2026-11-15; one that cannot be read counts as long ago",
+        extra={"otherwise": UNREADABLE},  # a value of another kind is read as this text
+    ),
 ]
 Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 Length = Annotated[float, Meta(ge=0, description="a number, 0 or more")]
@@ -98,8 +108,8 @@ class DomainFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     require_diff: bool | UnsetType = UNSET
     confidence_bypass: bool | UnsetType = UNSET
     fan_out: Literal["single", "any"] | UnsetType = UNSET
-    content_from: Name | UnsetType = UNSET
-    last_reviewed: str | UnsetType | None = UNSET
+    content_from: ArgumentPath | UnsetType = UNSET
+    last_reviewed: ReviewDate | UnsetType | None = UNSET
 
 
 class DetailFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

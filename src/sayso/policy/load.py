@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -13,11 +13,13 @@ from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
 from sayso.core.policy import Policy
 from sayso.policy.build import as_file, build
-from sayso.policy.checks import check_file, check_whole, spot, warnings
-from sayso.policy.document import MAX_BYTES, Node, parse
+from sayso.policy.checks import check_file, check_whole, declared, spot, warnings
+from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
+from sayso.policy.mentions import Mentions
 from sayso.policy.merge import GUARDED, LISTS, freed, merge
 from sayso.policy.problems import PolicyProblems, Problem, meant
+from sayso.policy.reading import read_bytes
 from sayso.policy.typed import Typed
 
 KEYS = PolicyFile.__struct_fields__
@@ -63,8 +65,7 @@ def read_text(text: str, *, name: str = "policy", presets: Mapping[str, bytes] |
 def read_file(path: str | Path) -> Loaded:
     """The same as `load_file`, with warnings and digest."""
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         problem = Problem(
@@ -119,28 +120,46 @@ def _whole(
     base: PolicyFile = EMPTY,
 ) -> tuple[Node, PolicyFile, PolicyFile]:
     """The tree, the file as written, and the file with its presets under it; or all problems at once."""
-    tree = parse(content, source)
-    typed = Typed(source)
+    tree, problems = parse(content, source)
+    typed = Typed(source, problems)
     tree, graph = _as_graph(tree, typed)
-    file = typed.read(tree, PolicyFile) or PolicyFile()
+    file = typed.read(tree, PolicyFile) or EMPTY
     check_file(file, tree, typed.say)
+    noted = len(typed.problems)
     if graph:
         under = _graph_settings() if base is EMPTY else base
     else:
         under = _under(file, tree, typed, presets, above, base)
-    for list_name, action in freed(under, file):
-        place = spot(tree, action, "domains", GUARDED, list_name)
-        typed.say(
-            place,
-            f"{GUARDED}.{action} stays blocked",
-            "what guards the guard can be added to, not taken away",
-        )
+    laid = noted == len(typed.problems) and _all_named(file, tree)
+    _keep_guarded(file, under, tree, typed)
     whole = merge(under, file)
-    if not typed.problems:
-        check_whole(file, whole, tree, typed.say)
+    check_whole(file, whole, tree, typed.say, _perhaps(tree, laid) if typed.problems else ())
     if typed.problems:
         raise PolicyProblems(typed.problems)
     return tree, file, whole
+
+
+def _keep_guarded(file: PolicyFile, under: PolicyFile, tree: Node, typed: Typed) -> None:
+    """What the guard blocks stays blocked in every file, whether it extends a preset or not."""
+    for list_name, action in freed(file, under, _guard()):
+        place = spot(tree, action, "domains", GUARDED, list_name)
+        hint = "what guards the guard can be added to, not taken away"
+        typed.say(place, f"{GUARDED}.{action} stays blocked", hint)
+
+
+def _all_named(file: PolicyFile, tree: Node) -> bool:
+    """Whether every preset that the file extends could be read from it."""
+    wanted = tree.find("extends")
+    if wanted is None:
+        return True
+    once = all(key != "extends" for key, _ in tree.repeated)
+    return once and isinstance(wanted.value, list) and len(wanted.value) == len(file.extends or ())
+
+
+def _perhaps(tree: Node, laid: bool) -> Sequence[Container[str]]:
+    """The operations that what could not be read may declare: parts of the file, or the presets it meant."""
+    unread = () if laid else preset_names()
+    return (Mentions(tree), *(declared(_shipped_preset(name)) for name in unread))
 
 
 def _under(
@@ -164,7 +183,7 @@ def _under(
             typed.say(place, f"{name} is extended twice", "name it once")
         else:
             over = _preset(name, presets[name], presets, above)
-            for _, action in freed(under, over):
+            for _, action in freed(over, under):
                 typed.say(place, f"{name} would free {GUARDED}.{action}", "extend another preset")
             under = merge(under, over)
     return under
@@ -181,6 +200,13 @@ def _shipped_preset(name: str) -> PolicyFile:
     return _whole(shipped()[name], f"preset {name}", shipped(), (name,))[2]
 
 
+@functools.cache
+def _guard() -> PolicyFile:
+    """The part that every preset stands on."""
+    tree, problems = parse(shipped()["_guard"], "preset _guard")
+    return Typed("preset _guard", problems).read(tree, PolicyFile) or EMPTY
+
+
 def _graph_settings() -> PolicyFile:
     """Under a file in graph form lie the settings of preset graph, and nothing else of it."""
     graph = _shipped_preset("graph")
@@ -191,7 +217,7 @@ def _as_graph(tree: Node, typed: Typed) -> tuple[Node, bool]:
     """A file in graph form as the normal form: every key at the top that is not one of a few is a domain."""
     if not isinstance(tree.value, dict):
         return tree, False
-    if not tree.value:
+    if not tree.value and not typed.problems:
         typed.say((tree.line, tree.column), "the file is empty", "an empty policy decides nothing")
     if not tree.value or any(key in KEYS and key not in GRAPH_KEYS for key in tree.value):
         return tree, False
@@ -200,6 +226,8 @@ def _as_graph(tree: Node, typed: Typed) -> tuple[Node, bool]:
         if key == "last_reviewed":
             continue
         home = top if key in GRAPH_KEYS else domains
+        if node.value is UNREAD:
+            continue
         if home is domains and not _is_domain(node):
             hint = meant(key, KEYS, "a domain has the lists autonomous, requires_approval and blocked")
             typed.say(tree.keys[key], f"{key!r} is neither a key of a policy nor a domain", hint)
@@ -218,8 +246,12 @@ def _is_domain(node: Node) -> bool:
 def _spread(domains: Node, reviewed: Node, place: tuple[int, int]) -> None:
     """One date at the top is that of every domain without its own."""
     for domain in domains.value.values() if isinstance(domains.value, dict) else ():
-        if isinstance(domain.value, dict) and "last_reviewed" not in domain.value:
+        if isinstance(domain.value, dict) and _is_absent(domain.value.get("last_reviewed")):
             _put(domain, "last_reviewed", reviewed, place)
+
+
+def _is_absent(node: Node | None) -> bool:
+    return node is None or node.value is None
 
 
 def _put(parent: Node, key: str, node: Node, place: tuple[int, int]) -> None:

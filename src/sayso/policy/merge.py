@@ -35,13 +35,15 @@ def merge(under: PolicyFile, over: PolicyFile) -> PolicyFile:
     )
 
 
-def freed(under: PolicyFile, over: PolicyFile) -> list[tuple[str, str]]:
+def freed(over: PolicyFile, *under: PolicyFile) -> list[tuple[str, str]]:
     """The actions of self_modification that are blocked below and that `over` would move: to which list."""
-    before, after = (under.domains or {}).get(GUARDED), (over.domains or {}).get(GUARDED)
-    if before is None or after is None:
+    after = (over.domains or {}).get(GUARDED)
+    if after is None:
         return []
+    guards = [(file.domains or {}).get(GUARDED) for file in under]
+    blocked = {action for guard in guards if guard is not None for action in guard.blocked}
     free = ("autonomous", "requires_approval")
-    return [(name, action) for name in free for action in getattr(after, name) if action in before.blocked]
+    return [(name, action) for name in free for action in getattr(after, name) if action in blocked]
 
 
 def _domain(under: DomainFile, over: DomainFile) -> DomainFile:

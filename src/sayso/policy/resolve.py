@@ -6,6 +6,7 @@ import fnmatch
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -56,11 +57,42 @@ def entry_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str
     return None, True
 
 
-def target_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str) -> str | None:
-    """What the call works on, if its entry says which argument names it: for plans, which name targets."""
+def target_for(
+    tool: str,
+    args: Mapping[str, Any],
+    policy: Policy,
+    *,
+    folder: str,
+    workspace: str,
+    home: str | None = None,
+) -> str | None:
+    """What the call works on, for plans, which name targets: the argument `target` names, or its path.
+
+    A path inside the workspace is told from there on, with links resolved. None only if no argument names
+    anything; several targets are one text, which a plan that names one of them does not name.
+    """
     entry, _ = entry_for(tool, args, policy, folder=folder)
-    found = values_at(args, entry.target) if entry is not None and entry.target else []
-    return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+    if entry is None:
+        return None
+    if entry.target:
+        found = [str(value) for value in values_at(args, entry.target)]
+    elif entry.resolve == "path":
+        where = Where(folder, workspace, str(Path.home()) if home is None else home)
+        found = [_path_target(value, where) for value in values_at(args, entry.source or "")]
+    else:
+        found = []
+    return ", ".join(dict.fromkeys(found)) if found else None
+
+
+def _path_target(path: object, where: Where) -> str:
+    """A path as plans write it. One that cannot be told is what was given."""
+    from sayso.policy.paths import locate
+
+    place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
+    if place.real is None:
+        return str(path)
+    real = Path(place.real)
+    return real.relative_to(Path(where.workspace).resolve()).as_posix() if place.inside else str(real)
 
 
 def _when(entry: Tool, args: Mapping[str, Any], tool: str, folder: str) -> bool | None:

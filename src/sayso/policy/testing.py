@@ -19,6 +19,7 @@ from sayso.policy.problems import PolicyProblems, Problem, meant
 
 OUTCOMES = ("SILENT", "VISIBLE", "FORCED", "BLOCKED")
 VERDICTS = ("allow", "ask", "deny")
+EXAMPLE = "- {check: [email, send, 0.9], expect: ask}"
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -44,7 +45,11 @@ class Result(msgspec.Struct, frozen=True):
 
 def read_expectations(text: str, *, name: str = "tests") -> tuple[Expectation, ...]:
     """The expectations in this text. PolicyProblems, with all of them, if there is any problem in it."""
-    tree = parse(text.encode(errors="surrogatepass"), name)
+    tree, problems = parse(
+        text.encode(errors="surrogatepass"), name, empty=f"expected decisions are a list: {EXAMPLE}"
+    )
+    if problems:
+        raise PolicyProblems(problems)
     if not isinstance(tree.value, list) or not tree.value:
         raise PolicyProblems([_problem(tree, "expected decisions are a list", name)])
     found = [_expectation(node, name) for node in tree.value]
@@ -89,7 +94,5 @@ def _expectation(node: Node, source: str) -> Expectation | Problem:
     return Expectation(operation, float(confidence), str(expected), node.line)  # type: ignore[arg-type]
 
 
-def _problem(
-    node: Node, message: str, source: str, hint: str = "- {check: [email, send, 0.9], expect: ask}"
-) -> Problem:
+def _problem(node: Node, message: str, source: str, hint: str = EXAMPLE) -> Problem:
     return Problem(node.line, node.column, message, hint, source)

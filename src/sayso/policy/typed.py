@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect as types
 
-from sayso.policy.document import Node
+from sayso.policy.document import UNREAD, Node
 from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem, meant
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -31,9 +31,9 @@ _CALLED = {
 class Typed:
     """Reads nodes as types and keeps the problems found on the way."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, problems: Iterable[Problem] = ()) -> None:
         self.source = source
-        self.problems: list[Problem] = []
+        self.problems = list(problems)
 
     def read(self, node: Node, kind: type[T]) -> T | None:
         """What of the node can be read as this type; None if it is no map. Use it only without problems."""
@@ -46,8 +46,12 @@ class Typed:
             raise PolicyProblems(self.problems)
 
     def _value(self, node: Node, info: types.Type, name: str) -> Any:
+        if node.value is UNREAD:
+            return _BAD
         hint = ""
         if isinstance(info, types.Metadata):
+            if "otherwise" in (info.extra or {}) and not isinstance(node.value, str):
+                return (info.extra or {})["otherwise"]
             hint = (info.extra_json_schema or {}).get("description", "")
             info = info.type
         read = _READERS[type(info)]
@@ -102,6 +106,8 @@ class Typed:
     def _choice(self, node: Node, info: types.LiteralType, name: str, hint: str) -> Any:
         if node.value in info.values and not isinstance(node.value, bool):
             return node.value
+        if name == "sayso":
+            return self._refuse(node, "sayso: this program knows version 1 only", "write sayso: 1")
         shown = ", ".join(sorted(map(str, info.values), key=str.swapcase))
         if isinstance(node.value, str):
             words = [str(value) for value in info.values]
