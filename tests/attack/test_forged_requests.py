@@ -55,7 +55,7 @@ def approved(asked: Request, given: str = "once", session: Session | None = None
     decision = with_offers(decide(asked, POLICY, view, NOW), asked, POLICY, view, NOW)
     assert decision.verdict is Verdict.ASK
     question = open_question(decision, asked, POLICY, session, NOW)
-    session = apply(session, (show(question, session),))
+    session = apply(session, show(question, session))
     return apply(session, answer(question, given, POLICY, session, NOW))
 
 
@@ -389,4 +389,4 @@ def opened(name: str) -> tuple[Question, Session]:
     session, asked = Session(turn=1), request(name)
     decision = with_offers(decide(asked, POLICY, View(session), NOW), asked, POLICY, View(session), NOW)
     question = open_question(decision, asked, POLICY, session, NOW)
-    return question, apply(session, (show(question, session),))
+    return question, apply(session, show(question, session))

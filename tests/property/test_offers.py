@@ -58,7 +58,7 @@ def ask(world: World) -> Asked | None:
         return None
     session = apply(world.view.session, decision.effects)
     question = open_question(decision, world.request, world.policy, session, world.now)
-    return Asked(world, decision, apply(session, (show(question, session),)))
+    return Asked(world, decision, apply(session, show(question, session)))
 
 
 def for_each_offer(check: Callable[[Asked, str], None], among: tuple[str, ...], seed: int) -> None:

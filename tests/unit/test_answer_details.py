@@ -39,7 +39,7 @@ def asked(session: Session, request: Request, policy: Policy = POLICY) -> tuple[
     view = View(session)
     decision = with_offers(decide(request, policy, view, NOW), request, policy, view, NOW)
     question = open_question(decision, request, policy, session, NOW)
-    return question, apply(session, (show(question, session),))
+    return question, apply(session, show(question, session))
 
 
 def given(reply: str, request: Request, session: Session, policy: Policy = POLICY) -> list[Grant]:

@@ -9,7 +9,8 @@ import pytest
 
 from sayso.core.asking import open_question, show
 from sayso.core.decide import decide
-from sayso.core.effects import Granted
+from sayso.core.effects import Granted, PlanEnded
+from sayso.core.grants import Grant, Held
 from sayso.core.hear import Heard, hear
 from sayso.core.lifecycle import show_plan
 from sayso.core.model import Assurance, Operation, Request, Risk
@@ -39,7 +40,7 @@ def asking(session: Session, *requests: Request) -> Session:
     for request in requests:
         view = View(session)
         decision = with_offers(decide(request, POLICY, view, NOW), request, POLICY, view, NOW)
-        session = apply(session, (show(open_question(decision, request, POLICY, session, NOW), session),))
+        session = apply(session, show(open_question(decision, request, POLICY, session, NOW), session))
     return session
 
 
@@ -101,8 +102,10 @@ def test_a_yes_reaches_for_the_task_only_in_the_task_it_was_asked_in(
 def test_a_yes_in_another_task_than_the_one_it_was_asked_in_allows_the_call_once() -> None:
     session = asking(Session(turn=5, task=TASK, tasks=2), call("git.commit"))
     other = msgspec.structs.replace(session, task=msgspec.structs.replace(TASK, id="session.t2"))
-    told, _ = heard(other, "yes")
+    told, after = heard(other, "yes")
     assert (told.answered, grants(told)) == ("once", ["call"])
+    assert "answered: once" in told.did
+    assert [held.grant.given_by for held in after.held] == ["user"]
 
 
 def test_a_yes_to_high_or_low_risk_is_never_taken_for_the_whole_task() -> None:
@@ -122,7 +125,6 @@ def test_a_hesitant_yes_is_asked_back_once_and_then_answers() -> None:
     first, session = heard(session, "ok")
     assert first.answered is None
     assert session.pending == Pending("question", 6, "session.q1")
-    assert session.questions["session.q1"].shown == 6
     assert "git.commit" in first.announced[0]
     assert heard(session, "ok")[0].answered == "once"
 
@@ -188,7 +190,12 @@ def test_only_a_clear_yes_right_after_a_plan_accepts_it(since: int, word: str, a
 
 def test_asked_back_any_yes_accepts_the_plan() -> None:
     session = msgspec.structs.replace(planned(9, 2), pending=Pending("plan", 9))
-    assert grants(heard(session, "ok")[0]) == ["operation"]
+    told, after = heard(session, "ok")
+    assert grants(told) == ["operation"]
+    assert after.plan is not None
+    assert after.plan.since == 9
+    assert "plan of turn 2 accepted" in told.did
+    assert "files.edit" in told.announced[0]
 
 
 def test_an_accepted_plan_is_not_accepted_a_second_time() -> None:
@@ -205,7 +212,27 @@ def test_a_change_to_a_plan_under_way_ends_its_consent_until_the_new_one_is_agre
     assert after.plan is not None
     assert (after.plan.accepted, after.plan.since) == (False, after.turn)
     assert after.pending == Pending("plan", after.turn)
-    assert told.announced
+    assert after.plan.text != PLAN
+    assert after.plan.text.text in told.announced[0]
+    assert PlanEnded("changed") in told.effects
+
+
+def test_a_plan_agreed_to_again_after_a_change_has_not_been_started() -> None:
+    _, changed = heard(planned(5, 5, accepted=True, started=True), "yes, but skip b.py")
+    _, after = heard(changed, "yes")
+    assert after.plan is not None
+    assert (after.plan.accepted, after.plan.started) == (True, False)
+
+
+def test_a_change_to_a_new_plan_leaves_the_consent_of_the_one_under_way_alone() -> None:
+    under_way = Plan("session.p0", PLAN, 2, 2, accepted=True, started=True)
+    given = Grant("g1", "operation", "files.edit", Risk.MODERATE, NOW + 60, "session", group="session.p0")
+    session = msgspec.structs.replace(
+        planned(5, 5), shelved=under_way, grants={given.key: (Held(given),)}, granted=1
+    )
+    _, after = heard(session, "yes, but skip b.py")
+    assert after.shelved == under_way
+    assert [held.grant.id for held in after.held] == ["g1"]
 
 
 def test_a_new_plan_accepted_ends_the_task_of_the_one_under_way_and_begins_its_own() -> None:
@@ -214,6 +241,7 @@ def test_a_new_plan_accepted_ends_the_task_of_the_one_under_way_and_begins_its_o
     told, after = heard(msgspec.structs.replace(session, shelved=under_way), "yes")
     assert after.task is not None
     assert (after.task.id, after.task.began, after.task.active, after.tasks) == ("session.t2", 6, 6, 2)
+    assert after.task.name == "new plan"
     assert after.plan is not None
     assert (after.plan.id, after.plan.accepted, after.shelved) == ("session.p1", True, None)
     assert [held.grant.bound_to for held in after.held] == ["session.t2"]
@@ -230,6 +258,7 @@ def test_a_new_plan_refused_gives_the_one_under_way_back_and_that_one_refused_en
     told, after = heard(after, "no")
     assert after.plan is None
     assert "the plan is refused" in told.did
+    assert PlanEnded("refused") in told.effects
     assert told.cleared == ("plan consent (you said no)",)
     told, after = heard(planned(5, 5), "no")
     assert (after.plan, told.cleared) == (None, ())

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core import lifecycle
+from sayso.core import lifecycle, words
 from sayso.core.asking import answer, is_open, open_question, show
 from sayso.core.clearing import lost
 from sayso.core.decide import decide
@@ -72,7 +72,7 @@ def asked(session: Session, request: Request = COMMIT, policy: Policy = POLICY) 
     view = View(session)
     decision = with_offers(decide(request, policy, view, NOW), request, policy, view, NOW)
     opened = open_question(decision, request, policy, session, NOW)
-    return opened, apply(session, (show(opened, session),))
+    return opened, apply(session, show(opened, session))
 
 
 def heard(session: Session, text: str, policy: Policy = POLICY, **how: Any) -> tuple[Heard, Session]:
@@ -444,3 +444,21 @@ def test_a_plan_is_done_when_each_operation_succeeded_on_each_target() -> None:
     assert report.cleared
     everywhere = make_request(make_call("edit", {}), [Operation("files.edit")])
     assert outcome(session, ok=True, request=everywhere).effects == (PlanEnded("done"),)
+
+
+@pytest.mark.parametrize("target", [None, "a.py"])
+def test_a_plan_that_names_no_targets_is_done_wherever_its_operations_succeeded(target: str | None) -> None:
+    plan = Plan("session.p1", PlanText("a plan", operations=("files.edit",)), 2, 2, accepted=True)
+    edit = make_request(make_call("edit", {}, target=target), [Operation("files.edit")])
+    assert outcome(Session(plan=plan), ok=True, request=edit).effects == (PlanEnded("done"),)
+
+
+def test_a_success_counts_for_no_plan_that_was_only_shown() -> None:
+    shown = Plan("session.p1", PLAN, 2, 2)
+    edit = make_request(make_call("edit", {}, target="a.py"), [Operation("files.edit")])
+    assert outcome(Session(plan=shown), ok=True, request=edit) == lifecycle.Report()
+
+
+def test_a_failure_without_a_plan_clears_nothing_and_a_switch_is_announced_as_one() -> None:
+    assert outcome(Session(), ok=False).cleared == ()
+    assert lifecycle.switch(Session(task=TASK), NOW).announced == (words.cleared("the context switched"),)

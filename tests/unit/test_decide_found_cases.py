@@ -115,7 +115,7 @@ def test_an_approval_given_in_a_safe_callers_scope_serves_there_and_not_where_th
     decision = with_offers(decide(request, POLICY, view, NOW), request, POLICY, view, NOW)
     assert decision.rule == "ask"
     question = open_question(decision, request, POLICY, view.session, NOW)
-    session = apply(view.session, (show(question, view.session),))
+    session = apply(view.session, show(question, view.session))
     session = apply(session, answer(question, "once", POLICY, session, NOW))
     again = decide(request, POLICY, msgspec.structs.replace(view, session=session), NOW)
     assert again.rule == "approved_call"

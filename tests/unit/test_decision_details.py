@@ -376,3 +376,17 @@ def test_a_call_that_never_runs_does_not_end_the_plan_as_one_that_is_asked_does(
 def test_a_grant_is_an_explicit_one_of_the_operator_unless_it_says_otherwise() -> None:
     plain = Grant("g1", "operation", "git.commit", Risk.MODERATE, NOW, "session")
     assert (plain.source, plain.given_by, plain.turn, plain.given_at) == ("explicit", "operator", 0, 0.0)
+
+
+def test_a_session_begins_with_no_turn_task_plan_question_or_grant_and_a_view_without_notices() -> None:
+    session = Session()
+    assert (session.id, session.agent, session.workspace) == ("session", "agent", "")
+    assert (session.turn, session.slash_calls, session.tasks, session.plans) == (0, 0, 0, 0)
+    assert (session.granted, session.asked, session.ceiling, session.held) == (0, 0, Risk.HIGH, ())
+    view = View(session)
+    assert (view.notices, view.time_trusted, view.parent_stopped) == (False, True, False)
+    assert (TASK.phase, TASK.deviations, TASK.unconfirmed) == ("planning", 0, False)
+    plan = Plan("plan-1", PlanText("a plan"), 1, 1)
+    assert (plan.accepted, plan.started, plan.done) == (False, False, ())
+    assert Run("run-1", "digest").alive
+    assert not Scope().individual

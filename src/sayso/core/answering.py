@@ -55,7 +55,7 @@ def refuse(h: Hearing) -> None:
 
 def _just_shown(h: Hearing) -> list[Question]:
     """The questions put in the conversation in the turn just before this message."""
-    shown = [q for q in h.session.questions.values() if q.shown == h.before.turn]
+    shown = [q for q in h.session.questions.values() if h.session.shown.get(q.id) == h.before.turn]
     return [q for q in shown if is_open(q, h.session, h.now)]
 
 
@@ -74,7 +74,7 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
         return
     if h.message.assent == "medium" and not _asked_back(h, "question"):
         turn = h.session.turn
-        h.do(fx.Opened(msgspec.structs.replace(question, shown=turn)))
+        h.do(fx.Shown(question.id, turn))
         h.change(pending=Pending("question", turn, question.id))
         h.announced.append(words.confirm_question(lines(question.request, question.items)))
         return

@@ -6,7 +6,7 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Decision, Item, Question
-from sayso.core.effects import Closed, Effect, Granted, Opened, Refused
+from sayso.core.effects import Closed, Effect, Granted, Opened, Refused, Shown
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import MINUTE
 from sayso.core.model import Call, Request
@@ -20,18 +20,20 @@ QUESTION_LASTS = 120 * MINUTE
 def open_question(
     decision: Decision, request: Request, policy: Policy, session: Session, now: float
 ) -> Question:
-    """The question an ask opens. The same call asked again joins the one that is open."""
+    """The question an ask opens; the same call asked again joins the one that is open."""
     twin = next(
         (q for q in session.questions.values() if _same(q, request) and is_open(q, session, now)), None
     )
+    if twin is not None:
+        return twin
     return Question(
-        id=twin.id if twin else f"{session.id}.q{session.asked + 1}",
+        id=f"{session.id}.q{session.asked + 1}",
         request=request,
         items=decision.asked,
         offers=decision.offers,
         text=question_text(decision, request, policy),
         turn=session.turn,
-        opened_at=twin.opened_at if twin else now,
+        opened_at=now,
         task=session.task.id if session.task else None,
     )
 
@@ -45,9 +47,9 @@ def _same(question: Question, request: Request) -> bool:
     return question.request.digest == request.digest
 
 
-def show(question: Question, session: Session) -> Effect:
-    """The question is put in the conversation in this turn."""
-    return Opened(msgspec.structs.replace(question, shown=session.turn))
+def show(question: Question, session: Session) -> tuple[Effect, ...]:
+    """The question is opened, and put in the conversation in this turn."""
+    return (Opened(question), Shown(question.id, session.turn))
 
 
 def answer(

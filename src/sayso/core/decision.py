@@ -74,10 +74,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What an ask opens for a person; answered once.
-
-    `shown` is the turn it was last put in the conversation, if any; `task` is what "for this task" means.
-    """
+    """What an ask opens for a person; answered once. `task` is what "for this task" means."""
 
     id: str
     request: Request
@@ -86,7 +83,6 @@ class Question(msgspec.Struct, frozen=True):
     text: str
     turn: int
     opened_at: float
-    shown: int | None = None
     task: str | None = None
 
     @property

@@ -51,6 +51,13 @@ class Opened(Effect, frozen=True):
     question: Any
 
 
+class Shown(Effect, frozen=True):
+    """The question was put in the conversation in this turn."""
+
+    question: str
+    turn: int
+
+
 class Closed(Effect, frozen=True):
     question: str
     answer: str

@@ -74,7 +74,8 @@ class Head(msgspec.Struct, frozen=True):
     """What is kept of a session in one piece.
 
     `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
-    assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer.
+    assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer. `shown` says
+    in which turn a question was last put in the conversation.
     """
 
     id: str = "session"
@@ -94,6 +95,7 @@ class Head(msgspec.Struct, frozen=True):
     plans: int = 0
     pending: Pending | None = None
     suspended: Mapping[str, Suspension] = {}
+    shown: Mapping[str, int] = {}
     granted: int = 0
     asked: int = 0
 
@@ -196,7 +198,7 @@ def _cleared(session: Session, effect: fx.Cleared) -> Session:
     ended = _replace(
         kept, task=None, plan=None, shelved=None, pending=None, questions={}, suspended=exhausted
     )
-    return _replace(ended, slash=None, imperatives=())
+    return _replace(ended, slash=None, imperatives=(), shown={})
 
 
 def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:
@@ -210,12 +212,18 @@ def _refused(session: Session, effect: fx.Refused) -> Session:
 
 def _opened(session: Session, effect: fx.Opened) -> Session:
     question: Question = effect.question
-    return _replace(session, questions={**session.questions, question.id: question}, asked=session.asked + 1)
+    asked = session.asked + (question.id not in session.questions)
+    return _replace(session, questions={**session.questions, question.id: question}, asked=asked)
+
+
+def _shown(session: Session, effect: fx.Shown) -> Session:
+    return _replace(session, shown={**session.shown, effect.question: effect.turn})
 
 
 def _closed(session: Session, effect: fx.Closed) -> Session:
     left = {name: question for name, question in session.questions.items() if name != effect.question}
-    return _replace(session, questions=left)
+    shown = {name: turn for name, turn in session.shown.items() if name != effect.question}
+    return _replace(session, questions=left, shown=shown)
 
 
 def _slash_used(session: Session, effect: fx.SlashUsed) -> Session:
@@ -287,6 +295,7 @@ _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
     fx.Cleared: _cleared,
     fx.Refused: _refused,
     fx.Opened: _opened,
+    fx.Shown: _shown,
     fx.Closed: _closed,
     fx.SlashUsed: _slash_used,
     fx.Retried: _retried,

@@ -11,7 +11,7 @@ from sayso.core.effects import Alerted, Effect, Noticed, Opened
 from sayso.core.model import Request, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.session import Scope
-from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, needed_for, settle, view_of
+from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, everything, loaded, needed_for, settle, view_of
 from sayso.gate.journal import record
 from sayso.store.base import Writer
 
@@ -33,6 +33,16 @@ class Authorized(msgspec.Struct, frozen=True):
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
     """Decide this call and write down what follows. If that cannot be written, nothing was allowed."""
+    try:
+        return _authorize(gate, request, scope)
+    except TamperedSession as error:
+        with gate.store.write() as tx:
+            details = {"finding": error.message}
+            record(tx, "TAMPERED", session=request.session, details=details, stream=gate.stream)
+        raise
+
+
+def _authorize(gate: Gate, request: Request, scope: Scope) -> Authorized:
     with gate.store.write() as tx:
         wanted = needed_for(request, gate.policy, scope)
         found = loaded(gate, tx, request.session, wanted)

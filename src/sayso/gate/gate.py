@@ -25,6 +25,12 @@ class UnknownSession(SaysoError):
     code = "unknown_session"
 
 
+class TamperedSession(SaysoError):
+    """The session's row was not written by this gate as it stands. Nothing is decided in it any more."""
+
+    code = "tampered_session"
+
+
 class Gate(msgspec.Struct, frozen=True):
     """One gate on one store under one policy. Its use cases are the functions beside this file."""
 
@@ -62,6 +68,8 @@ def loaded(gate: Gate, tx: Reader, session: str, wanted: Wanted) -> Loaded:
     found = load(tx, gate.sealer, session, wanted)
     if found is None or found.row.ended_at is not None:
         raise UnknownSession("there is no such session", hint="open one first")
+    if not found.believed:
+        raise TamperedSession("the session was changed by hand", hint="open a new one, and look at the audit")
     return found
 
 

@@ -43,7 +43,8 @@ class Player:
         self.session = Session(workspace=workspace)
         self.reviews = just_reviewed(policy, start)
         self.question: Question | None = None
-        self.last: tuple[Request, View] | None = None
+        self.last: tuple[Request, Decision] | None = None
+        self.seen = self.view
         self.allowed: tuple[Request, Decision] | None = None
 
     @property
@@ -83,7 +84,8 @@ class Player:
         decision = with_offers(
             decide(request, self.policy, self.view, self.now), request, self.policy, self.view, self.now
         )
-        before, self.last = self.session, (request, self.view)
+        before, self.seen = self.session, self.view
+        self.last = (request, decision)
         self._apply(decision.effects)
         told = tell_decision(decision) | tell_question(decision, request, self.policy)
         cleared = lost(before, self.session, self.now) if decision.verdict is Verdict.ASK else ()
@@ -92,7 +94,7 @@ class Player:
             self.allowed = (request, decision)
         if decision.verdict is Verdict.ASK:
             self.question = open_question(decision, request, self.policy, self.session, self.now)
-            self._apply((show(self.question, self.session),))
+            self._apply(show(self.question, self.session))
         return told
 
     def explain(self, call: object) -> tuple[Decision, tuple[Trace, ...]]:
@@ -102,7 +104,7 @@ class Player:
 
     def explain_last(self) -> tuple[Decision, tuple[Trace, ...]] | None:
         """How the last call was decided, in the state it was decided in."""
-        return None if self.last is None else explain(self.last[0], self.policy, self.last[1], self.now)
+        return None if self.last is None else explain(self.last[0], self.policy, self.seen, self.now)
 
     def answer(self, given: object) -> dict[str, Any]:
         if self.question is None:

@@ -40,6 +40,7 @@ class Loaded(msgspec.Struct, frozen=True):
     row: SessionRow
     session: Session
     findings: tuple[str, ...] = ()
+    believed: bool = True
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -104,7 +105,7 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
     if row is None:
         return None
     if not sealer.is_ours(row):
-        return Loaded(row, _without_consent(row), ("the session row was changed by hand",))
+        return Loaded(row, _without_consent(row), ("the session row was changed by hand",), believed=False)
     head = _head(row.head)
     grants, findings = _grants(tx, sealer, row, wanted.keys)
     return Loaded(
@@ -129,16 +130,37 @@ def save(tx: Writer, sealer: Sealer, before: Loaded, after: Session, *, call: st
     spends = list(_spends(tx, old, after, call))
     for spend in spends:
         tx.add_spend(sealer.spend(spend))
+    _save_denials_and_sendings(tx, old, after)
+    _save_questions(tx, old, after)
+    head, count = _head_of(after), before.row.spends + len(spends)
+    if head != before.row.head or spends:
+        row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
+        tx.put_session(sealer.session(row))
+
+
+def _save_denials_and_sendings(tx: Writer, old: Session, after: Session) -> None:
     for digest, denial in after.denials.items():
         if old.denials.get(digest) != denial:
             tx.put_denial(DenialRow(old.id, digest, denial.turn, denial.at))
     for (domain, content), sendings in after.sent.items():
         for sending in sendings[len(old.sent.get((domain, content), ())) :]:
             tx.add_sending(SendingRow(old.id, domain, content, sending.operation, sending.at))
-    head, count = _head_of(after), before.row.spends + len(spends)
-    if head != before.row.head or spends:
-        row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
-        tx.put_session(sealer.session(row))
+
+
+def _save_questions(tx: Writer, old: Session, after: Session) -> None:
+    for name, question in after.questions.items():
+        if name not in old.questions:
+            tx.add_question(question_row(question))
+    for name in old.questions:
+        if name not in after.questions:
+            _close(tx, name)
+
+
+def _close(tx: Writer, question: str) -> None:
+    """A question that ended with what it was asked in; one that was answered in this transaction stays so."""
+    row = tx.question(question)
+    if row is not None and row.state == "open":
+        tx.close_question(msgspec.structs.replace(row, state="cancelled", closed_at=tx.now))
 
 
 def new_row(

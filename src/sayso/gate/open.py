@@ -1,0 +1,72 @@
+"""Opening a gate: the one place that names concrete stores."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from sayso.core.errors import SaysoError
+from sayso.core.policy import Policy
+from sayso.gate.gate import Gate
+from sayso.gate.journal import record
+from sayso.gate.seals import mac_key, seal
+from sayso.gate.signing import Key, load_or_make_key
+from sayso.gate.state import Sealer
+from sayso.store.base import ReviewRow, Store, Writer
+
+KEY_NAME = "sayso"
+
+
+def open_gate(policy: Policy, store: Store | str | Path | None = None, *, key: Key | None = None) -> Gate:
+    """A gate on a store: one that is given, a file, or the file in the user's data folder."""
+    key = key or load_or_make_key(KEY_NAME, data_folder() / "gate.key")
+    opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
+    with opened.write() as tx:
+        name, epoch = _identity(tx)
+        sealer = Sealer(mac_key(key), name, epoch)
+        _see_permissions(tx, policy, key)
+        if tx.meta("policy") != policy.digest:
+            tx.set_meta("policy", policy.digest)
+            record(tx, "POLICY", details={"digest": policy.digest})
+    return Gate(opened, policy, sealer, notices=policy.settings.notices is not None)
+
+
+def open_store(where: str | Path | None) -> Store:
+    """The store at this place: PostgreSQL by its address, otherwise an SQLite file."""
+    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+        raise SaysoError("PostgreSQL is not built yet", hint="use a file")
+    from sayso.store.sqlite import SqliteStore
+
+    return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db")
+
+
+def data_folder() -> Path:
+    import platformdirs
+
+    folder = Path(platformdirs.user_data_dir("sayso", appauthor=False))
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _identity(tx: Writer) -> tuple[str, int]:
+    """The store's own name, and its epoch. Grants of another epoch are void."""
+    name = tx.meta("name")
+    if name is None:
+        name = secrets.token_hex(16)
+        tx.set_meta("name", name)
+        tx.set_meta("epoch", "1")
+    return name, int(tx.meta("epoch") or "1")
+
+
+def _see_permissions(tx: Writer, policy: Policy, key: Key) -> None:
+    """The clock of a permission nobody reviewed starts when the store first saw it."""
+    seen = {row.name for row in tx.reviews()}
+    for name, domain in policy.domains.items():
+        for operation in (f"{name}.{action}" for action in domain.autonomous):
+            if operation not in seen:
+                tx.put_review(review_row(key, operation, tx.now, None))
+
+
+def review_row(key: Key, name: str, at: float, by: str | None) -> ReviewRow:
+    mac = seal(mac_key(key), "review", name.encode(), repr(at).encode(), (by or "").encode())
+    return ReviewRow(name, at, by, mac)

@@ -1,0 +1,351 @@
+"""A store in memory: the contract in its plainest form, for tests and for what needs no memory of yesterday.
+
+A table is a dict of groups, a group a dict of rows in the order they were added. Nothing is ever changed in
+place: a transaction that writes copies the groups it touches, and what it has made becomes the truth when it
+commits. So a reader keeps the moment it began in, and a transaction that fails leaves no trace.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, TypeVar
+
+import msgspec
+
+from sayso.core.grants import Key
+from sayso.store.base import (
+    CallRow,
+    CheckpointRow,
+    DenialRow,
+    EntryRow,
+    GrantRow,
+    NodeRow,
+    QuestionRow,
+    QuestionState,
+    Reader,
+    ReviewRow,
+    SecretRow,
+    SendingRow,
+    SessionRow,
+    SpendRow,
+    StoreBusy,
+    StoreError,
+    Writer,
+)
+from sayso.store.threads import Pulse, Single
+
+Row = TypeVar("Row")
+Table = dict[str, dict[Any, Row]]
+
+ALL = ""
+"""The group of a table whose rows are looked for in more than one way."""
+
+
+class Tables(msgspec.Struct, frozen=True):
+    """Everything stored at one moment. Beside each table: what it is grouped by, and the key in a group."""
+
+    meta: Table[str] = {}  # by ALL, then name
+    sessions: Table[SessionRow] = {}  # by ALL, then id
+    grants: Table[GrantRow] = {}  # by session, then id
+    spends: Table[SpendRow] = {}  # by grant, then number
+    denials: Table[DenialRow] = {}  # by session, then digest
+    sendings: Table[SendingRow] = {}  # by session, then number
+    reviews: Table[ReviewRow] = {}  # by ALL, then name
+    questions: Table[QuestionRow] = {}  # by ALL, then id
+    calls: Table[CallRow] = {}  # by ALL, then id
+    entries: Table[EntryRow] = {}  # by stream, then seq
+    nodes: Table[NodeRow] = {}  # by stream, then level and index
+    checkpoints: Table[CheckpointRow] = {}  # by ALL, then number
+    secrets: Table[SecretRow] = {}  # by stream, then seq and name
+
+
+class MemoryReader:
+    """Reads of one moment."""
+
+    def __init__(self, tables: Tables, now: float) -> None:
+        self._tables = tables
+        self._now = now
+
+    @property
+    def now(self) -> float:
+        return self._now
+
+    def meta(self, name: str) -> str | None:
+        return self._group(self._tables.meta).get(name)
+
+    def session(self, session: str) -> SessionRow | None:
+        return self._group(self._tables.sessions).get(session)
+
+    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]:
+        rows = self._group(self._tables.sessions).values()
+        return _first(limit, (row for row in rows if row.ended_at is None or not open_only))
+
+    def children(self, session: str) -> Sequence[SessionRow]:
+        return [row for row in self._group(self._tables.sessions).values() if row.parent == session]
+
+    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+        wanted = None if keys is None else set(keys)
+        rows = self._group(self._tables.grants, session).values()
+        return [row for row in rows if wanted is None or (row.kind, row.value) in wanted]
+
+    def grant(self, grant: str) -> GrantRow | None:
+        return next((group[grant] for group in self._tables.grants.values() if grant in group), None)
+
+    def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
+        return [
+            row for grant in sorted(set(grants)) for row in self._group(self._tables.spends, grant).values()
+        ]
+
+    def count_spends(self, session: str) -> int:
+        return sum(row.session == session for group in self._tables.spends.values() for row in group.values())
+
+    def denial(self, session: str, digest: str) -> DenialRow | None:
+        return self._group(self._tables.denials, session).get(digest)
+
+    def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]:
+        wanted = set(keys)
+        rows = self._group(self._tables.sendings, session).values()
+        return [row for row in rows if (row.domain, row.content) in wanted]
+
+    def reviews(self) -> Sequence[ReviewRow]:
+        return sorted(self._group(self._tables.reviews).values(), key=lambda row: row.name)
+
+    def question(self, question: str) -> QuestionRow | None:
+        return self._group(self._tables.questions).get(question)
+
+    def open_question(self, session: str, digest: str) -> QuestionRow | None:
+        rows = reversed(self._group(self._tables.questions).values())
+        return next((row for row in rows if _is(row, session, "open") and row.digest == digest), None)
+
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        rows = iter(self._group(self._tables.questions).values())
+        if after:
+            any(row.id == after for row in rows)  # which leaves `rows` just behind it
+        return _first(limit, (row for row in rows if _is(row, session, state)))
+
+    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
+        rows = [row for row in self._group(self._tables.questions).values() if row.session == session]
+        return sum(row.state == "open" for row in rows), sum(row.opened_at >= since for row in rows)
+
+    def call(self, call: str) -> CallRow | None:
+        return self._group(self._tables.calls).get(call)
+
+    def call_by_host(self, session: str, host_id: str) -> CallRow | None:
+        return self._last_call(lambda row: row.session == session and row.host_id == host_id)
+
+    def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None:
+        return self._last_call(lambda row: (row.session, row.tool, row.key) == (session, tool, key))
+
+    def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]:
+        return [row for row in self._group(self._tables.calls).values() if row.effect_key == effect_key]
+
+    def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]:
+        wanted = set(states)
+        return _first(limit, (row for row in self._group(self._tables.calls).values() if row.state in wanted))
+
+    def head(self, stream: str) -> EntryRow | None:
+        chain = self._group(self._tables.entries, stream)
+        return chain.get(len(chain))
+
+    def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
+        chain = self._group(self._tables.entries, stream)
+        return [chain[seq] for seq in range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)]
+
+    def streams(self) -> Sequence[str]:
+        return sorted(self._tables.entries)
+
+    def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
+        group = self._group(self._tables.nodes, stream)
+        return [group[place] for place in sorted(set(places)) if place in group]
+
+    def checkpoints(self, *, limit: int = 1) -> Sequence[CheckpointRow]:
+        return _first(limit, reversed(self._group(self._tables.checkpoints).values()))
+
+    def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
+        rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)
+        return sorted(rows, key=lambda row: row.name)
+
+    def _group(self, table: Table[Row], group: str = ALL) -> dict[Any, Row]:
+        return table.get(group, {})
+
+    def _last_call(self, wanted: Callable[[CallRow], bool]) -> CallRow | None:
+        return next((row for row in reversed(self._group(self._tables.calls).values()) if wanted(row)), None)
+
+
+class MemoryWriter(MemoryReader):
+    """Reads and writes of one transaction, on copies of what it touches."""
+
+    def __init__(self, tables: Tables, now: float) -> None:
+        super().__init__(tables, now)
+        self.failed = False
+        self.over = False
+        self._own: set[tuple[str, str]] = set()
+
+    @property
+    def tables(self) -> Tables:
+        return self._tables
+
+    def set_meta(self, name: str, value: str) -> None:
+        self._touch("meta")[name] = value
+
+    def put_session(self, row: SessionRow) -> None:
+        self._touch("sessions")[row.id] = row
+
+    def add_grant(self, row: GrantRow) -> None:
+        if self.grant(row.id) is not None:
+            raise self._refused(f"grant {row.id} is stored already")
+        self._touch("grants", row.session)[row.id] = row
+
+    def add_spend(self, row: SpendRow) -> None:
+        spends = self._touch("spends", row.grant)
+        if row.number != len(spends) + 1:
+            raise self._refused(
+                f"number {row.number} of grant {row.grant} is not the next one: it was spent before"
+            )
+        spends[row.number] = row
+
+    def put_denial(self, row: DenialRow) -> None:
+        self._touch("denials", row.session)[row.digest] = row
+
+    def add_sending(self, row: SendingRow) -> None:
+        sendings = self._touch("sendings", row.session)
+        sendings[len(sendings)] = row
+
+    def put_review(self, row: ReviewRow) -> None:
+        self._touch("reviews")[row.name] = row
+
+    def add_question(self, row: QuestionRow) -> None:
+        self._add("questions", ALL, row.id, row)
+
+    def close_question(self, row: QuestionRow) -> bool:
+        if row.state == "open":
+            raise self._refused(f"question {row.id} cannot be closed as open")
+        stored = self.question(row.id)
+        if stored is None or stored.state != "open":
+            return False
+        self._touch("questions")[row.id] = row
+        return True
+
+    def put_call(self, row: CallRow) -> None:
+        self._touch("calls")[row.id] = row
+
+    def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
+        stored = self.call(row.id)
+        if stored is None or stored.state not in set(states) or stored.fence != fence:
+            return False
+        self._touch("calls")[row.id] = row
+        return True
+
+    def add_entry(self, row: EntryRow) -> None:
+        if row.seq != len(self._group(self._tables.entries, row.stream)) + 1:
+            raise self._refused(f"entry {row.seq} of stream {row.stream} is not the next one")
+        self._touch("entries", row.stream)[row.seq] = row
+
+    def add_nodes(self, rows: Iterable[NodeRow]) -> None:
+        for row in rows:
+            self._add("nodes", row.stream, (row.level, row.index), row)
+
+    def add_checkpoint(self, row: CheckpointRow) -> None:
+        checkpoints = self._touch("checkpoints")
+        checkpoints[len(checkpoints)] = row
+
+    def add_secret(self, row: SecretRow) -> None:
+        self._add("secrets", row.stream, (row.seq, row.name), row)
+
+    def erase_secret(self, stream: str, seq: int, name: str) -> bool:
+        return self._touch("secrets", stream).pop((seq, name), None) is not None
+
+    def prune_entries(self, stream: str, *, before: int) -> int:
+        old = [row for row in self.entries(stream, limit=before - 1) if row.body is not None]
+        chain = self._touch("entries", stream) if old else {}
+        for row in old:
+            chain[row.seq] = msgspec.structs.replace(row, body=None)
+        return len(old)
+
+    def _add(self, table: str, group: str, key: object, row: object) -> None:
+        rows = self._touch(table, group)
+        if key in rows:
+            raise self._refused(f"{table}: {key} is stored already")
+        rows[key] = row
+
+    def _touch(self, table: str, group: str = ALL) -> dict[Any, Any]:
+        """The group, to be changed: a copy of this transaction's own."""
+        if self.over or self.failed:
+            raise StoreError("this transaction is over: it was left, or something in it failed")
+        groups: Table[Any] = getattr(self._tables, table)
+        if (table, group) not in self._own:
+            groups = {**groups, group: dict(groups.get(group, {}))}
+            self._tables = msgspec.structs.replace(self._tables, **{table: groups})
+            self._own.add((table, group))
+        return groups[group]
+
+    def _refused(self, why: str) -> StoreError:
+        self.failed = True
+        return StoreError(why)
+
+
+class MemoryStore:
+    """All of it is gone with the object. `busy`: how many seconds to wait for other writers."""
+
+    bound = 0.0
+    writer = MemoryWriter
+
+    def __init__(self, *, clock: Callable[[], float] = time.time, busy: float = 5.0) -> None:
+        self._clock = clock
+        self._busy = busy
+        self._tables = Tables()
+        self._writing = threading.Lock()
+        self._pulse = Pulse()
+        self._single = Single()
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        with self._single.enter():
+            yield MemoryReader(self._tables, self._clock())
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with self._single.enter(), self._alone():
+            writer = self.writer(self._tables, self._clock())
+            try:
+                yield writer
+                if writer.failed:
+                    raise StoreError("something in this transaction failed, so nothing of it was kept")
+                self._tables = writer.tables
+            finally:
+                writer.over = True
+        self._pulse.beat()
+
+    def changed(self, seen: int, timeout: float) -> int:
+        return self._pulse.wait(seen, timeout)
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._writing.acquire(timeout=self._busy):
+            raise StoreBusy("another thread is writing", hint="try again")
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+
+def _first(limit: int, rows: Iterable[Row]) -> list[Row]:
+    return list(islice(rows, limit))
+
+
+def _is(row: QuestionRow, session: str | None, state: QuestionState | None) -> bool:
+    return session in (None, row.session) and state in (None, row.state)

@@ -1,0 +1,250 @@
+"""A store on PostgreSQL, for any number of service processes on any number of machines.
+
+Transactions run side by side (READ COMMITTED). What belongs to a session is guarded by a lock on the name of
+that session, taken where a transaction that writes first touches it; so is an effect key, and an audit stream
+whose head is read. Locks are on names, not rows, because a session that does not exist yet needs one as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Event
+from typing import Any
+
+from sayso.store import postgres_server as server
+from sayso.store.base import StoreBusy, StoreError
+from sayso.store.postgres_server import explain, placed
+from sayso.store.transactions import SqlStore, Transaction
+
+try:
+    import psycopg
+    import psycopg_pool
+except ImportError as error:
+    raise StoreError("PostgreSQL needs the extra postgres", hint="pip install 'sayso[postgres]'") from error
+
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its troubles are told as our own errors
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+CHANNEL = "sayso"
+LOOK = 0.25
+"""How often, in seconds, to look for commits that nobody told us of.
+
+Well under the bound, which leaves time for a lost connection to be made again.
+"""
+
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_NOW}, ''"
+_WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
+_WRITE_QUICKLY = f"BEGIN; SET LOCAL synchronous_commit = off; {_NOW}, pg_current_xact_id()::text"
+_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+_FATE = "SELECT pg_xact_status(%s::xid8)"
+_UNKNOWN = "{place}: the connection was lost while committing, and nobody can say whether it was kept"
+_CAREFUL = "look at what is stored before you try again"
+_SNAPSHOT = "SELECT pg_current_snapshot()::text"
+
+
+class PostgresTransaction(Transaction):
+    """`xid` names it on the server; a transaction that only reads has none."""
+
+    def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:
+        super().__init__(now)
+        self.connection = connection
+        self.xid = xid
+        self._place = place
+        self._held: set[str] = set()
+
+    def fetch(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        try:
+            return self.connection.execute(placed(statement), parameters).fetchall()
+        except (psycopg.Error, UnicodeEncodeError) as error:
+            raise explain(error, self._place) from error
+
+    def execute(self, statement: str, parameters: Sequence[object]) -> int:
+        try:
+            return self.connection.execute(placed(statement), parameters).rowcount
+        except (psycopg.Error, UnicodeEncodeError) as error:
+            raise explain(error, self._place) from error
+
+    def hold(self, what: str) -> bool:
+        if not self.xid or what in self._held:
+            return False
+        self.rows(_HOLD, (what,))
+        self._held.add(what)
+        return True
+
+
+class PostgresStore(SqlStore[PostgresTransaction]):
+    """`dsn` is an address as libpq knows it. `busy`: how many seconds to wait for others.
+
+    With `upgrade` an older schema is brought up to date. At most `connections` transactions run at once.
+    """
+
+    bound = 2.0
+    _pool: psycopg_pool.ConnectionPool[Connection] | None
+
+    def __init__(self, dsn: str, *, busy: float = 5.0, connections: int = 10, upgrade: bool = True) -> None:
+        self._dsn = dsn
+        self._busy = busy
+        self._most = connections
+        self._place = server.where(dsn)
+        server.set_up(dsn, busy=busy, upgrade=upgrade)
+        super().__init__()
+
+    def _start(self) -> None:
+        super()._start()
+        self._pool = None
+
+    def _connections(self) -> object:
+        return self._pool
+
+    def _begin_reading(self) -> PostgresTransaction:
+        return self._begin(_READ)
+
+    def _begin_writing(self, durable: bool) -> PostgresTransaction:
+        return self._begin(_WRITE if durable else _WRITE_QUICKLY)
+
+    def _begin(self, statement: str) -> PostgresTransaction:
+        """Begin, and learn the time and the name of the transaction, in one round trip.
+
+        After the server was started anew the pool is full of dead connections, so it is tried again once.
+        """
+        try:
+            return self._begin_on(self._take(), statement)
+        except psycopg.OperationalError:
+            self._opened().check()
+        try:
+            return self._begin_on(self._take(), statement)
+        except psycopg.Error as error:
+            raise explain(error, self._place) from error
+
+    def _begin_on(self, connection: Connection, statement: str) -> PostgresTransaction:
+        try:
+            found = _last(connection.execute(statement)).fetchone()
+        except psycopg.Error:
+            self._give_back(connection)
+            raise
+        if found is None:
+            self._give_back(connection)
+            raise StoreError(f"{self._place} does not tell the time")
+        return PostgresTransaction(connection, self._place, *found)
+
+    def _commit(self, transaction: PostgresTransaction, *, urgent: bool) -> None:
+        try:
+            cursor = _last(
+                transaction.connection.execute(f"NOTIFY {CHANNEL}; COMMIT" if urgent else "COMMIT")
+            )
+        except psycopg.Error as error:
+            if transaction.connection.broken and self._was_kept(transaction.xid):
+                return
+            raise explain(error, self._place) from error
+        if (
+            cursor.statusmessage != "COMMIT"
+        ):  # a transaction in which something failed is rolled back silently
+            raise StoreError(f"{self._place} did not keep this transaction")
+
+    def _was_kept(self, xid: str) -> bool:
+        """What became of a transaction whose connection was cut while it committed."""
+        end = time.monotonic() + self._busy
+        try:
+            with server.connect(self._dsn, busy=self._busy) as connection:
+                while time.monotonic() < end:
+                    fate = connection.execute(_FATE, (xid,)).fetchone()
+                    if fate != ("in progress",):
+                        return fate == ("committed",)
+                    time.sleep(0.05)
+        except (psycopg.Error, StoreError) as error:
+            raise StoreError(_UNKNOWN.format(place=self._place), hint=_CAREFUL) from error
+        raise StoreError(_UNKNOWN.format(place=self._place), hint=_CAREFUL)
+
+    def _end(self, transaction: PostgresTransaction) -> None:
+        connection = transaction.connection
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+        self._give_back(connection)
+
+    def _look(self) -> OtherCommits:
+        return OtherCommits(self._dsn, busy=self._busy)
+
+    def _close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+
+    def _take(self) -> Connection:
+        try:
+            return self._opened().getconn()
+        except psycopg_pool.PoolTimeout as error:
+            server.connect(self._dsn, busy=self._busy).close()  # says what is wrong, if the server is
+            raise StoreBusy(
+                f"all {self._most} connections to {self._place} are in use", hint="try again"
+            ) from error
+
+    def _give_back(self, connection: Connection) -> None:
+        self._opened().putconn(connection)
+
+    def _opened(self) -> psycopg_pool.ConnectionPool[Connection]:
+        with self._starting:
+            if self._pool is None:
+                self._pool = psycopg_pool.ConnectionPool(
+                    self._dsn,
+                    kwargs={
+                        "autocommit": True,
+                        "connect_timeout": server.CONNECT,
+                        "application_name": "sayso",
+                    },
+                    configure=lambda connection: server.prepare(connection, busy=self._busy),
+                    min_size=1,
+                    max_size=self._most,
+                    timeout=self._busy,
+                    open=True,
+                )
+            return self._pool
+
+
+def _last(cursor: psycopg.Cursor[tuple[Any, ...]]) -> psycopg.Cursor[tuple[Any, ...]]:
+    """The cursor on the result of the last of several statements."""
+    while cursor.nextset():
+        pass
+    return cursor
+
+
+class OtherCommits:
+    """Whether anybody has committed since the last look.
+
+    A notification is a hint that comes at once and may be lost. The truth is the list of transactions under
+    way: none can commit without changing it. It also changes for others; waking too often is fine.
+    """
+
+    def __init__(self, dsn: str, *, busy: float) -> None:
+        self._dsn = dsn
+        self._busy = busy
+        self._connection = self._listen()
+        self._seen = self._snapshot(self._connection)
+
+    def __call__(self, over: Event) -> bool:
+        try:
+            if self._connection.closed:
+                self._connection = self._listen()
+            told = [*self._connection.notifies(timeout=LOOK, stop_after=1)]
+            before, self._seen = self._seen, self._snapshot(self._connection)
+        except (psycopg.Error, StoreError):
+            self._connection.close()
+            self._seen = None
+            over.wait(LOOK)
+            return False
+        return bool(told) or before != self._seen
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _listen(self) -> Connection:
+        connection = server.connect(self._dsn, busy=self._busy)
+        connection.execute(f"LISTEN {CHANNEL}")
+        return connection
+
+    def _snapshot(self, connection: Connection) -> tuple[Any, ...] | None:
+        return connection.execute(_SNAPSHOT).fetchone()

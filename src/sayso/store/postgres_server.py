@@ -1,0 +1,178 @@
+"""The server behind a PostgreSQL store: reaching it, its words for our types, and what its errors mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from sayso.store import migrate
+from sayso.store.base import StoreBusy, StoreError
+
+try:
+    import psycopg
+    from psycopg import conninfo
+except ImportError as error:
+    raise StoreError("PostgreSQL needs the extra postgres", hint="pip install 'sayso[postgres]'") from error
+
+CONNECT = 5
+"""How many seconds to wait for the server to answer the door."""
+MIGRATING = "SELECT pg_advisory_xact_lock(7019267328)"
+"""One process migrates at a time; the number only has to be the same for all of them."""
+
+_TYPES = (
+    (re.compile(r"\bINTEGER PRIMARY KEY\b"), "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    (re.compile(r"\bINTEGER\b"), "BIGINT"),
+    (re.compile(r"\bREAL\b"), "DOUBLE PRECISION"),
+    (re.compile(r"\bBLOB\b"), "BYTEA"),
+    (re.compile(r"\bTEXT\b"), 'TEXT COLLATE "C"'),
+    (re.compile(r"\) STRICT(, WITHOUT ROWID)?$"), ")"),
+)
+
+
+def where(dsn: str) -> str:
+    """The place a person would recognise, without the password."""
+    try:
+        parts = conninfo.conninfo_to_dict(dsn)
+    except psycopg.Error as error:
+        raise StoreError(
+            f"this is not the address of a PostgreSQL database: {_first_line(error)}",
+            hint="write postgresql://user@host/database",
+        ) from error
+    host = parts.get("host") or parts.get("hostaddr") or "the local socket"
+    return f"the PostgreSQL database {parts.get('dbname') or '(default)'} on {host}"
+
+
+def connect(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection without a transaction."""
+    place = where(dsn)
+    timeout = max(1, round(busy))
+    try:
+        connection = psycopg.connect(dsn, autocommit=True, connect_timeout=timeout, application_name="sayso")
+        prepare(connection, busy=busy)
+    except psycopg.Error as error:
+        raise unreachable(error, place) from error
+    return connection
+
+
+def prepare(connection: psycopg.Connection[Any], *, busy: float) -> None:
+    """Wait so long and no longer for the locks of others; and do not hold our own for ever."""
+    connection.execute(f"SET lock_timeout = {round(busy * 1000)}")
+    connection.execute("SET idle_in_transaction_session_timeout = '60s'")
+    connection.execute("SET default_transaction_isolation = 'read committed'")
+
+
+def set_up(dsn: str, *, busy: float, upgrade: bool) -> None:
+    """See that the schema is the right one; with `upgrade`, bring an older one up to date."""
+    place = where(dsn)
+    with connect(dsn, busy=busy) as connection:
+        run = _Run(connection, place)
+        known = run.rows("SELECT to_regclass('migrations') IS NOT NULL", ()) == [(True,)]
+        version = migrate.version(run) if known else 0
+        if version == migrate.LATEST:
+            return
+        if version > migrate.LATEST or not upgrade:
+            migrate.check(version, place)
+        with connection.transaction():
+            run.rows(MIGRATING, ())
+            migrate.apply(run, place, translated)
+
+
+@cache
+def translated(statement: str) -> str:
+    """A statement of a migration in the words of PostgreSQL."""
+    for ours, theirs in _TYPES:
+        statement = ours.sub(theirs, statement)
+    return statement
+
+
+@lru_cache(maxsize=1024)
+def placed(statement: str) -> str:
+    """A statement with its parameters as psycopg marks them."""
+    return statement.replace("?", "%s")
+
+
+class _Run:
+    """Statements outside the transactions of a store."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], place: str) -> None:
+        self._connection = connection
+        self._place = place
+
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        try:
+            cursor = self._connection.execute(placed(statement), parameters)
+            return cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            raise explain(error, self._place) from error
+
+    def change(self, statement: str, parameters: Sequence[object]) -> int:
+        self.rows(statement, parameters)
+        return 0
+
+
+def unreachable(error: psycopg.Error, place: str) -> StoreError:
+    """What a person needs to know when no connection could be had."""
+    said = _first_line(error)
+    for pattern, message, hint in _UNREACHABLE:
+        if re.search(pattern, str(error)):
+            return StoreError(f"{place}: {message} ({said})", hint=hint)
+    return StoreError(
+        f"{place} cannot be reached: {said}", hint="see that the server runs and its address is right"
+    )
+
+
+def explain(error: Exception, place: str) -> StoreError:
+    """What a person needs to know of an error of PostgreSQL."""
+    said = _first_line(error)
+    for kinds, message, hint in _TOLD:
+        if isinstance(error, kinds):
+            return StoreBusy(f"{place} {message}", hint=hint)
+    if isinstance(error, psycopg.IntegrityError):
+        return StoreError(f"the row does not fit what is stored: {said}")
+    if isinstance(error, psycopg.errors.DiskFull):
+        return StoreError(
+            f"{place}: the disk of the server is full", hint="free some space; nothing was allowed"
+        )
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return StoreError(f"{place} can only be read", hint="name the primary server, not a copy of it")
+    if isinstance(error, psycopg.OperationalError):
+        return StoreError(f"{place}: the connection was lost ({said})", hint="see that the server runs")
+    return StoreError(f"{place}: {said}")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+_TOLD = (
+    ((psycopg.errors.LockNotAvailable,), "is held by another process", "try again"),
+    (
+        (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),
+        "found two transactions in each other's way",
+        "try again",
+    ),
+    ((psycopg.errors.QueryCanceled,), "took too long", "try again"),
+)
+
+# The library gives no codes for these, only what the server and the system said.
+_UNREACHABLE = (
+    (
+        "password authentication failed|no password supplied",
+        "the server refused the user or the password",
+        "put the right ones into the address, PGPASSWORD or ~/.pgpass",
+    ),
+    ('database ".*" does not exist', "there is no such database", "make it with `createdb`, or name another"),
+    (
+        'role ".*" does not exist',
+        "there is no such user",
+        "name another in the address, or make it with `createuser`",
+    ),
+    ("too many clients|remaining connection slots", "the server has no connection left", "try again"),
+    (
+        "refused|No such file|timeout|timed out|could not translate|resolve",
+        "no server answers there",
+        "start it, or correct the address; nothing is allowed meanwhile",
+    ),
+)

@@ -1,0 +1,303 @@
+"""The contract in SQL: one reader and one writer for SQLite and PostgreSQL alike.
+
+What differs (opening, beginning, committing, locking) is behind `Connection`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from sayso.core.grants import Key
+from sayso.store import statements as sql
+from sayso.store.base import (
+    CallRow,
+    CheckpointRow,
+    DenialRow,
+    EntryRow,
+    GrantRow,
+    NodeRow,
+    QuestionRow,
+    QuestionState,
+    ReviewRow,
+    SecretRow,
+    SendingRow,
+    SessionRow,
+    SpendRow,
+    StoreError,
+)
+
+CHUNK = 500
+"""How many keys go into one statement; both databases limit its parameters."""
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
+
+
+class Connection(Protocol):
+    """One open transaction of a database. Its own errors come out as StoreError, and end the transaction."""
+
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
+
+    def change(self, statement: str, parameters: Sequence[object]) -> int:
+        """How many rows it added, changed or took away."""
+
+    def hold(self, what: str) -> bool:
+        """Until the end of this transaction no other that writes gets past its own `hold` of the same.
+
+        True if it was taken just now, so that what was read before may be old.
+        """
+
+    def refused(self, why: str) -> StoreError:
+        """The error to raise. With it the transaction is lost, whoever catches it."""
+
+
+class SqlReader:
+    """Reads of one transaction."""
+
+    def __init__(self, connection: Connection, now: float) -> None:
+        self._connection = connection
+        self._now = now
+
+    @property
+    def now(self) -> float:
+        return self._now
+
+    def meta(self, name: str) -> str | None:
+        found = self._connection.rows(sql.META, (name,))
+        return str(found[0][0]) if found else None
+
+    def session(self, session: str) -> SessionRow | None:
+        self._hold(session)
+        return self._one(SessionRow, sql.SESSION, session)
+
+    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]:
+        return self._all(SessionRow, sql.SESSIONS_OPEN if open_only else sql.SESSIONS, limit)
+
+    def children(self, session: str) -> Sequence[SessionRow]:
+        return self._all(SessionRow, sql.CHILDREN, session)
+
+    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+        self._hold(session)
+        if keys is None:
+            return self._all(GrantRow, sql.GRANTS, session)
+        wanted = list(dict.fromkeys(keys))
+        if len(wanted) > CHUNK:  # the order is that of all grants, so they are all read
+            chosen = set(wanted)
+            return [row for row in self.grants(session) if (row.kind, row.value) in chosen]
+        return self._for_each(GrantRow, sql.GRANTS_BY_KEY, (session,), wanted)
+
+    def grant(self, grant: str) -> GrantRow | None:
+        return self._held(GrantRow, sql.GRANT, grant)
+
+    def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
+        return self._for_each(SpendRow, sql.SPENDS, (), [(grant,) for grant in sorted(set(grants))])
+
+    def count_spends(self, session: str) -> int:
+        self._hold(session)
+        return self._count(sql.COUNT_SPENDS, session)
+
+    def denial(self, session: str, digest: str) -> DenialRow | None:
+        self._hold(session)
+        return self._one(DenialRow, sql.DENIAL, session, digest)
+
+    def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]:
+        self._hold(session)
+        return self._for_each(SendingRow, sql.SENDINGS, (session,), list(dict.fromkeys(keys)))
+
+    def reviews(self) -> Sequence[ReviewRow]:
+        return self._all(ReviewRow, sql.REVIEWS)
+
+    def question(self, question: str) -> QuestionRow | None:
+        return self._held(QuestionRow, sql.QUESTION, question)
+
+    def open_question(self, session: str, digest: str) -> QuestionRow | None:
+        self._hold(session)
+        return self._one(QuestionRow, sql.OPEN_QUESTION, session, digest)
+
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        place = 0
+        if after:
+            found = self._connection.rows(sql.QUESTION_PLACE, (after,))
+            if not found:
+                return []
+            place = found[0][0]
+        if session is None and state is None:
+            return self._all(QuestionRow, sql.QUESTIONS, place, limit)
+        if session is None:
+            return self._all(QuestionRow, sql.QUESTIONS_STATE, state, place, limit)
+        if state is None:
+            return self._all(QuestionRow, sql.QUESTIONS_SESSION, session, place, limit)
+        return self._all(QuestionRow, sql.QUESTIONS_SESSION_STATE, session, state, place, limit)
+
+    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
+        self._hold(session)
+        return self._count(sql.COUNT_OPEN, session), self._count(sql.COUNT_SINCE, session, since)
+
+    def call(self, call: str) -> CallRow | None:
+        return self._held(CallRow, sql.CALL, call)
+
+    def call_by_host(self, session: str, host_id: str) -> CallRow | None:
+        self._hold(session)
+        return self._one(CallRow, sql.CALL_BY_HOST, session, host_id)
+
+    def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None:
+        self._hold(session)
+        return self._one(CallRow, sql.CALL_BY_KEY, session, tool, key)
+
+    def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]:
+        self._connection.hold(f"effect/{effect_key}")
+        return self._all(CallRow, sql.CALLS_BY_EFFECT, effect_key)
+
+    def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]:
+        return self._for_each(CallRow, sql.CALLS, (), [(state,) for state in set(states)], (limit,))
+
+    def head(self, stream: str) -> EntryRow | None:
+        self._connection.hold(f"stream/{stream}")
+        return self._one(EntryRow, sql.HEAD, stream)
+
+    def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
+        return self._all(EntryRow, sql.ENTRIES, stream, after, limit)
+
+    def streams(self) -> Sequence[str]:
+        return [row[0] for row in self._connection.rows(sql.STREAMS, ())]
+
+    def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
+        return self._for_each(NodeRow, sql.NODES, (stream,), sorted(set(places)))
+
+    def checkpoints(self, *, limit: int = 1) -> Sequence[CheckpointRow]:
+        return self._all(CheckpointRow, sql.CHECKPOINTS, limit)
+
+    def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
+        return self._all(SecretRow, sql.SECRETS, stream, seq)
+
+    def _hold(self, session: str) -> bool:
+        return self._connection.hold(f"session/{session}")
+
+    def _held(self, row: type[Owned], statement: str, name: str) -> Owned | None:
+        """A row found by its id, as it is once the session it belongs to is held."""
+        found = self._one(row, statement, name)
+        if found is None or not self._hold(found.session):
+            return found
+        return self._one(row, statement, name)
+
+    def _one(self, row: type[Row], statement: str, *parameters: object) -> Row | None:
+        found = self._connection.rows(statement, parameters)
+        return row(*found[0]) if found else None
+
+    def _all(self, row: type[Row], statement: str, *parameters: object) -> list[Row]:
+        return [row(*values) for values in self._connection.rows(statement, parameters)]
+
+    def _count(self, statement: str, *parameters: object) -> int:
+        return int(self._connection.rows(statement, parameters)[0][0])
+
+    def _for_each(
+        self,
+        row: type[Row],
+        statement: str,
+        before: tuple[object, ...],
+        keys: Sequence[tuple[object, ...]],
+        after: tuple[object, ...] = (),
+    ) -> list[Row]:
+        """The rows for these keys. More keys than fit are asked for in turn, so they come sorted."""
+        found: list[Row] = []
+        rest = iter(keys)
+        while chunk := list(islice(rest, CHUNK)):
+            text = sql.repeated(statement, len(chunk), len(chunk[0]))
+            flat = [part for key in chunk for part in key]
+            found += self._all(row, text, *before, *flat, *after)
+        return found
+
+
+class SqlWriter(SqlReader):
+    """Reads and writes of one transaction. `urgent`: others should hear of it at once, not when they look."""
+
+    urgent = False
+
+    def set_meta(self, name: str, value: str) -> None:
+        self.urgent = True
+        self._connection.change(sql.SET_META, (name, value))
+
+    def put_session(self, row: SessionRow) -> None:
+        self._hold(row.id)
+        self._store(sql.PUT_SESSION, row)
+
+    def add_grant(self, row: GrantRow) -> None:
+        self._hold(row.session)
+        self._store(sql.ADD_GRANT, row)
+
+    def add_spend(self, row: SpendRow) -> None:
+        self._hold(row.session)
+        self.urgent = self.urgent or row.what == "revoke"
+        if not self._store(sql.ADD_SPEND, row, row.number, row.grant):
+            raise self._connection.refused(
+                f"number {row.number} of grant {row.grant} is not the next one: it was spent before"
+            )
+
+    def put_denial(self, row: DenialRow) -> None:
+        self._hold(row.session)
+        self._store(sql.PUT_DENIAL, row)
+
+    def add_sending(self, row: SendingRow) -> None:
+        self._hold(row.session)
+        self._store(sql.ADD_SENDING, row)
+
+    def put_review(self, row: ReviewRow) -> None:
+        self._store(sql.PUT_REVIEW, row)
+
+    def add_question(self, row: QuestionRow) -> None:
+        self._hold(row.session)
+        self.urgent = True
+        self._store(sql.ADD_QUESTION, row)
+
+    def close_question(self, row: QuestionRow) -> bool:
+        if row.state == "open":
+            raise self._connection.refused(f"question {row.id} cannot be closed as open")
+        self._hold(row.session)
+        self.urgent = True
+        return self._store(sql.CLOSE_QUESTION, row, row.id)
+
+    def put_call(self, row: CallRow) -> None:
+        self._hold(row.session)
+        self._store(sql.PUT_CALL, row)
+
+    def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
+        self._hold(row.session)
+        wanted = sorted(set(states))
+        if not wanted:
+            return False
+        return self._store(sql.repeated(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
+
+    def add_entry(self, row: EntryRow) -> None:
+        if not self._store(sql.ADD_ENTRY, row, row.seq, row.stream):
+            raise self._connection.refused(f"entry {row.seq} of stream {row.stream} is not the next one")
+
+    def add_nodes(self, rows: Iterable[NodeRow]) -> None:
+        for row in rows:
+            self._store(sql.ADD_NODE, row)
+
+    def add_checkpoint(self, row: CheckpointRow) -> None:
+        self._store(sql.ADD_CHECKPOINT, row)
+
+    def add_secret(self, row: SecretRow) -> None:
+        self._store(sql.ADD_SECRET, row)
+
+    def erase_secret(self, stream: str, seq: int, name: str) -> bool:
+        return self._connection.change(sql.ERASE_SECRET, (stream, seq, name)) > 0
+
+    def prune_entries(self, stream: str, *, before: int) -> int:
+        return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
+
+    def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
+        """Whether the statement, given the fields of the row and the rest, changed anything."""
+        return self._connection.change(statement, (*msgspec.structs.astuple(row), *rest)) > 0

@@ -1,0 +1,233 @@
+"""The file of a SQLite store: where it may lie, who may read it, whose it is, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from sayso.store import migrate
+from sayso.store.base import StoreBusy, StoreError
+
+APPLICATION = 0x53617973
+"""Stands in the head of the file, and spells "Says"."""
+OLDEST = (3, 40, 0)
+
+MOUNTS = Path("/proc/mounts")
+_REMOTE = re.compile(r"nfs\d*|cifs|smb\w*|9p|afs|ceph|lustre|glusterfs|ncpfs|fuse(\..+)?")
+_WAIT = 0.01
+
+
+def prepare(path: Path) -> None:
+    """Make the file and its folder, for the owner alone, if they do not exist. Refuse a network drive."""
+    drive = network_drive(path)
+    if drive is not None:
+        raise StoreError(
+            f"{path} lies on a network drive ({drive}), where several processes would damage it",
+            hint="keep the store on a local disk, or use PostgreSQL",
+        )
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be opened for writing: {error.strerror}",
+            hint="make the file and its folder writable for the user Sayso runs as, or name another file",
+        ) from error
+
+
+def network_drive(path: Path) -> str | None:
+    """The type of the network drive this path lies on, where the system tells (Linux does)."""
+    try:
+        mounts = MOUNTS.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    home, kind = Path(), ""
+    real = path.resolve()
+    for line in mounts.splitlines():
+        where, what = line.split(" ")[1:3]
+        mount = Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), where))
+        # Of two mounts on one place the later one is seen, so an equal one replaces.
+        if real.is_relative_to(mount) and len(mount.parts) >= len(home.parts):
+            home, kind = mount, what
+    return kind if _REMOTE.fullmatch(kind) else None
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Which file this is, whatever it is called."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise StoreError(f"{path} is gone: {error.strerror}", hint="put it back and start again") from error
+    return (found.st_dev, found.st_ino)
+
+
+def connect(path: Path, *, busy: float, full: bool) -> sqlite3.Connection:
+    """A connection that never checkpoints by itself, and leaves nothing of what it deletes in the file."""
+    try:
+        connection = sqlite3.connect(
+            path, timeout=busy, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    try:
+        connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except sqlite3.Error as error:
+        connection.close()
+        raise explain(error, path) from error
+    return connection
+
+
+def set_up(path: Path, *, busy: float, upgrade: bool) -> None:
+    """See that the file is ours and its schema the right one; if it is new or old, mend it under the lock."""
+    if sqlite3.sqlite_version_info < OLDEST:
+        raise StoreError(
+            f"SQLite {sqlite3.sqlite_version} is too old", hint="use a Python with SQLite 3.40 or newer"
+        )
+    with closing(connect(path, busy=busy, full=True)) as connection:
+        run = _Run(connection, path)
+        if _ready(run, path, upgrade=upgrade):
+            return
+        with locked(path, wait=busy) as held:
+            if not held:
+                raise StoreBusy(f"{path} is being set up by another process", hint="try again")
+            if run.rows("PRAGMA journal_mode = WAL", ()) != [("wal",)]:
+                raise StoreError(f"{path}: the write-ahead log does not work here", hint="use a local disk")
+            run.change("BEGIN IMMEDIATE", ())
+            migrate.apply(run, str(path))
+            run.change(f"PRAGMA application_id = {APPLICATION}", ())
+            run.change("COMMIT", ())
+
+
+def _ready(run: _Run, path: Path, *, upgrade: bool) -> bool:
+    """Whether there is nothing to do. Refuses files of others, and schemas it may not touch."""
+    ours = run.rows("PRAGMA application_id", ()) == [(APPLICATION,)]
+    empty = run.rows("SELECT COUNT(*) FROM sqlite_schema", ()) == [(0,)]
+    if not ours and not empty:
+        raise StoreError(f"{path} belongs to another program", hint="name another file for the store")
+    version = 0 if empty else migrate.version(run)
+    if not upgrade or version >= migrate.LATEST:
+        migrate.check(version, str(path))
+    return version == migrate.LATEST
+
+
+class _Run:
+    """Statements outside the transactions of a store."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise explain(error, self._path) from error
+
+    def change(self, statement: str, parameters: Sequence[object]) -> int:
+        self.rows(statement, parameters)
+        return 0
+
+
+@contextmanager
+def locked(path: Path, *, wait: float) -> Iterator[bool]:
+    """Hold the lock beside this file: True once we have it, False if others kept it for `wait` seconds."""
+    lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        end = time.monotonic() + wait
+        held = _try_lock(lock)
+        while not held and time.monotonic() < end:
+            time.sleep(_WAIT)
+            held = _try_lock(lock)
+        yield held
+    finally:
+        os.close(lock)  # which gives the lock back
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(lock: int) -> bool:
+        try:
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(lock: int) -> bool:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+def explain(error: Exception, path: Path) -> StoreError:
+    """What a person needs to know of an error of SQLite."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if isinstance(error, sqlite3.IntegrityError):
+        return StoreError(f"the row does not fit what is stored: {error}")
+    if not isinstance(code, int):
+        return StoreError(f"{path}: {error}")
+    told = _TOLD.get(code & 0xFF)
+    if told is None:
+        return StoreError(f"{path}: {error}")
+    kind, message, hint = told
+    return kind(message.format(path=path), hint=hint)
+
+
+_TOLD: dict[int, tuple[type[StoreError], str, str]] = {
+    sqlite3.SQLITE_BUSY: (
+        StoreBusy,
+        "{path} is locked by another process",
+        "try again; if it stays locked, find the program that has it open",
+    ),
+    sqlite3.SQLITE_LOCKED: (StoreBusy, "{path} is locked by another connection", "try again"),
+    sqlite3.SQLITE_FULL: (
+        StoreError,
+        "{path} cannot grow: the disk is full",
+        "free some space; nothing of this step was kept, and nothing was allowed",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        StoreError,
+        "{path} is not a SQLite file",
+        "name another file for the store, or move this one away",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        StoreError,
+        "{path} is damaged",
+        "put back a copy that is whole; `sayso audit verify` tells what it holds",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        StoreError,
+        "{path} cannot be written",
+        "make the file and its folder writable for the user Sayso runs as",
+    ),
+    sqlite3.SQLITE_PERM: (
+        StoreError,
+        "{path} cannot be opened: permission denied",
+        "make the file and its folder writable for the user Sayso runs as",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        StoreError,
+        "{path} cannot be opened",
+        "see that it is a file, and that its folder can be written",
+    ),
+    sqlite3.SQLITE_IOERR: (
+        StoreError,
+        "{path} cannot be read or written: the disk reports an error",
+        "look for a full or failing disk, or a limit on the size of files; nothing was allowed",
+    ),
+}

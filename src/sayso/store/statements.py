@@ -1,0 +1,147 @@
+"""Every SQL statement of the stores, by name, in words that SQLite and PostgreSQL both understand.
+
+Parameters are `?`. `EACH` stands for as many groups of parameters as there are keys. Nothing that comes from
+outside is ever part of a statement: the texts are put together here, once, from the names of our own rows.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from sayso.store import base
+
+EACH = ":each"
+
+
+def _names(row: type[msgspec.Struct]) -> list[str]:
+    return [f'"{name}"' for name in row.__struct_fields__]
+
+
+def _select(table: str, row: type[msgspec.Struct], rest: str) -> str:
+    return f"SELECT {', '.join(_names(row))} FROM {table} {rest}"  # noqa: S608  only names written in this file
+
+
+def _insert(table: str, row: type[msgspec.Struct], rest: str = "") -> str:
+    names = _names(row)
+    values = rest or f"VALUES ({', '.join('?' * len(names))})"
+    return f"INSERT INTO {table} ({', '.join(names)}) {values}"
+
+
+def _next(table: str, row: type[msgspec.Struct], chain: str, number: str) -> str:
+    """Insert a row if its number is the one after the highest of its chain."""
+    places = ", ".join("?" * len(row.__struct_fields__))
+    highest = f'SELECT COALESCE(MAX("{number}"), 0) + 1 FROM {table} WHERE "{chain}" = ?'  # noqa: S608
+    return _insert(table, row, f"SELECT {places} WHERE ? = ({highest})")
+
+
+def _put(table: str, row: type[msgspec.Struct], *key: str) -> str:
+    """Insert a row, or give the one with this key the new values."""
+    quoted = [f'"{name}"' for name in key]
+    rest = ", ".join(f"{name} = excluded.{name}" for name in _names(row) if name not in quoted)
+    return f"{_insert(table, row)} ON CONFLICT ({', '.join(quoted)}) DO UPDATE SET {rest}"
+
+
+def _update(table: str, row: type[msgspec.Struct], rest: str) -> str:
+    values = ", ".join(f"{name} = ?" for name in _names(row))
+    return f"UPDATE {table} SET {values} {rest}"  # noqa: S608  only names written in this file
+
+
+@lru_cache(maxsize=512)
+def repeated(statement: str, groups: int, width: int) -> str:
+    """The statement with room for this many keys of this many parts."""
+    group = f"({', '.join('?' * width)})"
+    return statement.replace(EACH, ", ".join([group] * groups))
+
+
+META = 'SELECT "value" FROM meta WHERE "name" = ?'
+SET_META = (
+    'INSERT INTO meta ("name", "value") VALUES (?, ?) '
+    'ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value"'
+)
+
+SESSION = _select("sessions", base.SessionRow, "WHERE id = ?")
+SESSIONS = _select("sessions", base.SessionRow, "ORDER BY place LIMIT ?")
+SESSIONS_OPEN = _select("sessions", base.SessionRow, "WHERE ended_at IS NULL ORDER BY place LIMIT ?")
+CHILDREN = _select("sessions", base.SessionRow, "WHERE parent = ? ORDER BY place")
+PUT_SESSION = _put("sessions", base.SessionRow, "id")
+
+GRANT = _select("grants", base.GrantRow, "WHERE id = ?")
+GRANTS = _select("grants", base.GrantRow, "WHERE session = ? ORDER BY place")
+GRANTS_BY_KEY = _select(
+    "grants", base.GrantRow, f"WHERE session = ? AND (kind, value) IN (VALUES {EACH}) ORDER BY place"
+)
+ADD_GRANT = _insert("grants", base.GrantRow)
+
+SPENDS = _select("spends", base.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
+COUNT_SPENDS = "SELECT COUNT(*) FROM spends WHERE session = ?"
+ADD_SPEND = _next("spends", base.SpendRow, "grant", "number")
+
+DENIAL = _select("denials", base.DenialRow, "WHERE session = ? AND digest = ?")
+PUT_DENIAL = _put("denials", base.DenialRow, "session", "digest")
+
+SENDINGS = _select(
+    "sendings", base.SendingRow, f"WHERE session = ? AND (domain, content) IN (VALUES {EACH}) ORDER BY place"
+)
+ADD_SENDING = _insert("sendings", base.SendingRow)
+
+REVIEWS = _select("reviews", base.ReviewRow, "ORDER BY name")
+PUT_REVIEW = _put("reviews", base.ReviewRow, "name")
+
+QUESTION = _select("questions", base.QuestionRow, "WHERE id = ?")
+OPEN_QUESTION = _select(
+    "questions",
+    base.QuestionRow,
+    "WHERE session = ? AND digest = ? AND state = 'open' ORDER BY place DESC LIMIT 1",
+)
+_PAGE = "place > ? ORDER BY place LIMIT ?"
+QUESTIONS = _select("questions", base.QuestionRow, f"WHERE {_PAGE}")
+QUESTIONS_STATE = _select("questions", base.QuestionRow, f"WHERE state = ? AND {_PAGE}")
+QUESTIONS_SESSION = _select("questions", base.QuestionRow, f"WHERE session = ? AND {_PAGE}")
+QUESTIONS_SESSION_STATE = _select(
+    "questions", base.QuestionRow, f"WHERE session = ? AND state = ? AND {_PAGE}"
+)
+QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
+COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
+COUNT_SINCE = "SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?"
+ADD_QUESTION = _insert("questions", base.QuestionRow)
+CLOSE_QUESTION = _update("questions", base.QuestionRow, "WHERE id = ? AND state = 'open'")
+
+CALL = _select("calls", base.CallRow, "WHERE id = ?")
+CALL_BY_HOST = _select("calls", base.CallRow, "WHERE session = ? AND host_id = ? ORDER BY place DESC LIMIT 1")
+CALL_BY_KEY = _select(
+    "calls", base.CallRow, "WHERE session = ? AND tool = ? AND key = ? ORDER BY place DESC LIMIT 1"
+)
+CALLS_BY_EFFECT = _select("calls", base.CallRow, "WHERE effect_key = ? ORDER BY place")
+CALLS = _select("calls", base.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
+PUT_CALL = _put("calls", base.CallRow, "id")
+MOVE_CALL = _update("calls", base.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
+
+HEAD = _select("entries", base.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")
+ENTRIES = _select("entries", base.EntryRow, "WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?")
+# From one stream to the next by the index, without passing every entry.
+STREAMS = """
+WITH RECURSIVE found (stream) AS (
+    SELECT MIN(stream) FROM entries
+    UNION ALL
+    SELECT (SELECT MIN(stream) FROM entries WHERE stream > found.stream) FROM found WHERE stream IS NOT NULL
+)
+SELECT stream FROM found WHERE stream IS NOT NULL ORDER BY stream
+"""
+ADD_ENTRY = _next("entries", base.EntryRow, "stream", "seq")
+PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
+
+NODES = _select(
+    "nodes",
+    base.NodeRow,
+    f'WHERE stream = ? AND (level, "index") IN (VALUES {EACH}) ORDER BY level, "index"',
+)
+ADD_NODE = _insert("nodes", base.NodeRow)
+
+CHECKPOINTS = _select("checkpoints", base.CheckpointRow, "ORDER BY place DESC LIMIT ?")
+ADD_CHECKPOINT = _insert("checkpoints", base.CheckpointRow)
+
+SECRETS = _select("secrets", base.SecretRow, "WHERE stream = ? AND seq = ? ORDER BY name")
+ADD_SECRET = _insert("secrets", base.SecretRow)
+ERASE_SECRET = "DELETE FROM secrets WHERE stream = ? AND seq = ? AND name = ?"  # noqa: S105  a statement

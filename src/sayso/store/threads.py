@@ -1,0 +1,85 @@
+"""What the stores need to get along with threads: waiting for news, and one transaction at a time in each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from sayso.store.base import StoreError
+
+
+class Pulse:
+    """A mark that grows with every change. It starts at 1: who has seen nothing yet (0) is told at once."""
+
+    def __init__(self) -> None:
+        self._mark = 1
+        self._grown = threading.Condition()
+
+    def beat(self) -> None:
+        """Something changed: wake everybody who waits."""
+        with self._grown:
+            self._mark += 1
+            self._grown.notify_all()
+
+    def wait(self, seen: int, timeout: float) -> int:
+        """The mark, as soon as it is not `seen` any more, or after `timeout` seconds."""
+        end = time.monotonic() + timeout
+        with self._grown:
+            while self._mark == seen and (left := end - time.monotonic()) > 0:
+                self._grown.wait(left)
+            return self._mark
+
+
+class Look(Protocol):
+    """A way to see what other processes did."""
+
+    def __call__(self, over: threading.Event) -> bool:
+        """Wait a little, and no longer than until `over`; then, whether anything may have changed.
+
+        Raises nothing.
+        """
+
+    def close(self) -> None: ...
+
+
+class Watch:
+    """One thread for a whole process that looks for changes of others, and beats the pulse for them."""
+
+    def __init__(self, pulse: Pulse, look: Look) -> None:
+        self._pulse = pulse
+        self._look = look
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sayso-store-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+        self._look.close()
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            if self._look(self._over):
+                self._pulse.beat()
+
+
+class Single(threading.local):
+    """Whether this thread is in a transaction. One inside another would wait for itself, so it is refused."""
+
+    inside = False
+
+    @contextmanager
+    def enter(self) -> Iterator[None]:
+        if self.inside:
+            raise StoreError(
+                "a transaction was begun inside another one of the same thread",
+                hint="read and write through the one that is open",
+            )
+        self.inside = True
+        try:
+            yield
+        finally:
+            self.inside = False

@@ -1,0 +1,167 @@
+"""Transactions on a database: what SQLite and PostgreSQL share around the statements themselves."""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+from sayso.store.base import Reader, StoreError, Writer
+from sayso.store.sql import SqlReader, SqlWriter
+from sayso.store.threads import Look, Pulse, Single, Watch
+
+_inherited: list[object] = []  # what a forked process must neither use nor close
+
+
+class Transaction(ABC):
+    """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+        self.failed = False
+        self.over = False
+        self._process = os.getpid()
+
+    @property
+    def foreign(self) -> bool:
+        """Begun in the process this one was forked from: its connection must not even be closed here."""
+        return os.getpid() != self._process
+
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        self.check()
+        try:
+            return self.fetch(statement, parameters)
+        except StoreError:
+            self.failed = True
+            raise
+
+    def change(self, statement: str, parameters: Sequence[object]) -> int:
+        self.check()
+        try:
+            return self.execute(statement, parameters)
+        except StoreError:
+            self.failed = True
+            raise
+
+    def hold(self, what: str) -> bool:
+        """Nothing to do where a transaction that writes is alone anyway."""
+        return False
+
+    def refused(self, why: str) -> StoreError:
+        self.failed = True
+        return StoreError(why)
+
+    def check(self) -> None:
+        """Refuse to go on with what was left, has failed, or belongs to another process."""
+        if self.over or self.failed or self.foreign:
+            raise StoreError("this transaction is over: it was left, or something in it failed")
+
+    @abstractmethod
+    def fetch(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
+
+    @abstractmethod
+    def execute(self, statement: str, parameters: Sequence[object]) -> int: ...
+
+
+Begun = TypeVar("Begun", bound=Transaction)
+
+
+class SqlStore(ABC, Generic[Begun]):
+    """A store on a database, given how to begin, commit, let go and look for what others did.
+
+    A process that was forked starts with connections and threads of its own.
+    """
+
+    _watch: Watch | None
+    _closed: bool
+    _starting: threading.Lock
+
+    def __init__(self) -> None:
+        self._start()
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        self._here()
+        with self._single.enter(), self._ending(self._begin_reading()) as transaction:
+            yield SqlReader(transaction, transaction.now)
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        self._here()
+        with self._single.enter(), self._ending(self._begin_writing(durable)) as transaction:
+            writer = SqlWriter(transaction, transaction.now)
+            yield writer
+            transaction.check()  # an error that somebody caught has ended it all the same
+            self._commit(transaction, urgent=writer.urgent)
+        self._pulse.beat()
+
+    def changed(self, seen: int, timeout: float) -> int:
+        self._here()
+        with self._starting:
+            if self._watch is None:
+                self._watch = Watch(self._pulse, self._look())
+        return self._pulse.wait(seen, timeout)
+
+    def close(self) -> None:
+        if self._closed or os.getpid() != self._process:
+            return
+        self._closed = True
+        with self._starting:
+            if self._watch is not None:
+                self._watch.stop()
+        self._close()
+
+    @contextmanager
+    def _ending(self, transaction: Begun) -> Iterator[Begun]:
+        """Whatever was not committed by the end is rolled back, and the connection let go."""
+        try:
+            yield transaction
+        finally:
+            transaction.over = True
+            if not transaction.foreign:
+                self._end(transaction)
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._closed = False
+        self._pulse = Pulse()
+        self._single = Single()
+        self._starting = threading.Lock()
+        self._watch = None
+
+    def _here(self) -> None:
+        """Refuse a store that is closed. After a fork, leave to the parent what belongs to it."""
+        if os.getpid() != self._process:
+            _inherited.append((self._watch, self._connections()))
+            self._start()
+        if self._closed:
+            raise StoreError("the store was closed", hint="open it again")
+
+    @abstractmethod
+    def _connections(self) -> object:
+        """All that is open."""
+
+    @abstractmethod
+    def _begin_reading(self) -> Begun: ...
+
+    @abstractmethod
+    def _begin_writing(self, durable: bool) -> Begun: ...
+
+    @abstractmethod
+    def _commit(self, transaction: Begun, *, urgent: bool) -> None:
+        """Keep it all, or raise StoreError."""
+
+    @abstractmethod
+    def _end(self, transaction: Begun) -> None:
+        """Roll back what is not committed, and let the connection go. Raises nothing."""
+
+    @abstractmethod
+    def _look(self) -> Look:
+        """A way to see what others commit from now on."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Close every connection that no transaction has."""

@@ -1,0 +1,110 @@
+"""Rows written, revived or refilled by hand grant nothing, and are recorded."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sayso.core.model import Operation, Request, Verdict
+from sayso.gate.answer import answer_question
+from sayso.gate.authorize import authorize
+from sayso.gate.conversation import hear_message
+from sayso.gate.gate import Gate, TamperedSession
+from sayso.gate.open import open_gate
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from sayso.gate.signing import make_key
+from sayso.policy import load_preset
+from sayso.store.sqlite import SqliteStore
+
+KEY = make_key("test")
+
+
+def gate_on(path: Path) -> Gate:
+    return open_gate(load_preset("chat"), SqliteStore(path), key=KEY)
+
+
+def by_hand(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def push(session: str) -> Request:
+    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
+
+
+def events(gate: Gate) -> list[str]:
+    with gate.store.read() as tx:
+        return [row.event for row in tx.entries("main", limit=10_000)]
+
+
+def allowed(gate: Gate, session: str) -> bool:
+    try:
+        return authorize(gate, push(session)).decision.verdict is Verdict.ALLOW
+    except TamperedSession:
+        return False
+
+
+def once(gate: Gate, session: str) -> None:
+    question = authorize(gate, push(session)).question
+    assert question is not None
+    answer_question(gate, question.id, "once", by="ana")
+
+
+def used_up(gate: Gate, session: str) -> None:
+    once(gate, session)
+    assert authorize(gate, push(session)).decision.rule == "approved_call"
+
+
+def revoked(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    hear_message(gate, session, "Revoke consent for: git push")
+
+
+def _rewrite(table: str, column: str, old: str, new: str) -> str:
+    return f"UPDATE {table} SET {column} = CAST(replace(CAST({column} AS TEXT), '{old}', '{new}') AS BLOB)"  # noqa: S608  # our own words
+
+
+TAMPERED: list[tuple[str, Callable[[Gate, str], None], list[str]]] = [
+    ("a use taken away", used_up, ["DELETE FROM spends"]),
+    ("a revocation taken away", revoked, ["DELETE FROM spends"]),
+    ("a revocation made into a use", revoked, ["UPDATE spends SET what = 'return'"]),
+    ("a use given back", used_up, ["UPDATE spends SET what = 'return'"]),
+    ("the count adjusted too", used_up, ["DELETE FROM spends", "UPDATE sessions SET spends = 0"]),
+    ("a grant of another session", once, ["UPDATE grants SET session = 'other'"]),
+    ("a body that says more", used_up, [_rewrite("grants", "body", '"uses":1', '"uses":9')]),
+    ("a longer life", used_up, [_rewrite("grants", "body", '"expires_at":1', '"expires_at":9')]),
+    ("a head with another turn", once, [_rewrite("sessions", "head", '"turn":0', '"turn":7')]),
+]
+
+
+@pytest.mark.parametrize(("what", "given", "statements"), TAMPERED, ids=[name for name, _, _ in TAMPERED])
+def test_what_was_changed_by_hand_allows_nothing(
+    what: str, given: Callable[[Gate, str], None], statements: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    gate = gate_on(path)
+    session = open_session(gate, agent="tester", owner="host")
+    given(gate, session)
+    gate.store.close()
+    by_hand(path, *statements)
+    again = gate_on(path)
+    assert not allowed(again, session), what
+    assert "TAMPERED" in events(again) or what == "a grant of another session"
+    again.store.close()
+
+
+def test_another_gates_key_opens_no_grant(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    gate = gate_on(path)
+    session = open_session(gate, agent="tester", owner="host")
+    once(gate, session)
+    gate.store.close()
+    other = open_gate(load_preset("chat"), SqliteStore(path), key=make_key("test"))
+    assert not allowed(other, session)
+    other.store.close()

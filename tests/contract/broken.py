@@ -1,0 +1,390 @@
+"""Stores broken on purpose, one fault each. The contract suite must catch every one of them."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from sayso.core.grants import Key
+from sayso.store.base import (
+    CallRow,
+    EntryRow,
+    GrantRow,
+    QuestionRow,
+    QuestionState,
+    Reader,
+    SessionRow,
+    SpendRow,
+    Store,
+    Writer,
+)
+from sayso.store.memory import MemoryReader, MemoryStore, MemoryWriter
+from sayso.store.sqlite import SqliteStore, SqliteTransaction
+from tests.contract.checks_rows import Open
+
+Place = Callable[[Path], Open]
+"""Gives what opens a new store, in this empty folder if it needs one."""
+
+
+def in_memory(fault: type[MemoryWriter]) -> Place:
+    """A store in memory whose transactions have this fault, those that only read as well."""
+
+    class Broken(MemoryStore):
+        writer = fault
+
+        @contextmanager
+        def read(self) -> Iterator[Reader]:
+            with super().read() as whole:
+                yield fault(self._tables, whole.now)
+
+    return lambda folder: _always(Broken())
+
+
+def _always(store: Store) -> Open:
+    return lambda: store
+
+
+def of_kind(kind: type[MemoryStore]) -> Place:
+    return lambda folder: _always(kind())
+
+
+class LosesRevocations(MemoryWriter):
+    def add_spend(self, row: SpendRow) -> None:
+        if row.what != "revoke":
+            super().add_spend(row)
+
+
+class SpendsANumberTwice(MemoryWriter):
+    def add_spend(self, row: SpendRow) -> None:
+        self._touch("spends", row.grant)[row.number] = row
+
+
+class CountsSpendsOfAllSessions(MemoryWriter):
+    def count_spends(self, session: str) -> int:
+        return sum(len(group) for group in self._tables.spends.values())
+
+
+class AcceptsASecondAnswer(MemoryWriter):
+    def close_question(self, row: QuestionRow) -> bool:
+        if self.question(row.id) is None:
+            return False
+        self._touch("questions")[row.id] = row
+        return True
+
+
+class ClosesWithoutSayingHow(MemoryWriter):
+    def close_question(self, row: QuestionRow) -> bool:
+        return super().close_question(replace(row, answer=None))
+
+
+class JoinsClosedQuestions(MemoryWriter):
+    def open_question(self, session: str, digest: str) -> QuestionRow | None:
+        found = [row for row in self.questions(session, state=None) if row.digest == digest]
+        return found[-1] if found else None
+
+
+class BeginsEveryPageAtTheTop(MemoryWriter):
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        return super().questions(session, state=state, limit=limit)
+
+
+class CountsClosedQuestionsAsOpen(MemoryWriter):
+    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
+        return len(self.questions(session, state=None)), super().count_questions(session, since=since)[1]
+
+
+class DropsAnEntry(MemoryWriter):
+    def add_entry(self, row: EntryRow) -> None:
+        if row.event != "REVOKED" and row.seq != 2:
+            super().add_entry(row)
+
+
+class LeavesGapsInTheChain(MemoryWriter):
+    def add_entry(self, row: EntryRow) -> None:
+        self._add("entries", row.stream, row.seq, row)
+
+
+class OverwritesEntries(MemoryWriter):
+    def add_entry(self, row: EntryRow) -> None:
+        self._touch("entries", row.stream)[row.seq] = row
+
+
+class ReadsEntriesBackwards(MemoryWriter):
+    def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
+        return super().entries(stream, after=after, limit=limit)[::-1]
+
+
+class PrunesHashesToo(MemoryWriter):
+    def prune_entries(self, stream: str, *, before: int) -> int:
+        pruned = super().prune_entries(stream, before=before)
+        for row in self.entries(stream, limit=before - 1):
+            self._touch("entries", stream)[row.seq] = replace(row, leaf=b"")
+        return pruned
+
+
+class IgnoresTheFence(MemoryWriter):
+    def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
+        stored = self.call(row.id)
+        return stored is not None and super().move_call(row, states=states, fence=stored.fence)
+
+
+class IgnoresTheState(MemoryWriter):
+    def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
+        stored = self.call(row.id)
+        return stored is not None and super().move_call(row, states=[stored.state], fence=fence)
+
+
+class MovesAllCalls(MemoryWriter):
+    def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
+        moved = super().move_call(row, states=states, fence=fence)
+        if moved:
+            for other in list(self._touch("calls").values()):
+                self.put_call(replace(other, state=row.state))
+        return moved
+
+
+class ForgetsEffectsOfOthers(MemoryWriter):
+    def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]:
+        found = super().calls_by_effect(effect_key)
+        return [row for row in found if row.session == found[0].session]
+
+
+class GivesGrantsOfOtherSessions(MemoryWriter):
+    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+        wanted = None if keys is None else list(keys)
+        return [row for other in self._tables.grants for row in super(type(self), self).grants(other, wanted)]
+
+
+class ReplacesGrants(MemoryWriter):
+    def add_grant(self, row: GrantRow) -> None:
+        self._touch("grants", row.session)[row.id] = row
+
+
+class ListsEndedSessions(MemoryWriter):
+    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]:
+        return super().sessions(open_only=False, limit=limit)
+
+
+class KeepsErasedSecrets(MemoryWriter):
+    def erase_secret(self, stream: str, seq: int, name: str) -> bool:
+        return any(row.name == name for row in self.secrets(stream, seq))
+
+
+class CommitsAfterACaughtError(MemoryWriter):
+    @property
+    def failed(self) -> bool:
+        return False
+
+    @failed.setter
+    def failed(self, value: bool) -> None:
+        pass
+
+
+class WritesAfterTheEnd(MemoryWriter):
+    @property
+    def over(self) -> bool:
+        return False
+
+    @over.setter
+    def over(self, value: bool) -> None:
+        pass
+
+
+class LeaksWhatFailed(MemoryStore):
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with super().write(durable=durable) as w:
+            assert isinstance(w, MemoryWriter)
+            try:
+                yield w
+            except Exception:
+                self._tables = w.tables
+                raise
+
+
+class ShowsWhatIsNotCommitted(MemoryStore):
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with super().write(durable=durable) as w:
+            assert isinstance(w, MemoryWriter)
+            self.current: MemoryReader = w
+            yield w
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        with super().read() as r:
+            yield getattr(self, "current", r)
+
+
+class LetsTwoWriteAtOnce(MemoryStore):
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        yield
+
+
+class NeverTellsOfChanges(MemoryStore):
+    def changed(self, seen: int, timeout: float) -> int:
+        return max(seen, 1)
+
+
+class NestsTransactions(MemoryStore):
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        yield MemoryReader(self._tables, self._clock())
+
+
+class KeepsTheClockRunning(MemoryWriter):
+    @property
+    def now(self) -> float:
+        self._now += 1
+        return self._now
+
+
+def forgets_on_closing(folder: Path) -> Open:
+    return MemoryStore
+
+
+class Remembers(MemoryStore):
+    """Reads what it read first, whatever others committed since."""
+
+    def __init__(self, whole: MemoryStore) -> None:
+        super().__init__()
+        self._whole = whole
+        self._first: Reader | None = None
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        if self._first is None:
+            with self._whole.read() as r:
+                self._first = r
+        yield self._first
+
+    def write(self, *, durable: bool = True):  # type: ignore[no-untyped-def]  # as the whole one has it
+        return self._whole.write(durable=durable)
+
+    def changed(self, seen: int, timeout: float) -> int:
+        return self._whole.changed(seen, timeout)
+
+
+def reads_what_it_read_before(folder: Path) -> Open:
+    whole = MemoryStore()
+    return lambda: Remembers(whole)
+
+
+class ReadsOfManyMoments(SqliteStore):
+    def _begin_reading(self) -> SqliteTransaction:
+        transaction = super()._begin_reading()
+        transaction.connection.execute("COMMIT")
+        return transaction
+
+
+class CommitsEveryStatement(SqliteStore):
+    def _begin_writing(self, durable: bool) -> SqliteTransaction:
+        transaction = super()._begin_writing(durable)
+        transaction.connection.execute("COMMIT")
+        return transaction
+
+    def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
+        pass
+
+
+class NeverLooksAtOthers(SqliteStore):
+    def _look(self):  # type: ignore[no-untyped-def]  # it looks, and sees nothing
+        return _Blind()
+
+
+class _Blind:
+    def __call__(self, over: threading.Event) -> bool:
+        over.wait()
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+class LosesTheQuickOnes(SqliteStore):
+    """What need not last does not even last until it is closed."""
+
+    def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
+        if transaction.full:
+            super()._commit(transaction, urgent=urgent)
+        else:
+            with suppress(sqlite3.Error):
+                transaction.connection.execute("ROLLBACK")
+
+
+def in_a_file(kind: type[SqliteStore]) -> Place:
+    return lambda folder: lambda: kind(folder / "store.db")
+
+
+SPENDS = "spends_come_by_grant_and_number_and_are_counted_by_session"
+OPEN_QUESTION = "the_open_question_of_a_digest_is_found_until_it_is_closed"
+PAGES = "questions_come_in_pages_in_the_order_they_were_opened"
+CHAIN = "entries_are_read_in_the_order_of_the_chain"
+PLACES = "a_place_in_the_chain_is_taken_once_and_without_gaps"
+MOVES = "a_call_moves_only_from_the_states_and_the_fence_given"
+OTHERS = "a_waiter_is_told_of_the_commit_of_another_handle"
+
+WRITERS: dict[type[MemoryWriter], str] = {
+    LosesRevocations: SPENDS,
+    SpendsANumberTwice: "a_number_of_a_grant_is_spent_once_and_in_turn",
+    CountsSpendsOfAllSessions: SPENDS,
+    AcceptsASecondAnswer: "the_first_answer_stands",
+    ClosesWithoutSayingHow: "the_first_answer_stands",
+    JoinsClosedQuestions: OPEN_QUESTION,
+    BeginsEveryPageAtTheTop: PAGES,
+    CountsClosedQuestionsAsOpen: "questions_are_counted_by_session_state_and_time",
+    DropsAnEntry: CHAIN,
+    LeavesGapsInTheChain: PLACES,
+    OverwritesEntries: PLACES,
+    ReadsEntriesBackwards: CHAIN,
+    PrunesHashesToo: "pruning_drops_bodies_and_nothing_else",
+    IgnoresTheFence: MOVES,
+    IgnoresTheState: MOVES,
+    MovesAllCalls: MOVES,
+    ForgetsEffectsOfOthers: "an_effect_is_found_in_every_session",
+    GivesGrantsOfOtherSessions: "grants_come_in_the_order_given_and_from_one_session",
+    ReplacesGrants: "a_grant_is_added_once",
+    ListsEndedSessions: "sessions_are_listed_in_order_the_ended_ones_on_demand",
+    KeepsErasedSecrets: "an_erased_secret_is_gone_and_the_others_stay",
+    CommitsAfterACaughtError: "an_error_that_somebody_catches_ends_the_transaction_all_the_same",
+    WritesAfterTheEnd: "a_transaction_that_was_left_writes_nothing",
+    KeepsTheClockRunning: "time_stands_still_in_a_transaction",
+}
+MEMORIES: dict[type[MemoryStore], str] = {
+    LeaksWhatFailed: "changes_of_a_transaction_that_fails_are_undone",
+    ShowsWhatIsNotCommitted: "nobody_sees_what_is_not_committed",
+    LetsTwoWriteAtOnce: "a_transaction_that_writes_is_alone_with_its_session",
+    NeverTellsOfChanges: "who_missed_a_commit_is_told_at_once",
+    NestsTransactions: "a_transaction_inside_another_is_refused",
+}
+FILES: dict[type[SqliteStore], str] = {
+    ReadsOfManyMoments: "reads_are_of_one_moment",
+    CommitsEveryStatement: "a_transaction_that_fails_leaves_no_trace",
+    NeverLooksAtOthers: OTHERS,
+    LosesTheQuickOnes: "everything_is_there_after_closing_and_opening_again",
+}
+
+BROKEN: dict[str, tuple[Place, str]] = {
+    **{kind.__name__: (in_memory(kind), check) for kind, check in WRITERS.items()},
+    **{kind.__name__: (of_kind(kind), check) for kind, check in MEMORIES.items()},
+    **{kind.__name__: (in_a_file(kind), check) for kind, check in FILES.items()},
+    "forgets_on_closing": (forgets_on_closing, "everything_is_there_after_closing_and_opening_again"),
+    "reads_what_it_read_before": (
+        reads_what_it_read_before,
+        "the_next_transaction_sees_what_was_committed_whoever_did_it",
+    ),
+}
+"""Every broken store, and the check that must catch it."""

@@ -1,0 +1,126 @@
+"""Changes of the schema: numbered, all or none, and never backwards."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from sayso.store import migrate
+from sayso.store.base import Store, StoreError, StoreNewer
+from sayso.store.migrate import Migration
+from sayso.store.postgres import PostgresStore
+from sayso.store.sqlite import SqliteStore
+from tests.contract.postgres_place import new_database
+
+HALF = Migration(
+    2, "0002_half", "CREATE TABLE half (a INTEGER NOT NULL) STRICT; CREATE TABLE meta (b TEXT) STRICT;"
+)
+MORE = Migration(2, "0002_more", "-- one; comment\nCREATE TABLE more (a TEXT NOT NULL) STRICT;")
+
+
+class Place:
+    """A database that can be opened as a store, and looked into by hand."""
+
+    def __init__(self, kind: str, address: str) -> None:
+        self.kind = kind
+        self.address = address
+
+    def open(self, *, upgrade: bool = True) -> Store:
+        if self.kind == "sqlite":
+            return SqliteStore(self.address, upgrade=upgrade)
+        return PostgresStore(self.address, upgrade=upgrade)
+
+    def run(self, statement: str) -> list[tuple[object, ...]]:
+        if self.kind == "sqlite":
+            with closing(sqlite3.connect(self.address)) as file, file:
+                return file.execute(statement).fetchall()
+        with psycopg.connect(self.address) as server:
+            cursor = server.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "sqlite":
+        return Place("sqlite", str(tmp_path / "store.db"))
+    return Place("postgres", new_database(request.getfixturevalue("postgres_server")))
+
+
+def next_is(monkeypatch: pytest.MonkeyPatch, migration: Migration) -> None:
+    """From now on this program knows one migration more."""
+    known = (*migrate.migrations(), migration)
+    monkeypatch.setattr(migrate, "migrations", lambda: known)
+    monkeypatch.setattr(migrate, "LATEST", 2)
+
+
+def write_one(place: Place) -> None:
+    store = place.open()
+    with store.write() as w:
+        w.set_meta("kept", "yes")
+    store.close()
+
+
+def test_migrations_are_numbered_from_one_without_gaps() -> None:
+    assert [migration.number for migration in migrate.migrations()] == list(range(1, migrate.LATEST + 1))
+
+
+def test_a_new_store_has_every_migration(place: Place) -> None:
+    place.open().close()
+    assert place.run("SELECT number FROM migrations") == [(n,) for n in range(1, migrate.LATEST + 1)]
+
+
+def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_has(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_one(place)
+    next_is(monkeypatch, MORE)
+    store = place.open()
+    with store.read() as r:
+        assert r.meta("kept") == "yes"
+    store.close()
+    assert place.run("SELECT number, name FROM migrations ORDER BY number") == [
+        (1, "0001_begin"),
+        (2, "0002_more"),
+    ]
+    assert place.run("SELECT * FROM more") == []
+
+
+def test_an_older_store_is_left_alone_if_nobody_asked_for_more(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_one(place)
+    next_is(monkeypatch, MORE)
+    with pytest.raises(StoreError, match="needs 2.*sayso store migrate"):
+        place.open(upgrade=False)
+    assert place.run("SELECT number FROM migrations") == [(1,)]
+
+
+def test_a_migration_that_fails_half_way_leaves_the_old_schema(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_one(place)
+    with monkeypatch.context() as patch:
+        next_is(patch, HALF)
+        with pytest.raises(StoreError):
+            place.open()
+    assert place.run("SELECT number FROM migrations") == [(1,)]
+    with pytest.raises((sqlite3.Error, psycopg.Error), match="half"):
+        place.run("SELECT * FROM half")
+    store = place.open()
+    with store.read() as r:
+        assert r.meta("kept") == "yes"
+    store.close()
+
+
+def test_a_newer_store_is_refused_and_not_touched(place: Place) -> None:
+    write_one(place)
+    place.run("INSERT INTO migrations (number, name) VALUES (99, 'from the future')")
+    for upgrade in (True, False):
+        with pytest.raises(StoreNewer, match="newer Sayso.*update Sayso") as raised:
+            place.open(upgrade=upgrade)
+        assert raised.value.code == "store_newer"
+    assert place.run("SELECT MAX(number) FROM migrations") == [(99,)]

@@ -1,0 +1,205 @@
+"""Several processes at one store: they see each other's commits, and one that dies harms nobody."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from sayso.store.base import Store, StoreError
+from sayso.store.postgres import PostgresStore
+from sayso.store.sqlite import SqliteStore
+from tests.contract import rows
+from tests.contract.places import kept
+from tests.contract.postgres_place import new_database
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+
+OPEN = """
+import sys
+from msgspec.structs import replace
+from sayso.store.base import StoreError
+from tests.contract import rows
+
+def opened(kind, address):
+    if kind == "sqlite":
+        from sayso.store.sqlite import SqliteStore
+        return SqliteStore(address)
+    from sayso.store.postgres import PostgresStore
+    return PostgresStore(address)
+
+store = opened(*sys.argv[1:3])
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+class Shared:
+    """A store that other processes can open as well."""
+
+    def __init__(self, kind: str, address: str, make: Callable[[], Store]) -> None:
+        self.kind = kind
+        self.address = address
+        self.make = make
+
+    @contextmanager
+    def process(self, script: str) -> Iterator[subprocess.Popen[str]]:
+        """A process that has opened the store as `store`, and runs the script when it is sent a line."""
+        command = [sys.executable, "-c", OPEN + script, self.kind, self.address]
+        with subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n"
+                yield process
+            finally:
+                process.kill()
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shared]:
+    if request.param == "sqlite":
+        address = str(tmp_path / "store.db")
+        opener: Callable[[], Store] = lambda: SqliteStore(address)  # noqa: E731  one of two
+    else:
+        address = new_database(request.getfixturevalue("postgres_server"))
+        opener = lambda: PostgresStore(address)  # noqa: E731
+    with kept(opener) as make:
+        yield Shared(request.param, address, make)
+
+
+def test_a_commit_of_another_process_wakes_a_waiter_and_is_read(shared: Shared) -> None:
+    script = "with store.write() as w: w.add_spend(replace(rows.SPEND, what='revoke'))"
+    store = shared.make()
+    with shared.process(script) as process:
+        seen = store.changed(0, 0.0)
+        go(process)
+        spends = list[object]()
+        while not spends:
+            mark = store.changed(seen, PATIENCE)
+            assert mark != seen
+            seen = mark
+            with store.read() as r:
+                spends += r.spends(["g1"])
+    assert spends == [replace(rows.SPEND, what="revoke")]
+
+
+def test_of_processes_that_spend_the_same_number_one_succeeds(shared: Shared) -> None:
+    script = """
+won = 0
+for number in range(1, 21):
+    try:
+        with store.write(durable=False) as w:
+            w.add_spend(replace(rows.SPEND, number=number, call=sys.argv[1]))
+        won += 1
+    except StoreError:
+        pass
+print(won, flush=True)
+"""
+    store = shared.make()
+    with shared.process(script) as one, shared.process(script) as two, shared.process(script) as three:
+        for process in (one, two, three):
+            go(process)
+        won = [int(process.communicate(timeout=PATIENCE)[0]) for process in (one, two, three)]
+    with store.read() as r:
+        assert [row.number for row in r.spends(["g1"])] == list(range(1, 21))
+    assert sum(won) == 20
+
+
+def test_a_process_killed_in_a_transaction_leaves_nothing_and_holds_nothing(shared: Shared) -> None:
+    script = """
+with store.write() as w:
+    rows.put_everything(w)
+    print("inside", flush=True)
+    sys.stdin.readline()
+"""
+    store = shared.make()
+    with shared.process(script) as process:
+        go(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "inside\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+    with store.write() as w:
+        assert [found for found in rows.everything(w) if found is not None] == []
+        rows.put_everything(w)
+    with store.read() as r:
+        assert rows.everything(r) == rows.EVERYTHING
+
+
+def test_processes_that_open_a_new_store_at_once_all_find_it_whole(shared: Shared) -> None:
+    script = """
+with store.write() as w:
+    head = w.head("main")
+    w.add_entry(rows.entry(head.seq + 1 if head else 1))
+"""
+    with shared.process(script) as one, shared.process(script) as two, shared.process(script) as three:
+        for process in (one, two, three):
+            go(process)
+        assert [process.wait(PATIENCE) for process in (one, two, three)] == [0, 0, 0]
+    with shared.make().read() as r:
+        assert [row.seq for row in r.entries("main")] == [1, 2, 3]
+
+
+def in_a_child(work: Callable[[], bool]) -> bool:
+    """What this gives in a forked process."""
+    child = os.fork()
+    if child == 0:
+        done = False
+        try:
+            done = work()
+        finally:
+            os._exit(0 if done else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_has_connections_of_its_own(shared: Shared) -> None:
+    store = shared.make()
+    seen = store.changed(0, PATIENCE)
+    with store.write() as w:
+        w.set_meta("parent", "1")
+
+    def child() -> bool:
+        with store.write() as w:
+            w.set_meta("child", "1")
+        first = store.changed(0, PATIENCE)
+        store.close()
+        return w.now > 0 and first > 0
+
+    assert in_a_child(child)
+    assert store.changed(seen, PATIENCE) != seen
+    with store.read() as r:
+        assert (r.meta("parent"), r.meta("child")) == ("1", "1")
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_forked_in_a_transaction_cannot_commit_it(shared: Shared) -> None:
+    store = shared.make()
+
+    with store.write() as w:
+        w.set_meta("parent", "1")
+
+        def child() -> bool:
+            with pytest.raises(StoreError):
+                w.set_meta("child", "1")
+            return True
+
+        assert in_a_child(child)
+    with store.read() as r:
+        assert (r.meta("parent"), r.meta("child")) == ("1", None)

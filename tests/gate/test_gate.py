@@ -1,0 +1,135 @@
+"""The gate's use cases, each in its own transaction, on the embedded stores."""
+
+from __future__ import annotations
+
+import pytest
+
+from sayso.core.errors import UnknownAnswer
+from sayso.core.model import Operation, Request, Verdict
+from sayso.gate.answer import answer_question, expire_questions
+from sayso.gate.authorize import MOST_OPEN, Authorized, authorize
+from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import end_session, open_session
+from tests.gate.conftest import Clock
+
+
+def edit(session: str, target: str = "a.py", operation: str = "files.edit") -> Request:
+    call = make_call("edit", {"path": target}, target=target)
+    return make_request(call, [Operation(operation)], session=session)
+
+
+def push(session: str) -> Request:
+    call = make_call("shell", {}, command="git push")
+    return make_request(call, [Operation("git.push")], session=session)
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="tester", owner="host")
+
+
+def asked(gate: Gate, request: Request) -> Authorized:
+    done = authorize(gate, request)
+    assert done.decision.verdict is Verdict.ASK, done.decision.reason
+    assert done.question is not None
+    return done
+
+
+def test_an_approval_runs_the_call_once_whoever_asks_next(gate: Gate, session: str) -> None:
+    question = asked(gate, edit(session)).question
+    assert question is not None
+    stands = answer_question(gate, question.id, "once", by="ana")
+    assert stands.yours
+    assert authorize(gate, edit(session)).decision.rule == "approved_call"
+    assert authorize(gate, edit(session)).decision.verdict is Verdict.ASK
+
+
+def test_the_first_answer_stands_and_the_second_is_told_which(gate: Gate, session: str) -> None:
+    question = asked(gate, edit(session)).question
+    assert question is not None
+    answer_question(gate, question.id, "deny", by="ana", reason="not now")
+    second = answer_question(gate, question.id, "once", by="ben")
+    assert (second.yours, second.answer, second.by) == (False, "deny", "ana")
+    assert authorize(gate, edit(session)).decision.rule == "denied_call"
+
+
+def test_an_answer_that_was_not_offered_changes_nothing(gate: Gate, session: str) -> None:
+    question = asked(gate, push(session)).question
+    assert question is not None
+    with pytest.raises(UnknownAnswer):
+        answer_question(gate, question.id, "always", by="ana")
+    assert answer_question(gate, question.id, "once", by="ana").yours
+
+
+def test_the_same_call_asked_again_joins_the_open_question(gate: Gate, session: str) -> None:
+    first, second = asked(gate, edit(session)).question, asked(gate, edit(session)).question
+    assert first is not None
+    assert second is not None
+    assert first.id == second.id
+
+
+def test_a_question_nobody_answers_expires_and_can_be_asked_anew(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    question = asked(gate, edit(session)).question
+    assert question is not None
+    clock.now += 7_200
+    assert answer_question(gate, question.id, "once", by="ana").state == "expired"
+    again = asked(gate, edit(session)).question
+    assert again is not None
+    assert again.id != question.id
+    clock.now += 7_200
+    assert expire_questions(gate) == 1
+
+
+def test_consent_for_a_task_lasts_over_calls_and_ends_with_a_stop(gate: Gate, session: str) -> None:
+    begin_task(gate, session, "feature X")
+    question = asked(gate, edit(session)).question
+    assert question is not None
+    answer_question(gate, question.id, "task", by="ana")
+    authorize(gate, edit(session))
+    assert authorize(gate, edit(session, "b.py")).decision.rule == "task_grant"
+    hear_message(gate, session, "stop")
+    assert authorize(gate, edit(session, "b.py")).decision.rule == "stopped"
+    hear_message(gate, session, "go on with the parser")
+    assert authorize(gate, edit(session, "b.py")).decision.verdict is Verdict.ASK
+
+
+def test_standing_consent_is_counted_and_revoked(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    for _ in range(3):
+        assert authorize(gate, push(session)).decision.rule == "allowlist"
+    heard = hear_message(gate, session, "Show active allowlist")
+    assert "- git push (used 3 times)" in heard.announced[0]
+    hear_message(gate, session, "Revoke consent for: git push")
+    assert authorize(gate, push(session)).decision.rule == "risky"
+
+
+def test_a_stop_reaches_the_sessions_that_this_one_started(gate: Gate, session: str) -> None:
+    child = open_session(gate, agent="sub", owner="host", parent=session)
+    hear_message(gate, child, "Grant standing consent for: git push")
+    question = asked(gate, edit(child)).question
+    assert question is not None
+    answer_question(gate, question.id, "always", by="ana")
+    hear_message(gate, session, "stop")
+    assert authorize(gate, push(child)).decision.rule == "stopped"
+    hear_message(gate, session, "go on")
+    assert authorize(gate, edit(child)).decision.verdict is Verdict.ASK
+    assert authorize(gate, push(child)).decision.rule == "allowlist"
+
+
+def test_a_session_that_ended_or_never_was_decides_nothing(gate: Gate, session: str) -> None:
+    end_session(gate, session)
+    for name in (session, "s_nowhere"):
+        with pytest.raises(UnknownSession):
+            authorize(gate, edit(name))
+
+
+def test_too_many_questions_are_denied_not_asked(gate: Gate, session: str) -> None:
+    for number in range(MOST_OPEN):
+        asked(gate, edit(session, f"{number}.py"))
+    flooded = authorize(gate, edit(session, "one-more.py"))
+    assert (flooded.decision.verdict, flooded.decision.rule) == (Verdict.DENY, "flooding")
+    assert asked(gate, edit(session, "3.py")).question is not None

@@ -1,0 +1,137 @@
+"""What a mutant has to get past: the cheapest check first, and it stops at the first failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.vectors import vector_files
+
+WORLDS = 4_000
+EACH = 800
+"""Worlds for each property of the slow files."""
+QUIET: tuple[str, ...] = (
+    "-x",
+    "-q",
+    "--no-header",
+    "--assert=plain",
+    "--hypothesis-profile=ci",
+    "-p",
+    "no:cacheprovider",
+)
+QUIET += ("-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+UNIT, PROPERTY, ATTACK = "tests/unit", "tests/property", "tests/attack"
+DECIDING = (
+    f"{UNIT}/test_decision_details.py",
+    f"{UNIT}/test_decide_found_cases.py",
+    f"{ATTACK}/test_forged_requests.py",
+)
+CONVERSATION = (
+    f"{UNIT}/test_conversation_details.py",
+    f"{UNIT}/test_answer_details.py",
+    f"{UNIT}/test_assent_details.py",
+    f"{UNIT}/test_hearing_details.py",
+)
+READING = (
+    f"{UNIT}/test_language.py",
+    f"{UNIT}/test_plans.py",
+    f"{UNIT}/test_reading_details.py",
+    f"{PROPERTY}/test_language_properties.py",
+    f"{ATTACK}/test_injected_message_text.py",
+)
+SLOW = (
+    f"{PROPERTY}/test_conversation_machine.py",
+    f"{PROPERTY}/test_decision_properties.py",
+    f"{PROPERTY}/test_offers.py",
+)
+"""For every module, but only when asked to be thorough: each survivor costs them all."""
+FILES: dict[str, Sequence[str]] = {
+    "digest": (
+        f"{UNIT}/test_digest.py",
+        f"{UNIT}/test_digest_details.py",
+        f"{ATTACK}/test_forged_requests.py",
+    ),
+    "model": (*DECIDING, f"{UNIT}/test_policy_load.py"),
+    "policy": (*DECIDING, f"{UNIT}/test_policy_load.py"),
+    **dict.fromkeys(("rules", "subject", "decide", "grants", "decision"), DECIDING),
+    **dict.fromkeys(("offers", "asking", "session", "clearing"), (*DECIDING, *CONVERSATION)),
+    **dict.fromkeys(("answering", "hear", "lifecycle"), CONVERSATION),
+}
+"""The tests that speak of a module; for the modules that read messages and plans, READING."""
+
+
+class Cases(NamedTuple):
+    """Cases that are made once and judged for every mutant: worlds with answers, vectors with policies."""
+
+    worlds: Iterable[tuple[str, Any, Any]]
+    vectors: Iterable[tuple[Any, Any]]
+
+
+def ready() -> Cases:
+    cases = _made()
+    return Cases(list(cases.worlds), list(cases.vectors))
+
+
+def _made() -> Cases:
+    """The random worlds with the second evaluator's answers, the vectors with their policies; as needed."""
+    from tests.property.oracle import verdict_of
+    from tests.property.worlds import bulk
+    from tests.vectors.test_vectors import VECTORS, in_mode
+
+    worlds = ((name, world, verdict_of(*world.parts)) for name, world in bulk(0, WORLDS))
+    return Cases(worlds, ((vector, in_mode(vector)) for vector in VECTORS))
+
+
+def keep_vectors() -> None:
+    """Reading the vectors' files takes seconds, and no mutant alters it: they are read once."""
+    read = vector_files.vectors()
+    vector_files.vectors = lambda: read
+
+
+def caught_by(module: str, cases: Cases | None, thorough: bool = False) -> str | None:
+    """The check that notices; None if the mutant survives them all."""
+    cases = _made() if cases is None else cases
+    files = (*FILES.get(module, READING), *(SLOW if thorough else ()))
+    return _worlds(cases) or _vectors(cases) or _tests(files)
+
+
+def _worlds(cases: Cases) -> str | None:
+    from tests.property.test_second_evaluator import core_answer
+
+    return next((f"world {name}" for name, world, want in cases.worlds if core_answer(world) != want), None)
+
+
+def _vectors(cases: Cases) -> str | None:
+    from sayso.gate.play import Player
+    from tests.vectors.test_vectors import hold, played
+
+    for vector, policy in cases.vectors:
+        player = Player(policy)
+        try:
+            for number, step in enumerate(vector.steps, 1):
+                hold(vector, number, step, played(policy, player, step))
+        except AssertionError:
+            return f"vector {vector.id}"
+    return None
+
+
+def _tests(files: Sequence[str]) -> str | None:
+    from tests.property.shrinking import hold
+
+    assert hold.__kwdefaults__ is not None
+    hold.__kwdefaults__["count"] = EACH
+    caught = _Caught()
+    code = pytest.main([*QUIET, *files], plugins=[caught])
+    return None if code == pytest.ExitCode.OK else caught.name
+
+
+class _Caught:
+    """Remembers which test failed."""
+
+    name = "collecting the tests"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.name = report.nodeid
