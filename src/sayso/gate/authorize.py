@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from sayso.core.asking import open_question
 from sayso.core.decide import decide
 from sayso.core.decision import Decision, Question
-from sayso.core.effects import Alerted, Effect, Noticed, Opened
+from sayso.core.effects import Alerted, Noticed, Opened
 from sayso.core.model import Request, Verdict
 from sayso.core.offers import with_offers
-from sayso.core.session import Scope
-from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, everything, loaded, needed_for, settle, view_of
+from sayso.core.session import Scope, Session
+from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of
 from sayso.gate.journal import record
 from sayso.store.base import Writer
 
@@ -33,36 +36,48 @@ class Authorized(msgspec.Struct, frozen=True):
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
     """Decide this call and write down what follows. If that cannot be written, nothing was allowed."""
+    with reporting(gate, request.session), gate.store.write() as tx:
+        return authorize_in(gate, tx, request, scope)
+
+
+def authorize_in(
+    gate: Gate, tx: Writer, request: Request, scope: Scope = NO_SCOPE, *, call: str | None = None
+) -> Authorized:
+    """The same as part of a transaction that writes more."""
+    wanted = needed_for(request, gate.policy, scope)
+    found = loaded(gate, tx, request.session, wanted)
+    if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
+        found = loaded(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
+    view = view_of(gate, tx, found, scope)
+    decision = decide(request, gate.policy, view, tx.now)
+    decision = with_offers(decision, request, gate.policy, view, tx.now)
+    question = _question(gate, tx, request, decision, found.session)
+    if decision.verdict is Verdict.ASK and question is None:
+        decision = _refused(decision)
+    opened = () if question is None else (Opened(question),)
+    settle(gate, tx, found, (*decision.effects, *opened), call=call)
+    return Authorized(decision, question, _record(gate, tx, request, decision))
+
+
+@contextmanager
+def reporting(gate: Gate, session: str) -> Iterator[None]:
+    """Around a transaction: that a session was tampered with is recorded although the transaction fails."""
     try:
-        return _authorize(gate, request, scope)
+        yield
     except TamperedSession as error:
         with gate.store.write() as tx:
-            details = {"finding": error.message}
-            record(tx, "TAMPERED", session=request.session, details=details, stream=gate.stream)
+            record(tx, "TAMPERED", session=session, details={"finding": error.message}, stream=gate.stream)
         raise
 
 
-def _authorize(gate: Gate, request: Request, scope: Scope) -> Authorized:
-    with gate.store.write() as tx:
-        wanted = needed_for(request, gate.policy, scope)
-        found = loaded(gate, tx, request.session, wanted)
-        if found.session.plan is not None:
-            found = loaded(gate, tx, request.session, everything())
-        view = view_of(gate, tx, found, scope)
-        decision = with_offers(decide(request, gate.policy, view, tx.now), request, gate.policy, view, tx.now)
-        question: Question | None = None
-        effects: tuple[Effect, ...] = decision.effects
-        if decision.verdict is Verdict.ASK:
-            question = open_question(decision, request, gate.policy, found.session, tx.now)
-            if question.id not in found.session.questions and _flooded(tx, request.session):
-                decision, question = _refused(decision), None
-            else:
-                effects = (*effects, Opened(question))
-        settle(
-            gate, tx, found, effects if question is not None or decision.verdict is not Verdict.ASK else ()
-        )
-        entry = _record(gate, tx, request, decision)
-    return Authorized(decision, question, entry)
+def _question(
+    gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session
+) -> Question | None:
+    """The question to ask, the open one if there is; None if nothing is asked or too much was."""
+    if decision.verdict is not Verdict.ASK:
+        return None
+    question = open_question(decision, request, gate.policy, session, tx.now)
+    return None if question.id not in session.questions and _flooded(tx, request.session) else question
 
 
 def _flooded(tx: Writer, session: str) -> bool:

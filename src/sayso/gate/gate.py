@@ -42,7 +42,7 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 def everything() -> Wanted:
-    """All rows of a session: for messages and answers, which may end anything."""
+    """All grants and questions of a session: for messages and answers, which may end anything."""
     return Wanted()
 
 

@@ -1,0 +1,134 @@
+"""The ledger: one run for one approval, whoever tries, and never a second one by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from sayso.core.ledger import LEASE, NotNow
+from sayso.core.model import Operation, Request
+from sayso.gate.answer import answer_question
+from sayso.gate.calls import (
+    Attempt,
+    KeyReused,
+    end_call,
+    keep_alive,
+    recover_calls,
+    resolve_call,
+    retry_call,
+    start_call,
+)
+from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.gate import Gate
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from tests.gate.conftest import Clock
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="tester", owner="host")
+
+
+def edit(session: str, target: str = "a.py") -> Request:
+    call = make_call("edit", {"path": target}, target=target)
+    return make_request(call, [Operation("files.edit")], session=session)
+
+
+def approved(gate: Gate, session: str, answer: str = "once") -> Attempt:
+    attempt = start_call(gate, edit(session), holder="one")
+    assert attempt.state == "pending"
+    assert attempt.question is not None
+    answer_question(gate, attempt.question, answer, by="ana")
+    return attempt
+
+
+def test_a_call_that_was_approved_runs_for_the_first_that_tries(gate: Gate, session: str) -> None:
+    attempt = approved(gate, session)
+    assert not attempt.runs
+    tries = [retry_call(gate, attempt.call, holder=f"worker {n}") for n in range(8)]
+    assert [one.runs for one in tries] == [True] + [False] * 7
+    end_call(gate, attempt.call, tries[0].fence, "succeeded", b'"done"')
+    assert retry_call(gate, attempt.call, holder="late").result == b'"done"'
+
+
+def test_a_call_still_open_waits_and_a_denied_one_stays_denied(gate: Gate, session: str) -> None:
+    attempt = start_call(gate, edit(session), holder="one")
+    assert retry_call(gate, attempt.call, holder="one").state == "pending"
+    assert attempt.question is not None
+    answer_question(gate, attempt.question, "deny", by="ana")
+    assert retry_call(gate, attempt.call, holder="one").state == "denied"
+    assert retry_call(gate, attempt.call, holder="one").state == "denied"
+
+
+def test_a_holder_that_dies_leaves_the_call_ambiguous_and_nobody_runs_it_again(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    attempt = approved(gate, session)
+    running = retry_call(gate, attempt.call, holder="dies")
+    clock.now += LEASE - 1
+    assert recover_calls(gate) == []
+    keep_alive(gate, attempt.call, running.fence)
+    clock.now += LEASE
+    assert recover_calls(gate) == [attempt.call]
+    assert retry_call(gate, attempt.call, holder="next").state == "ambiguous"
+    with pytest.raises(NotNow):
+        keep_alive(gate, attempt.call, running.fence)
+    resolve_call(gate, attempt.call, "failed", by="ana")
+    with pytest.raises(NotNow):
+        resolve_call(gate, attempt.call, "succeeded", by="ben")
+
+
+def test_the_same_start_may_still_say_how_it_ended_until_somebody_resolved_it(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    attempt = approved(gate, session)
+    running = retry_call(gate, attempt.call, holder="slow")
+    clock.now += LEASE
+    recover_calls(gate)
+    end_call(gate, attempt.call, running.fence, "succeeded")
+    assert retry_call(gate, attempt.call, holder="x").state == "succeeded"
+
+
+def test_a_stale_fence_ends_nothing(gate: Gate, session: str) -> None:
+    attempt = approved(gate, session)
+    running = retry_call(gate, attempt.call, holder="one")
+    with pytest.raises(NotNow):
+        end_call(gate, attempt.call, running.fence + 1, "succeeded")
+    end_call(gate, attempt.call, running.fence, "succeeded")
+    with pytest.raises(NotNow):
+        end_call(gate, attempt.call, running.fence, "failed")
+
+
+def test_a_host_id_seen_twice_is_one_call_and_for_another_call_an_error(gate: Gate, session: str) -> None:
+    first = start_call(gate, edit(session), holder="hook", host_id="toolu_1")
+    again = start_call(gate, edit(session), holder="other hook", host_id="toolu_1")
+    assert (first.call, first.question) == (again.call, again.question)
+    with pytest.raises(KeyReused):
+        start_call(gate, edit(session, "b.py"), holder="hook", host_id="toolu_1")
+
+
+def test_an_effect_that_ran_or_may_have_run_is_not_run_again_in_any_session(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    other = open_session(gate, agent="tester", owner="host")
+    hear_message(gate, other, "Grant standing consent for: git push")
+
+    def push(where: str) -> Request:
+        call = make_call("shell", {}, command="git push")
+        return make_request(call, [Operation("git.push")], session=where)
+
+    assert start_call(gate, push(session), holder="one", effect_key="invoice-7").runs
+    with pytest.raises(KeyReused):
+        start_call(gate, push(other), holder="two", effect_key="invoice-7")
+    assert start_call(gate, push(other), holder="two", effect_key="invoice-8").runs
+
+
+def test_a_failure_leaves_three_retries_of_the_identical_call(gate: Gate, session: str) -> None:
+    begin_task(gate, session, "feature")
+    running = retry_call(gate, approved(gate, session, "task").call, holder="one")
+    for _ in range(3):
+        end_call(gate, running.call, running.fence, "failed")
+        running = start_call(gate, edit(session), holder="one")
+        assert (running.runs, running.record.rule) == (True, "task_grant")
+    end_call(gate, running.call, running.fence, "failed")
+    assert start_call(gate, edit(session), holder="one").state == "pending"
+    assert start_call(gate, edit(session, "b.py"), holder="one").state == "pending"
