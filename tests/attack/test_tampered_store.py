@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -108,3 +109,42 @@ def test_another_gates_key_opens_no_grant(tmp_path: Path) -> None:
     other = open_gate(load_preset("chat"), SqliteStore(path), key=make_key("test"))
     assert not allowed(other, session)
     other.store.close()
+
+
+def test_a_store_put_back_from_a_copy_has_no_live_grants(tmp_path: Path) -> None:
+    path, copy = tmp_path / "s.db", tmp_path / "copy.db"
+
+    def opened() -> Gate:
+        return open_gate(load_preset("chat"), SqliteStore(path), key=KEY, marks=tmp_path)
+
+    gate = opened()
+    session = open_session(gate, agent="tester", owner="host")
+    once(gate, session)
+    gate.store.close()
+    shutil.copy(path, copy)
+    gate = opened()
+    assert allowed(gate, session)
+    gate.store.close()
+    shutil.copy(copy, path)
+    restored = opened()
+    assert "EPOCH" in events(restored)
+    assert not allowed(restored, session)
+    fresh = open_session(restored, agent="tester", owner="host")
+    once(restored, fresh)
+    assert allowed(restored, fresh)
+    restored.store.close()
+
+
+def test_a_mark_taken_away_voids_all_grants(tmp_path: Path) -> None:
+    def opened() -> Gate:
+        return open_gate(load_preset("chat"), SqliteStore(tmp_path / "s.db"), key=KEY, marks=tmp_path)
+
+    gate = opened()
+    session = open_session(gate, agent="tester", owner="host")
+    once(gate, session)
+    gate.store.close()
+    for mark in tmp_path.glob("*.mark"):
+        mark.unlink()
+    again = opened()
+    assert not allowed(again, session)
+    again.store.close()

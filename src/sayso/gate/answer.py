@@ -7,7 +7,7 @@ import msgspec
 from sayso.core.asking import answer as answered
 from sayso.core.effects import Granted
 from sayso.core.errors import SaysoError
-from sayso.gate.gate import Gate, everything, loaded, settle
+from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.store.base import QuestionRow, Writer
 
@@ -30,7 +30,7 @@ class Stands(msgspec.Struct, frozen=True):
 
 def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: str | None = None) -> Stands:
     """Give this answer if the question is still open; else say how it stands."""
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         row = tx.question(question)
         if row is None:
             raise UnknownQuestion(f"there is no question {question}")
@@ -44,7 +44,7 @@ def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: s
 def expire_questions(gate: Gate) -> int:
     """Close every question that nobody answered in time; how many."""
     count = 0
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         for row in tx.questions(limit=10_000):
             if tx.now >= row.expires_at:
                 _expired(gate, tx, row)

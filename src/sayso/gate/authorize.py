@@ -14,7 +14,7 @@ from sayso.core.effects import Alerted, Noticed, Opened
 from sayso.core.model import Request, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.session import Scope, Session
-from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of
+from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record
 from sayso.store.base import Writer
 
@@ -36,7 +36,7 @@ class Authorized(msgspec.Struct, frozen=True):
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
     """Decide this call and write down what follows. If that cannot be written, nothing was allowed."""
-    with reporting(gate, request.session), gate.store.write() as tx:
+    with reporting(gate, request.session), writing(gate) as tx:
         return authorize_in(gate, tx, request, scope)
 
 
@@ -65,7 +65,7 @@ def reporting(gate: Gate, session: str) -> Iterator[None]:
     try:
         yield
     except TamperedSession as error:
-        with gate.store.write() as tx:
+        with writing(gate) as tx:
             record(tx, "TAMPERED", session=session, details={"finding": error.message}, stream=gate.stream)
         raise
 

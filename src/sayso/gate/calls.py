@@ -19,7 +19,7 @@ from sayso.core.ledger import NotNow, Standing
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.gate.authorize import authorize_in, reporting
-from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle
+from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.store.base import CallRow, Reader, Writer
 
@@ -83,7 +83,7 @@ def start_call(
     effect_key: str | None = None,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again."""
-    with reporting(gate, request.session), gate.store.write() as tx:
+    with reporting(gate, request.session), writing(gate) as tx:
         known = _known(tx, request, host_id, key)
         if known is not None:
             return _told(known)
@@ -114,7 +114,7 @@ def start_call(
 
 def retry_call(gate: Gate, call: str, scope: Scope = NO_SCOPE, *, holder: str) -> Attempt:
     """Try a call again that had to be asked: it runs if it was approved since, once, whoever tries."""
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         row = _row(tx, call)
         if row.state != "pending":
             return _told(row)
@@ -133,7 +133,7 @@ def retry_call(gate: Gate, call: str, scope: Scope = NO_SCOPE, *, holder: str) -
 
 def keep_alive(gate: Gate, call: str, fence: int) -> None:
     """The holder is still at it; without this, its call is ambiguous once the lease is over."""
-    with gate.store.write(durable=False) as tx:
+    with writing(gate, durable=False) as tx:
         row = _row(tx, call)
         beat = _placed(row, ledger.beat(_standing(row), fence, tx.now))
         if not tx.move_call(beat, states=("running",), fence=fence):
@@ -142,7 +142,7 @@ def keep_alive(gate: Gate, call: str, fence: int) -> None:
 
 def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: bytes | None = None) -> None:
     """The holder says how the call ended; what follows from that for consent is written with it."""
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         row = _row(tx, call)
         ended = _placed(row, ledger.finish(_standing(row), fence, state))
         kept = result if result is not None and len(result) <= KEPT_RESULT else None
@@ -155,7 +155,7 @@ def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: byt
 def recover_calls(gate: Gate) -> list[str]:
     """Calls whose holder died: ambiguous from now on, for the operator to say what happened."""
     found: list[str] = []
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         for row in tx.calls(states=("running",)):
             lapsed = _placed(row, ledger.lapse(_standing(row), tx.now))
             if lapsed.state != row.state and tx.move_call(lapsed, states=("running",), fence=row.fence):
@@ -166,7 +166,7 @@ def recover_calls(gate: Gate) -> list[str]:
 
 def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None:
     """The operator says what became of an ambiguous call."""
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         row = _row(tx, call)
         ended = _placed(row, ledger.resolve(_standing(row), state))
         if not tx.move_call(

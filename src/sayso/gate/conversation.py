@@ -10,7 +10,7 @@ from sayso.core.hear import Heard, hear
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session
-from sayso.gate.gate import Gate, everything, loaded, settle
+from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.store.base import Writer
 
@@ -19,7 +19,7 @@ Change = Callable[[Session, float], lifecycle.Report]
 
 def hear_message(gate: Gate, session: str, text: str, assurance: Assurance = Assurance.ASSURED) -> Heard:
     """Take a user's message: what it ends and allows is written before this returns."""
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         heard = hear(found.session, text, gate.policy, tx.now, assurance)
         settle(gate, tx, found, heard.effects)
@@ -47,7 +47,7 @@ def switch_context(gate: Gate, session: str) -> lifecycle.Report:
 
 
 def _change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.Report:
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         report = change(found.session, tx.now)
         settle(gate, tx, found, report.effects)

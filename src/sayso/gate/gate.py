@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from sayso.core.effects import Effect
@@ -11,6 +14,7 @@ from sayso.core.model import Request
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, View, apply
 from sayso.gate.journal import record
+from sayso.gate.marks import Mark
 from sayso.gate.state import Loaded, Sealer, Wanted, load, save
 from sayso.store.base import Reader, Store, Writer
 
@@ -39,6 +43,17 @@ class Gate(msgspec.Struct, frozen=True):
     sealer: Sealer
     stream: str = "main"
     notices: bool = False
+    mark: Mark | None = None
+
+
+@contextmanager
+def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
+    """One transaction of the gate. Once it is committed, the mark beside the key is raised."""
+    with gate.store.write(durable=durable) as tx:
+        yield tx
+        newest = tx.head(gate.stream)
+    if gate.mark is not None and newest is not None:
+        gate.mark.reach(newest)
 
 
 def everything() -> Wanted:

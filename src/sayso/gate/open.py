@@ -9,6 +9,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
+from sayso.gate.marks import Mark
 from sayso.gate.seals import mac_key, seal
 from sayso.gate.signing import Key, load_or_make_key
 from sayso.gate.state import Sealer
@@ -17,18 +18,38 @@ from sayso.store.base import ReviewRow, Store, Writer
 KEY_NAME = "sayso"
 
 
-def open_gate(policy: Policy, store: Store | str | Path | None = None, *, key: Key | None = None) -> Gate:
-    """A gate on a store: one that is given, a file, or the file in the user's data folder."""
-    key = key or load_or_make_key(KEY_NAME, data_folder() / "gate.key")
+def open_gate(
+    policy: Policy,
+    store: Store | str | Path | None = None,
+    *,
+    key: Key | None = None,
+    marks: Path | None = None,
+) -> Gate:
+    """A gate on a store: one that is given, a file, or the file in the user's data folder.
+
+    Without a key of its own it uses the one in the data folder, and keeps its marks there.
+    """
+    if key is None:
+        key, marks = load_or_make_key(KEY_NAME, data_folder() / "gate.key"), marks or data_folder()
     opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
     with opened.write() as tx:
-        name, epoch = _identity(tx)
-        sealer = Sealer(mac_key(key), name, epoch)
+        name = tx.meta("name") or secrets.token_hex(16)
+        mark = None if marks is None else Mark(marks / f"{name}.mark")
+        epoch = _epoch(tx, name, mark)
         _see_permissions(tx, policy, key)
         if tx.meta("policy") != policy.digest:
             tx.set_meta("policy", policy.digest)
             record(tx, "POLICY", details={"digest": policy.digest})
-    return Gate(opened, policy, sealer, notices=policy.settings.notices is not None)
+        newest = tx.head("main")
+    if mark is not None and newest is not None:
+        mark.reach(newest)
+    return Gate(
+        opened,
+        policy,
+        Sealer(mac_key(key), name, epoch),
+        notices=policy.settings.notices is not None,
+        mark=mark,
+    )
 
 
 def open_store(where: str | Path | None) -> Store:
@@ -48,14 +69,18 @@ def data_folder() -> Path:
     return folder
 
 
-def _identity(tx: Writer) -> tuple[str, int]:
-    """The store's own name, and its epoch. Grants of another epoch are void."""
-    name = tx.meta("name")
-    if name is None:
-        name = secrets.token_hex(16)
+def _epoch(tx: Writer, name: str, mark: Mark | None) -> int:
+    """The epoch of this store; a new one if it was put back from a copy, which voids all grants of before."""
+    if tx.meta("name") is None:
         tx.set_meta("name", name)
         tx.set_meta("epoch", "1")
-    return name, int(tx.meta("epoch") or "1")
+        return 1
+    epoch = int(tx.meta("epoch") or "1")
+    if mark is None or mark.holds(tx, "main"):
+        return epoch
+    tx.set_meta("epoch", str(epoch + 1))
+    record(tx, "EPOCH", details={"epoch": epoch + 1, "why": "the store does not reach its mark"})
+    return epoch + 1
 
 
 def _see_permissions(tx: Writer, policy: Policy, key: Key) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.effects import Cleared
 from sayso.core.session import Session
-from sayso.gate.gate import Gate, everything, loaded, settle
+from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import new_row
 from sayso.store.base import SessionRow
@@ -19,7 +19,7 @@ def open_session(
 ) -> str:
     """A new session with a clean slate. A child of a session is stopped and cleared with it."""
     session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace)
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         if parent is not None:
             loaded(gate, tx, parent, everything())
         tx.put_session(new_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now))
@@ -30,7 +30,7 @@ def open_session(
 
 def end_session(gate: Gate, session: str) -> None:
     """Everything granted in it ends; it cannot be used again."""
-    with gate.store.write() as tx:
+    with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         settle(gate, tx, found, (Cleared("everything", "the session ended"),))
         row = tx.session(session)

@@ -1,0 +1,61 @@
+"""How far each store had come, kept beside the key: so that a store put back from a copy shows.
+
+The mark is raised after every commit that wrote an entry. A store that does not reach its mark, or has
+another entry there, was restored or rewritten: a new epoch begins, and no grant of the old one counts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from sayso.core.errors import SaysoError
+from sayso.store.base import EntryRow, Reader
+
+_WIDTH = 16
+_SIZE = _WIDTH + 1 + 64
+
+
+class Mark:
+    """The mark of one store, in a file of its own: the number and hash of the newest entry known."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def reach(self, entry: EntryRow) -> None:
+        """Raise the mark to this entry, unless another process has raised it further."""
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            known = _read(descriptor, self._path)
+            if known is None or known[0] < entry.seq:
+                os.pwrite(descriptor, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
+        finally:
+            os.close(descriptor)
+
+    def holds(self, tx: Reader, stream: str) -> bool:
+        """Whether the store still has the entry the mark was last raised to."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return tx.head(stream) is None
+        try:
+            known = _read(descriptor, self._path)
+        finally:
+            os.close(descriptor)
+        if known is None:
+            return tx.head(stream) is None
+        found = tx.entries(stream, after=known[0] - 1, limit=1)
+        return bool(found) and found[0].seq == known[0] and found[0].hash == known[1]
+
+
+def _read(descriptor: int, path: Path) -> tuple[int, bytes] | None:
+    content = os.pread(descriptor, _SIZE + 1, 0)
+    if not content:
+        return None
+    try:
+        number, _, digest = content.decode("ascii").partition(" ")
+        return int(number), bytes.fromhex(digest)
+    except ValueError as error:
+        raise SaysoError(f"{path} is damaged", hint="remove it; all grants will count as void") from error
