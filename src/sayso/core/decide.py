@@ -12,7 +12,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rules import RULES
-from sayso.core.session import Session, Suspension, View, apply
+from sayso.core.session import Session, Suspension, Task, View, apply
 from sayso.core.subject import Subject, subject_of
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
@@ -171,7 +171,7 @@ def _effects(
             if operation.content is not None:
                 effects += _sending(policy, operation, operation.content, now)
         if session.task is not None:
-            effects += _activity(session, items)
+            effects += _activity(session, session.task, items)
     elif ruling.verdict is ASK and _deviates(session, items, request.call.target):
         effects += (DEVIATED,)
     return effects if len(effects) < 2 else tuple(dict.fromkeys(effects))
@@ -182,11 +182,10 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
     return (Sent(entry.domain, content, entry.name, now),) if entry.fan_out else ()
 
 
-def _activity(session: Session, items: tuple[Item, ...]) -> tuple[Effect, ...]:
+def _activity(session: Session, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
     """The task is alive in this turn; said once a turn, and when its phase changes."""
-    task = session.task
     phase = PHASES.get(items[-1].category)
-    if task is None or (task.active == session.turn and phase in (None, task.phase)):
+    if task.active == session.turn and phase in (None, task.phase):
         return ()
     return (Active(session.turn, phase),)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.grants import Grant, Held, fits, spent
 from sayso.core.model import Operation, Request, Risk, Tier
-from sayso.core.policy import FLOOR, Entry, Policy, decayed
+from sayso.core.policy import Entry, Policy, decayed
 from sayso.core.session import Session, View
 
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
@@ -51,7 +51,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
         gone = not view.time_trusted or decayed(policy, entry, reviewed, now)
         if gone:
             tier = REQUIRES_APPROVAL
-    declared = entry.floor if operation.risk is None else _declared(entry.risk, operation.risk, entry.tier)
+    declared = entry.floor if operation.risk is None else _declared(entry, operation.risk)
     reading = operation.reading
     risk = MODERATE if declared is None else declared
     if reading is not None and (declared is None or reading > declared):
@@ -69,17 +69,11 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     )
 
 
-def _declared(entry: Risk | None, declared: Risk | None, tier: Tier | None) -> Risk | None:
-    """The risk before the call was read: the policy's word, else the strictest of declaration and tier.
-
-    None for an unlisted operation of which nothing speaks: moderate, unless a reading of the call speaks.
-    """
-    if entry is not None:
-        return entry
-    if tier is None:
-        return declared
-    floor = FLOOR[tier]
-    return floor if declared is None or declared < floor else declared
+def _declared(entry: Entry, declared: Risk) -> Risk:
+    """The risk before the call was read: the policy's word, else the strictest of declaration and tier."""
+    if entry.risk is not None:
+        return entry.risk
+    return declared if entry.floor is None or entry.floor < declared else entry.floor
 
 
 def reduced_to(s: Subject) -> Risk | None:
