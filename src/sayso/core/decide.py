@@ -51,30 +51,28 @@ def decide(request: Request, policy: Policy, view: View, now: float) -> Decision
 
     Each operation is decided by the first check that speaks; the strictest of them decides the call.
     """
-    return _settle(request, policy, view, now)[0]
+    decision = _decide(request, policy, view, now)
+    return decision if decision.verdict is not ASK else _settled(decision, request, policy, view, now)[0]
 
 
 def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
     """The same decision, with every check on the way and why it did not speak."""
-    decision, settled = _settle(request, policy, view, now)
-    traces = tuple(_trace(subject_of(request, one, policy, settled, now)) for one in request.operations)
+    decision, view = _settled(_decide(request, policy, view, now), request, policy, view, now)
+    traces = tuple(_trace(subject_of(request, one, policy, view, now)) for one in request.operations)
     return decision, traces
 
 
-def _settle(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, View]:
-    """The decision, and the view it holds in.
+def _settled(
+    decision: Decision, request: Request, policy: Policy, view: View, now: float
+) -> tuple[Decision, View]:
+    """The decision once what it ends is ended, and the view it holds in.
 
     Asking ends some consents: a plan that the ask deviates from, and the retry of a failed call, which a yes
     replaces. What only they covered would be asked right after, so it is decided again without them and asked
     in the same question.
     """
-    if request.session != view.session.id:
-        raise MalformedRequest("the request belongs to another session")
-    decision = _decide(request, policy, view, now)
-    if decision.verdict is not ASK:
-        return decision, view
     effects: tuple[Effect, ...] = ()
-    while (ended := _ended_by_asking(view.session, decision)) is not None:
+    while decision.verdict is ASK and (ended := _ended_by_asking(view.session, decision)) is not None:
         effects += decision.effects
         view = msgspec.structs.replace(view, session=ended)
         decision = _decide(request, policy, view, now)
@@ -96,6 +94,8 @@ def _ended_by_asking(session: Session, decision: Decision) -> Session | None:
 
 
 def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
+    if request.session != view.session.id:
+        raise MalformedRequest("the request belongs to another session")
     items: tuple[Item, ...] = ()
     for operation in request.operations:
         items += (_judge(subject_of(request, operation, policy, view, now)),)

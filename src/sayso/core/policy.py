@@ -109,7 +109,7 @@ class Entry(msgspec.Struct, frozen=True):
     reason: str | None = None
     last_reviewed: float | None = None
     floor: Risk | None = None
-    """The risk if nothing else is declared; None for what is unlisted and of which the policy says nothing."""
+    """The risk if nothing else is declared; None for what is unlisted and the policy says nothing of."""
 
 
 class Policy(msgspec.Struct, frozen=True):
