@@ -1,4 +1,7 @@
-"""Rows written, revived or refilled by hand grant nothing, and are recorded."""
+"""Rows written, revived or refilled by hand grant nothing; what was sealed and changed is recorded.
+
+The rows of `spends` are a log that decides nothing: taking some away changes no decision.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
+from sayso.store.base import StoreError
 from sayso.store.sqlite import SqliteStore
 
 KEY = make_key("test")
@@ -96,7 +100,34 @@ def test_what_was_changed_by_hand_allows_nothing(
     by_hand(path, *statements)
     again = gate_on(path)
     assert not allowed(again, session), what
-    assert "TAMPERED" in events(again) or what == "a grant of another session"
+    told = any("grants" in one or "sessions" in one for one in statements)
+    assert ("TAMPERED" in events(again)) == (told and what != "a grant of another session")
+    again.store.close()
+
+
+@pytest.mark.parametrize("given", [used_up, revoked])
+def test_an_older_session_row_put_back_by_hand_revives_nothing(
+    given: Callable[[Gate, str], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    gate = gate_on(path)
+    session = open_session(gate, agent="tester", owner="host")
+    if given is used_up:
+        once(gate, session)
+    else:
+        hear_message(gate, session, "Grant standing consent for: git push")
+    gate.store.close()
+    by_hand(path, "CREATE TABLE kept AS SELECT * FROM sessions")
+    gate = gate_on(path)
+    if given is used_up:
+        assert allowed(gate, session)
+    else:
+        hear_message(gate, session, "Revoke consent for: git push")
+    gate.store.close()
+    by_hand(path, "DELETE FROM sessions", "INSERT INTO sessions SELECT * FROM kept", "DROP TABLE kept")
+    again = gate_on(path)
+    with pytest.raises(StoreError):
+        allowed(again, session)
     again.store.close()
 
 

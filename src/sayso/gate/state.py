@@ -1,6 +1,9 @@
 """A session between its rows in the store and its value in the core.
 
 Rows are sealed when written and checked when read. Whatever does not fit its seal grants nothing and is told.
+How often a grant was used, and whether it was revoked, stands in the sealed row of its session; the spend
+rows are the log of it, each under a number of its own. So an older session row put back by hand revives
+nothing: the next use meets its own number in the log, and fails.
 What a decision or event changed is found by comparing the session before and after, so there is one way only
 in which changes reach the store.
 """
@@ -28,19 +31,36 @@ from sayso.store.base import (
 
 QUESTION_LASTS = 7_200.0
 
-_encode = msgspec.json.Encoder().encode
-_head = msgspec.json.Decoder(Head).decode
-_grant = msgspec.json.Decoder(Grant).decode
-_question = msgspec.json.Decoder(Question).decode
-
 
 class Loaded(msgspec.Struct, frozen=True):
     """A session as the store has it, its row, and what about it was tampered with."""
 
     row: SessionRow
     session: Session
+    spent: Mapping[str, Spent] = {}
     findings: tuple[str, ...] = ()
     believed: bool = True
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What became of a grant: how many spends it has, how many uses they come to, whether it is over."""
+
+    number: int = 0
+    used: int = 0
+    revoked: bool = False
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is sealed in a session's row: its head, and what became of its grants."""
+
+    head: Head
+    spent: Mapping[str, Spent] = {}
+
+
+_encode = msgspec.json.Encoder().encode
+_kept = msgspec.json.Decoder(Kept).decode
+_grant = msgspec.json.Decoder(Grant).decode
+_question = msgspec.json.Decoder(Question).decode
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -89,9 +109,6 @@ class Sealer:
     def spend(self, row: SpendRow) -> SpendRow:
         return msgspec.structs.replace(row, mac=seal(self._key, "spend", *self._spend_parts(row)))
 
-    def is_spend(self, row: SpendRow) -> bool:
-        return sealed(self._key, row.mac, "spend", *self._spend_parts(row))
-
     def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
         return (self._where, _encode(msgspec.structs.replace(row, mac=b"")))
 
@@ -105,9 +122,11 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
     if row is None:
         return None
     if not sealer.is_ours(row):
-        return Loaded(row, _without_consent(row), ("the session row was changed by hand",), believed=False)
-    head = _head(row.head)
-    grants, findings = _grants(tx, sealer, row, wanted.keys)
+        why = ("the session row was changed by hand",)
+        return Loaded(row, _without_consent(row), findings=why, believed=False)
+    kept = _kept(row.head)
+    head = kept.head
+    grants, findings = _grants(tx, sealer, row.id, kept.spent, wanted.keys)
     return Loaded(
         row,
         Session(
@@ -117,6 +136,7 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
             questions=_questions(tx, session, wanted),
             sent=_sent(tx, session, wanted.sent),
         ),
+        kept.spent,
         findings,
     )
 
@@ -127,12 +147,13 @@ def save(tx: Writer, sealer: Sealer, before: Loaded, after: Session, *, call: st
     for held in after.held:
         if not any(held.grant.id == known.grant.id for known in old.grants.get(held.grant.key, ())):
             tx.add_grant(sealer.grant(held.grant))
-    spends = list(_spends(tx, old, after, call))
+    spent = dict(before.spent)
+    spends = list(_spends(old, after, spent, tx.now, call))
     for spend in spends:
         tx.add_spend(sealer.spend(spend))
     _save_denials_and_sendings(tx, old, after)
     _save_questions(tx, old, after)
-    head, count = _head_of(after), before.row.spends + len(spends)
+    head, count = _sealed_head(after, spent), before.row.spends + len(spends)
     if head != before.row.head or spends:
         row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
         tx.put_session(sealer.session(row))
@@ -176,7 +197,7 @@ def new_row(
         parent,
         now,
         None,
-        _head_of(session),
+        _sealed_head(session, {}),
         0,
         b"",
     )
@@ -195,8 +216,9 @@ def open_question_row(row: QuestionRow) -> Question:
     return _question(row.body)
 
 
-def _head_of(session: Session) -> bytes:
-    return _encode(Head(**{name: getattr(session, name) for name in Head.__struct_fields__}))
+def _sealed_head(session: Session, spent: Mapping[str, Spent]) -> bytes:
+    head = Head(**{name: getattr(session, name) for name in Head.__struct_fields__})
+    return _encode(Kept(head, spent))
 
 
 def _without_consent(row: SessionRow) -> Session:
@@ -205,52 +227,38 @@ def _without_consent(row: SessionRow) -> Session:
 
 
 def _grants(
-    tx: Reader, sealer: Sealer, row: SessionRow, keys: Iterable[Key] | None
+    tx: Reader, sealer: Sealer, session: str, spent: Mapping[str, Spent], keys: Iterable[Key] | None
 ) -> tuple[Mapping[Key, tuple[Held, ...]], tuple[str, ...]]:
-    """The session's grants with their spends counted. If a spend is missing, none of them counts."""
-    rows = tx.grants(row.id, keys)
-    if not rows:
-        return {}, ()
-    if tx.count_spends(row.id) != row.spends:
-        return {}, ("uses or revocations were taken away by hand",)
-    spends: dict[str, list[SpendRow]] = {}
-    for spend in tx.spends([one.id for one in rows]):
-        spends.setdefault(spend.grant, []).append(spend)
+    """The session's grants as they stand. A row that does not fit its seal is not one of them."""
     held: dict[Key, tuple[Held, ...]] = {}
     findings: list[str] = []
-    for one in rows:
-        grant = sealer.open_grant(one)
-        if grant is None or not _whole(sealer, spends.get(one.id, [])):
-            findings.append(f"grant {one.id} was written by hand or is of an earlier epoch")
+    for row in tx.grants(session, keys):
+        grant = sealer.open_grant(row)
+        if grant is None:
+            findings.append(f"grant {row.id} was written by hand or is of an earlier epoch")
             continue
-        held[grant.key] = (*held.get(grant.key, ()), _counted(grant, spends.get(one.id, [])))
+        became = spent.get(grant.id, Spent())
+        held[grant.key] = (*held.get(grant.key, ()), Held(grant, became.used, became.revoked))
     return held, tuple(findings)
 
 
-def _whole(sealer: Sealer, spends: list[SpendRow]) -> bool:
-    return all(spend.number == at and sealer.is_spend(spend) for at, spend in enumerate(spends, 1))
-
-
-def _counted(grant: Grant, spends: list[SpendRow]) -> Held:
-    used = sum({"use": 1, "return": -1, "revoke": 0}[spend.what] for spend in spends)
-    return Held(grant, used, any(spend.what == "revoke" for spend in spends))
-
-
-def _spends(tx: Reader, old: Session, after: Session, call: str | None) -> Iterator[SpendRow]:
-    """A use for each time a grant was used, an end for each that was revoked or cleared away."""
-    now = {held.grant.id: held for held in after.held}
+def _spends(
+    old: Session, after: Session, spent: dict[str, Spent], now: float, call: str | None
+) -> Iterator[SpendRow]:
+    """A use for each time a grant was used, an end for each revoked or cleared; `spent` is kept up."""
+    still = {held.grant.id: held for held in after.held}
     for held in old.held:
-        became = now.get(held.grant.id)
+        became = still.get(held.grant.id)
         ended = not held.revoked and (became is None or became.revoked)
         used = 0 if became is None else became.used - held.used
-        if not ended and not used:
-            continue
-        number = len(tx.spends([held.grant.id]))
-        for _ in range(used):
-            number += 1
-            yield SpendRow(held.grant.id, number, old.id, "use", call, tx.now, b"")
-        if ended:
-            yield SpendRow(held.grant.id, number + 1, old.id, "revoke", call, tx.now, b"")
+        for what in ("use",) * used + ("revoke",) * ended:
+            before = spent.get(held.grant.id, Spent())
+            if what == "use":
+                spent[held.grant.id] = Spent(before.number + 1, before.used + 1, before.revoked)
+                yield SpendRow(held.grant.id, before.number + 1, old.id, "use", call, now, b"")
+            else:
+                spent[held.grant.id] = Spent(before.number + 1, before.used, True)
+                yield SpendRow(held.grant.id, before.number + 1, old.id, "revoke", call, now, b"")
 
 
 def _denials(tx: Reader, session: str, wanted: Wanted) -> dict[str, Denial]:
