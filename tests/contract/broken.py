@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from sayso.store.base import (
 )
 from sayso.store.memory import MemoryReader, MemoryStore, MemoryWriter
 from sayso.store.sqlite import SqliteStore, SqliteTransaction
+from sayso.store.threads import Look
 from tests.contract.checks_rows import Open
 
 Place = Callable[[Path], Open]
@@ -256,11 +257,12 @@ def forgets_on_closing(folder: Path) -> Open:
     return MemoryStore
 
 
-class Remembers(MemoryStore):
+class Remembers:
     """Reads what it read first, whatever others committed since."""
 
-    def __init__(self, whole: MemoryStore) -> None:
-        super().__init__()
+    bound = 0.0
+
+    def __init__(self, whole: Store) -> None:
         self._whole = whole
         self._first: Reader | None = None
 
@@ -271,11 +273,14 @@ class Remembers(MemoryStore):
                 self._first = r
         yield self._first
 
-    def write(self, *, durable: bool = True):  # type: ignore[no-untyped-def]  # as the whole one has it
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         return self._whole.write(durable=durable)
 
     def changed(self, seen: int, timeout: float) -> int:
         return self._whole.changed(seen, timeout)
+
+    def close(self) -> None:
+        self._whole.close()
 
 
 def reads_what_it_read_before(folder: Path) -> Open:
@@ -301,7 +306,7 @@ class CommitsEveryStatement(SqliteStore):
 
 
 class NeverLooksAtOthers(SqliteStore):
-    def _look(self):  # type: ignore[no-untyped-def]  # it looks, and sees nothing
+    def _look(self) -> Look:
         return _Blind()
 
 

@@ -14,7 +14,7 @@ from sayso.store.base import Store, StoreError, StoreNewer
 from sayso.store.migrate import Migration
 from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
-from tests.contract.postgres_place import new_database
+from tests.contract.postgres_place import new_schema
 
 HALF = Migration(
     2, "0002_half", "CREATE TABLE half (a INTEGER NOT NULL) STRICT; CREATE TABLE meta (b TEXT) STRICT;"
@@ -47,7 +47,7 @@ class Place:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "sqlite":
         return Place("sqlite", str(tmp_path / "store.db"))
-    return Place("postgres", new_database(request.getfixturevalue("postgres_server")))
+    return Place("postgres", new_schema(request.getfixturevalue("postgres_server")))
 
 
 def next_is(monkeypatch: pytest.MonkeyPatch, migration: Migration) -> None:
@@ -94,7 +94,7 @@ def test_an_older_store_is_left_alone_if_nobody_asked_for_more(
 ) -> None:
     write_one(place)
     next_is(monkeypatch, MORE)
-    with pytest.raises(StoreError, match="needs 2.*sayso store migrate"):
+    with pytest.raises(StoreError, match=r"needs 2.*sayso store migrate"):
         place.open(upgrade=False)
     assert place.run("SELECT number FROM migrations") == [(1,)]
 
@@ -120,7 +120,7 @@ def test_a_newer_store_is_refused_and_not_touched(place: Place) -> None:
     write_one(place)
     place.run("INSERT INTO migrations (number, name) VALUES (99, 'from the future')")
     for upgrade in (True, False):
-        with pytest.raises(StoreNewer, match="newer Sayso.*update Sayso") as raised:
+        with pytest.raises(StoreNewer, match=r"newer Sayso.*update Sayso") as raised:
             place.open(upgrade=upgrade)
         assert raised.value.code == "store_newer"
     assert place.run("SELECT MAX(number) FROM migrations") == [(99,)]

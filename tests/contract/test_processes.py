@@ -18,7 +18,7 @@ from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
 from tests.contract import rows
 from tests.contract.places import kept
-from tests.contract.postgres_place import new_database
+from tests.contract.postgres_place import new_schema
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -36,9 +36,9 @@ def opened(kind, address):
     from sayso.store.postgres import PostgresStore
     return PostgresStore(address)
 
-store = opened(*sys.argv[1:3])
 print("ready", flush=True)
 sys.stdin.readline()
+store = opened(*sys.argv[1:3])
 """
 
 
@@ -52,7 +52,7 @@ class Shared:
 
     @contextmanager
     def process(self, script: str) -> Iterator[subprocess.Popen[str]]:
-        """A process that has opened the store as `store`, and runs the script when it is sent a line."""
+        """A process that, when it is told to go, opens the store as `store` and runs the script."""
         command = [sys.executable, "-c", OPEN + script, self.kind, self.address]
         with subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -77,7 +77,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shared]:
         address = str(tmp_path / "store.db")
         opener: Callable[[], Store] = lambda: SqliteStore(address)  # noqa: E731  one of two
     else:
-        address = new_database(request.getfixturevalue("postgres_server"))
+        address = new_schema(request.getfixturevalue("postgres_server"))
         opener = lambda: PostgresStore(address)  # noqa: E731
     with kept(opener) as make:
         yield Shared(request.param, address, make)

@@ -32,10 +32,17 @@ RESULTS = ROOT / "mutants/results.jsonl"
 EXPLAINED = Path(__file__).parent / "explained.yaml"
 WHOLE = (
     "rules", "subject", "decide", "grants", "offers", "asking", "answering", "hear", "lifecycle", "clearing",
-    "session", "policy", "digest", "model", "decision",
+    "session", "policy", "digest", "model", "decision", "ledger",
 )  # fmt: skip
-SAMPLED = ("language", "standing", "assent", "plans", "plan_reading", "plan_text", "own_words")
-SAMPLE = 150
+SAMPLED = {
+    **dict.fromkeys(
+        ("language", "standing", "assent", "plans", "plan_reading", "plan_text", "own_words", "phrases",
+         "look_alikes"),
+        12,
+    ),
+    **dict.fromkeys(("audit", "merkle", "checkpoint", "commitments", "receipt", "verify"), 10),
+}  # fmt: skip
+"""Of these files every so manyth mutant is tried."""
 SECONDS = 60
 """Of the processor, so that a busy machine alters nothing."""
 MEMORY = 4 * 1024**3
@@ -102,11 +109,11 @@ def _sound(module: str, cases: Cases, thorough: bool) -> None:
 
 
 def _chosen(module: str) -> tuple[list[Mutant], int]:
-    """All mutants of a file; of those that read language a sample, always the same one."""
+    """All mutants of a file, or a sample of them that is always the same one."""
     every = list(mutants(module, (CORE / f"{module}.py").read_text(encoding="utf-8")))
-    if module not in SAMPLED or len(every) <= SAMPLE:
+    if module not in SAMPLED:
         return every, len(every)
-    chosen = set(random.Random(module).sample(range(len(every)), SAMPLE))
+    chosen = set(random.Random(module).sample(range(len(every)), -(-len(every) // SAMPLED[module])))
     return [mutant for at, mutant in enumerate(every) if at in chosen], len(every)
 
 

@@ -25,11 +25,14 @@ QUIET += ("-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 UNIT, PROPERTY, ATTACK = "tests/unit", "tests/property", "tests/attack"
 DECIDING = (
     f"{UNIT}/test_decision_details.py",
+    f"{UNIT}/test_decision_effects_details.py",
     f"{UNIT}/test_decide_found_cases.py",
     f"{ATTACK}/test_forged_requests.py",
 )
 CONVERSATION = (
     f"{UNIT}/test_conversation_details.py",
+    f"{UNIT}/test_question_details.py",
+    f"{UNIT}/test_lifecycle_details.py",
     f"{UNIT}/test_answer_details.py",
     f"{UNIT}/test_assent_details.py",
     f"{UNIT}/test_hearing_details.py",
@@ -37,7 +40,6 @@ CONVERSATION = (
 READING = (
     f"{UNIT}/test_language.py",
     f"{UNIT}/test_plans.py",
-    f"{UNIT}/test_reading_details.py",
     f"{PROPERTY}/test_language_properties.py",
     f"{ATTACK}/test_injected_message_text.py",
 )
@@ -47,17 +49,31 @@ SLOW = (
     f"{PROPERTY}/test_offers.py",
 )
 """For every module, but only when asked to be thorough: each survivor costs them all."""
+AUDIT = (
+    f"{UNIT}/test_audit.py",
+    f"{UNIT}/test_audit_commitments.py",
+    f"{UNIT}/test_merkle.py",
+    f"{UNIT}/test_checkpoint.py",
+    f"{PROPERTY}/test_audit_corruptions.py",
+    f"{ATTACK}/test_forged_audit.py",
+)
+NOT_DECIDING = frozenset({"ledger", "audit", "merkle", "checkpoint", "commitments", "receipt", "verify"})
+"""Modules that no decision looks at: worlds and vectors have nothing to say about them."""
 FILES: dict[str, Sequence[str]] = {
     "digest": (
         f"{UNIT}/test_digest.py",
         f"{UNIT}/test_digest_details.py",
         f"{ATTACK}/test_forged_requests.py",
     ),
-    "model": (*DECIDING, f"{UNIT}/test_policy_load.py"),
-    "policy": (*DECIDING, f"{UNIT}/test_policy_load.py"),
-    **dict.fromkeys(("rules", "subject", "decide", "grants", "decision"), DECIDING),
-    **dict.fromkeys(("offers", "asking", "session", "clearing"), (*DECIDING, *CONVERSATION)),
+    "ledger": (f"{UNIT}/test_ledger_details.py",),
+    "session": (f"{UNIT}/test_session_details.py", *DECIDING, *CONVERSATION),
+    "model": (f"{UNIT}/test_model_details.py", *DECIDING, f"{UNIT}/test_policy_load.py"),
+    "policy": (f"{UNIT}/test_policy_details.py", *DECIDING, f"{UNIT}/test_policy_load.py"),
+    "decision": (f"{UNIT}/test_model_details.py", *DECIDING),
+    **dict.fromkeys(("rules", "subject", "decide", "grants"), DECIDING),
+    **dict.fromkeys(("offers", "asking", "clearing"), (*DECIDING, *CONVERSATION)),
     **dict.fromkeys(("answering", "hear", "lifecycle"), CONVERSATION),
+    **dict.fromkeys(("audit", "merkle", "checkpoint", "commitments", "receipt", "verify"), AUDIT),
 }
 """The tests that speak of a module; for the modules that read messages and plans, READING."""
 
@@ -92,8 +108,12 @@ def keep_vectors() -> None:
 
 def caught_by(module: str, cases: Cases | None, thorough: bool = False) -> str | None:
     """The check that notices; None if the mutant survives them all."""
-    cases = _made() if cases is None else cases
     files = (*FILES.get(module, READING), *(SLOW if thorough else ()))
+    if module in NOT_DECIDING:
+        return _tests(files)
+    if cases is None:  # making them takes longer than the tests
+        cases = _made()
+        return _tests(files) or _worlds(cases) or _vectors(cases)
     return _worlds(cases) or _vectors(cases) or _tests(files)
 
 

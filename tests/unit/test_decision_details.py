@@ -1,4 +1,4 @@
-"""Details of deciding that are told or returned beside the verdict: the trace, the reason, the effects."""
+"""Details of deciding: what the trace and the reason tell, and how risk and weight are found."""
 
 from __future__ import annotations
 
@@ -9,30 +9,13 @@ import pytest
 
 from sayso.core import words
 from sayso.core.decide import Check, decide, explain
-from sayso.core.decision import Decision
-from sayso.core.effects import Active, Alerted, Deviated, Noticed, PlanStarted, Sent, Used
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.plan_text import PlanText
-from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
-from sayso.core.session import Denial, Plan, Run, Scope, Session, Suspension, Task, View
+from sayso.core.policy import Detail, Domain, Policy, compile_policy
+from sayso.core.session import Plan, Run, Scope, Session, Suspension, View
 from sayso.gate.request import make_call, make_request
-
-NOW = 1_800_000_000.0
-DAY = 86_400.0
-POLICY = compile_policy(
-    domains={"git": Domain(requires_approval=("commit",)), "files": Domain(("read",), ("edit",), ("wipe",))}
-)
-COMMIT = make_request(make_call("shell", {}, command="git commit"), [Operation("git.commit")])
-READ = make_request(make_call("read"), [Operation("files.read")])
-TASK = Task("task-1", "work", 1, 1)
-SURE = compile_policy(
-    settings=Settings(confidence_bypass=True), domains={"git": Domain(requires_approval=("commit",))}
-)
-
-
-def decided(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> Decision:
-    return decide(request, policy, View(session, **view), NOW)
+from tests.unit.deciding import COMMIT, DAY, NOW, POLICY, READ, SURE, TASK, decided
 
 
 def told(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> dict[str, str]:
@@ -90,6 +73,22 @@ def test_the_trace_tells_that_an_unconfirmed_task_carries_neither_its_consents_n
     assert why["task_grant"] == why["plan"] == "whether the task goes on has not been confirmed"
 
 
+def test_an_allow_is_explained_as_well_up_to_the_check_that_spoke() -> None:
+    view = View(Session(), reviews={"files": NOW})
+    decision, (trace,) = explain(READ, POLICY, view, NOW)
+    assert decision == decide(READ, POLICY, view, NOW)
+    assert trace.checks[-1] == Check("autonomous", True, words.AUTONOMOUS)
+    assert not any(check.spoke for check in trace.checks[:-1])
+    assert (trace.operation, trace.risk, trace.weight, trace.tier) == (
+        "files.read",
+        Risk.LOW,
+        Risk.LOW,
+        "autonomous",
+    )
+    unlisted = make_request(make_call("tool"), [Operation("some.work")])
+    assert explain(unlisted, POLICY, view, NOW)[1][0].tier == "unlisted"
+
+
 # Conditions that the random worlds seldom reach
 
 
@@ -103,32 +102,6 @@ def test_a_low_confidence_is_the_reason_only_where_it_is_low() -> None:
     sure = msgspec.structs.replace(COMMIT, confidence=0.85)
     assert decided(SURE, Session()).reason == words.unsure(0.0, 0.85)
     assert decided(SURE, Session(), sure, notices=False).reason == words.APPROVAL_REQUIRED
-
-
-# Effects
-
-
-def test_an_allow_by_confidence_owes_the_operator_a_notice() -> None:
-    sure = msgspec.structs.replace(COMMIT, confidence=0.9)
-    decision = decided(SURE, Session(), sure, notices=True)
-    assert decision.rule == "confident"
-    assert decision.effects == (Noticed(words.confident("git.commit", 0.9)),)
-
-
-def test_the_operator_is_alerted_to_an_attempt_at_what_never_runs() -> None:
-    wipe = make_request(make_call("wipe"), [Operation("files.wipe")])
-    assert decided(POLICY, Session(), wipe).effects == (Alerted(words.attempted("files.wipe")),)
-
-
-@pytest.mark.parametrize("started", [False, True])
-def test_the_first_call_on_a_plans_consent_starts_the_plan_and_no_later_one_does(started: bool) -> None:
-    text = PlanText("a plan", operations=("git.commit",))
-    plan = Plan("plan-1", text, turn=1, since=1, accepted=True, started=started)
-    given = Grant("g1", "operation", "git.commit", Risk.MODERATE, NOW + 60, "session", group="plan-1")
-    session = Session(turn=2, heard_at=NOW, plan=plan, grants={given.key: (Held(given),)})
-    decision = decided(POLICY, session)
-    assert decision.rule == "plan"
-    assert (PlanStarted() in decision.effects) is not started
 
 
 def test_mode_paranoid_asks_even_for_what_the_policy_lists_as_free() -> None:
@@ -214,163 +187,6 @@ def test_a_safe_caller_lowers_the_weight_as_well_so_that_a_workflow_can_carry_it
     decision = decided(POLICY, session, heavy, scope=lowered)
     assert decision.rule == "workflow_grant"
     assert decision.items[0].weight is Risk.MODERATE
-
-
-# What an allow changes in the task
-
-
-def working(category: str, task: Task, turn: int) -> Decision:
-    """An allowed call of this category in a task."""
-    policy = compile_policy(
-        domains={"some": Domain(("work",))}, operations={"some.work": Detail(category=category)}
-    )
-    request = make_request(make_call("tool"), [Operation("some.work")])
-    return decided(policy, Session(turn=turn, task=task), request, reviews={"some": NOW})
-
-
-@pytest.mark.parametrize(
-    ("category", "phase"),
-    [
-        ("file-edit", "implementing"),
-        ("scripts", "implementing"),
-        ("test-build", "testing"),
-        ("git-local", "committing"),
-        ("git-remote", "committing"),
-        ("network", None),
-    ],
-)
-def test_an_allowed_call_keeps_its_task_active_and_its_category_tells_the_phase(
-    category: str, phase: str | None
-) -> None:
-    assert working(category, TASK, turn=3).effects == (Active(3, phase),)
-
-
-def test_the_activity_of_a_task_is_told_once_a_turn_unless_its_phase_changes() -> None:
-    task = msgspec.structs.replace(TASK, active=3, phase="testing")
-    assert working("network", task, turn=3).effects == ()
-    assert working("test-build", task, turn=3).effects == ()
-    assert working("git-local", task, turn=3).effects == (Active(3, "committing"),)
-    assert working("test-build", task, turn=4).effects == (Active(4, "testing"),)
-
-
-def test_an_allow_is_explained_as_well_up_to_the_check_that_spoke() -> None:
-    view = View(Session(), reviews={"files": NOW})
-    decision, (trace,) = explain(READ, POLICY, view, NOW)
-    assert decision == decide(READ, POLICY, view, NOW)
-    assert trace.checks[-1] == Check("autonomous", True, words.AUTONOMOUS)
-    assert not any(check.spoke for check in trace.checks[:-1])
-    assert (trace.operation, trace.risk, trace.weight, trace.tier) == (
-        "files.read",
-        Risk.LOW,
-        Risk.LOW,
-        "autonomous",
-    )
-    unlisted = make_request(make_call("tool"), [Operation("some.work")])
-    assert explain(unlisted, POLICY, view, NOW)[1][0].tier == "unlisted"
-
-
-# Several operations in one call
-
-
-def test_a_question_leaves_no_suspended_operation_out_because_another_one_retried() -> None:
-    """The retry of one operation ends with the question; the suspension of another one stays what it is."""
-    policy = compile_policy(
-        domains={"git": Domain(requires_approval=("commit", "push", "fetch"))},
-        operations={"git.push": Detail(risk=Risk.HIGH)},
-    )
-    request = make_request(
-        make_call("tool"), [Operation(f"git.{each}") for each in ("commit", "push", "fetch")]
-    )
-    suspended = {"git.commit": Suspension(request.digest), "git.fetch": Suspension("another call")}
-    given = Grant(
-        "g1", "category", "git.fetch", Risk.MODERATE, NOW + 60, "session", ends_with="task", bound_to="task-1"
-    )
-    session = Session(task=TASK, suspended=suspended, grants={given.key: (Held(given),)})
-    decision = decided(policy, session, request)
-    assert [item.operation for item in decision.asked] == ["git.commit", "git.push", "git.fetch"]
-
-
-MANY = compile_policy(
-    domains={
-        "git": Domain(requires_approval=("commit",)),
-        "files": Domain((), (), ("wipe",)),
-        "self_modification": Domain(requires_approval=("prune",), trusted_channel_required=("prune",)),
-    },
-    operations={"files.wipe": Detail(risk=Risk.LOW)},
-)
-
-
-@pytest.mark.parametrize(
-    ("weaker", "stronger"),
-    [("self_modification.prune", "files.wipe"), ("git.commit", "self_modification.prune")],
-)
-def test_never_is_stricter_than_the_wrong_channel_and_that_than_a_persons_no_whatever_the_risks(
-    weaker: str, stronger: str
-) -> None:
-    operations = [Operation(weaker, risk=Risk.HIGH), Operation(stronger)]
-    request = make_request(make_call("tool"), operations)
-    session = Session(turn=1, denials={request.digest: Denial(1, NOW)})
-    rules = {
-        "files.wipe": "blocked",
-        "self_modification.prune": "trusted_channel",
-        "git.commit": "denied_call",
-    }
-    decision = decided(MANY, session, request)
-    assert [item.ruling.rule for item in decision.items] == [rules[weaker], rules[stronger]]
-    assert decision.rule == rules[stronger]
-
-
-TWO = make_request(make_call("tool"), [Operation("git.commit"), Operation("files.edit")])
-
-
-def test_each_grant_that_a_call_of_several_operations_uses_is_counted_and_announced() -> None:
-    grants = [
-        Grant(
-            f"g-{name}",
-            "category",
-            name,
-            Risk.MODERATE,
-            NOW + 60,
-            "session",
-            ends_with="task",
-            bound_to="task-1",
-        )
-        for name in ("git.commit", "files.edit")
-    ]
-    session = Session(turn=1, task=TASK, grants={one.key: (Held(one),) for one in grants})
-    decision = decided(POLICY, session, TWO)
-    assert decision.grants == ("g-git.commit", "g-files.edit")
-    assert decision.effects == tuple(Used(one.key, one.id) for one in grants)
-    assert decision.announce is not None
-    assert decision.announce.splitlines() == [
-        words.using_task("git.commit", 0),
-        words.using_task("files.edit", 0),
-    ]
-
-
-def test_a_call_of_several_operations_that_have_nothing_to_announce_announces_nothing() -> None:
-    policy = compile_policy(domains={"files": Domain(("read", "list"))})
-    request = make_request(make_call("tool"), [Operation("files.read"), Operation("files.list")])
-    assert decided(policy, Session(), request, reviews={"files": NOW}).announce is None
-
-
-@pytest.mark.parametrize(
-    ("content", "sent"), [("hello", (Sent("mail", "hello", "mail.send", NOW),)), (None, ())]
-)
-def test_only_what_has_content_is_remembered_as_sent(content: str | None, sent: tuple[Sent, ...]) -> None:
-    policy = compile_policy(domains={"mail": Domain(("send",), fan_out="single")})
-    request = make_request(make_call("tool"), [Operation("mail.send", content=content)])
-    assert decided(policy, Session(), request, reviews={"mail": NOW}).effects == sent
-
-
-def test_a_call_that_never_runs_does_not_end_the_plan_as_one_that_is_asked_does() -> None:
-    plan = Plan("plan-1", PlanText("a plan", operations=("files.edit",)), 1, 1, accepted=True)
-    session = Session(turn=2, heard_at=NOW, plan=plan)
-    assert decided(POLICY, session).effects == (Deviated(),)
-    never = make_request(make_call("tool"), [Operation("git.commit"), Operation("files.wipe")])
-    decision = decided(POLICY, session, never)
-    assert decision.rule == "blocked"
-    assert Deviated() not in decision.effects
 
 
 def test_a_grant_is_an_explicit_one_of_the_operator_unless_it_says_otherwise() -> None:

@@ -189,3 +189,22 @@ def test_every_25_turns_a_task_with_consents_has_to_be_confirmed(turn: int, asks
     assert ("Still working on work, consent still valid?" in told.announced) is asks
     without = Session(turn=turn, task=task, tasks=1)
     assert heard(without, "fix the parser")[1].pending is None
+
+
+def test_a_slash_command_can_query_and_without_a_task_there_is_none_to_show() -> None:
+    policy = msgspec.structs.replace(POLICY, slash_commands={"/mine": SlashCommand(query="consents")})
+    (shown,) = hear(Session(), "/mine", policy, NOW).announced
+    assert 'Current Workflow: "none"' in shown
+
+
+def test_a_list_that_cannot_be_taken_as_it_stands_is_told() -> None:
+    told, after = heard(Session(), "Grant standing consent for:")
+    assert after.held == ()
+    assert told.announced
+
+
+def test_a_new_topic_names_the_task() -> None:
+    _, after = heard(Session(turn=4, task=TASK, tasks=1), f"actually, let's work on {'d' * 70} instead")
+    assert after.task is not None
+    assert (after.task.id, len(after.task.name)) == ("session.t2", 60)
+    assert "d" * 50 in after.task.name

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from sayso.cli import chat, check, demo, init, policy
+from sayso.cli import audit, chat, check, demo, init, operate, policy, store
 
 USAGE, FAILURE = 2, 1
 
@@ -44,7 +44,19 @@ app.command("explain", short_help="Decide it, and show every check on the way.")
 app.command("chat", short_help="Play a session, typed or scripted.")(chat.chat)
 app.command("init", short_help="Write a first policy of your own.")(init.init)
 app.command("demo", short_help="Watch Sayso decide, with you asked.")(demo.demo)
+app.command("inbox", short_help="The questions that wait for you.")(operate.inbox)
+app.command("approve", short_help="Say yes to a question.")(operate.approve)
+app.command("deny", short_help="Say no to a question.")(operate.deny)
+app.command("wait", short_help="Wait for the answer to a question.")(operate.wait)
+app.command("grants", short_help="What is granted now.")(operate.grants)
+app.command("grant", short_help="Grant something before it is asked.")(operate.grant)
+app.command("revoke", short_help="Take a grant back, or all of a session.")(operate.revoke)
+app.command("allowlist", short_help="Commands with standing consent.")(operate.allowlist)
+app.command("sessions", short_help="The sessions that are open.")(operate.sessions)
+app.command("stats", short_help="How often people are asked, and answer.")(operate.stats)
 app.add_typer(policy.app, name="policy")
+app.add_typer(audit.app, name="audit")
+app.add_typer(store.app, name="store")
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, View, apply
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
+from sayso.gate.signing import Key as SigningKey
 from sayso.gate.state import Loaded, Sealer, Wanted, load, save
 from sayso.store.base import Reader, Store, Writer
 
@@ -44,6 +45,7 @@ class Gate(msgspec.Struct, frozen=True):
     stream: str = "main"
     notices: bool = False
     mark: Mark | None = None
+    key: SigningKey | None = None
 
 
 @contextmanager

@@ -6,12 +6,12 @@ import secrets
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
-from sayso.core.policy import Policy
+from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
 from sayso.gate.seals import mac_key, seal
-from sayso.gate.signing import Key, load_or_make_key
+from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.gate.state import Sealer
 from sayso.store.base import ReviewRow, Store, Writer
 
@@ -49,7 +49,31 @@ def open_gate(
         Sealer(mac_key(key), name, epoch),
         notices=policy.settings.notices is not None,
         mark=mark,
+        key=key,
     )
+
+
+def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Gate:
+    """A gate only for looking after the audit trail: opening it writes nothing, and its policy blocks all.
+
+    If there is no key, neither given nor in the data folder, all it can do is read.
+    """
+    file, marks = data_folder() / "gate.key", None
+    if key is None and file.exists():
+        key, marks = load_key(KEY_NAME, file), data_folder()
+    path = store if store is not None else data_folder() / "sayso.db"
+    if not str(path).startswith(("postgresql://", "postgres://")) and not Path(path).exists():
+        raise SaysoError(f"there is no store at {path}", hint="name one with --store")
+    opened = open_store(path)
+    with opened.read() as tx:
+        name, epoch = tx.meta("name"), int(tx.meta("epoch") or "1")
+    if name is None:
+        raise SaysoError(f"nothing was ever written to {path}", hint="name another store with --store")
+    kept = None if marks is None else marks / f"{name}.mark"
+    mark = Mark(kept) if kept is not None and kept.exists() else None
+    policy = compile_policy(settings=Settings(unlisted="block"))
+    sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch)
+    return Gate(opened, policy, sealer, mark=mark, key=key)
 
 
 def open_store(where: str | Path | None) -> Store:

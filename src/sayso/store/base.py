@@ -278,7 +278,11 @@ class Writer(Reader, Protocol):
 
 
 class Store(Protocol):
-    """A place where state lives."""
+    """A place where state lives.
+
+    A thread has one transaction at a time; one begun inside another is refused. An error of the store in a
+    transaction ends it, even if somebody catches it: what comes after is refused, and nothing is kept.
+    """
 
     def read(self) -> AbstractContextManager[Reader]: ...
 

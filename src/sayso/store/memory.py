@@ -210,9 +210,7 @@ class MemoryWriter(MemoryReader):
     def add_spend(self, row: SpendRow) -> None:
         spends = self._touch("spends", row.grant)
         if row.number != len(spends) + 1:
-            raise self._refused(
-                f"number {row.number} of grant {row.grant} is not the next one: it was spent before"
-            )
+            raise self._refused(f"number {row.number} of grant {row.grant} is taken, or leaves a gap")
         spends[row.number] = row
 
     def put_denial(self, row: DenialRow) -> None:
@@ -249,7 +247,7 @@ class MemoryWriter(MemoryReader):
 
     def add_entry(self, row: EntryRow) -> None:
         if row.seq != len(self._group(self._tables.entries, row.stream)) + 1:
-            raise self._refused(f"entry {row.seq} of stream {row.stream} is not the next one")
+            raise self._refused(f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap")
         self._touch("entries", row.stream)[row.seq] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from sayso.store import postgres_server as server
 from sayso.store.base import StoreBusy, StoreError
 from sayso.store.postgres_server import explain, placed
+from sayso.store.threads import Look
 from sayso.store.transactions import SqlStore, Transaction
 
 try:
@@ -167,7 +168,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 connection.execute("ROLLBACK")
         self._give_back(connection)
 
-    def _look(self) -> OtherCommits:
+    def _look(self) -> Look:
         return OtherCommits(self._dsn, busy=self._busy)
 
     def _close(self) -> None:

@@ -58,7 +58,7 @@ def connect(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any, ...]]:
 
 def prepare(connection: psycopg.Connection[Any], *, busy: float) -> None:
     """Wait so long and no longer for the locks of others; and do not hold our own for ever."""
-    connection.execute(f"SET lock_timeout = {round(busy * 1000)}")
+    connection.execute(f"SET lock_timeout = {max(1, round(busy * 1000))}")  # 0 would be for ever
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.execute("SET default_transaction_isolation = 'read committed'")
 

@@ -88,13 +88,13 @@ class SqlReader:
         if len(wanted) > CHUNK:  # the order is that of all grants, so they are all read
             chosen = set(wanted)
             return [row for row in self.grants(session) if (row.kind, row.value) in chosen]
-        return self._for_each(GrantRow, sql.GRANTS_BY_KEY, (session,), wanted)
+        return self._for_each(GrantRow, sql.GRANTS_BY_KEY, wanted, session)
 
     def grant(self, grant: str) -> GrantRow | None:
         return self._held(GrantRow, sql.GRANT, grant)
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
-        return self._for_each(SpendRow, sql.SPENDS, (), [(grant,) for grant in sorted(set(grants))])
+        return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
 
     def count_spends(self, session: str) -> int:
         self._hold(session)
@@ -106,7 +106,7 @@ class SqlReader:
 
     def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]:
         self._hold(session)
-        return self._for_each(SendingRow, sql.SENDINGS, (session,), list(dict.fromkeys(keys)))
+        return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
     def reviews(self) -> Sequence[ReviewRow]:
         return self._all(ReviewRow, sql.REVIEWS)
@@ -160,7 +160,7 @@ class SqlReader:
         return self._all(CallRow, sql.CALLS_BY_EFFECT, effect_key)
 
     def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]:
-        return self._for_each(CallRow, sql.CALLS, (), [(state,) for state in set(states)], (limit,))
+        return self._for_each(CallRow, sql.CALLS, [(state,) for state in sorted(set(states))], limit)
 
     def head(self, stream: str) -> EntryRow | None:
         self._connection.hold(f"stream/{stream}")
@@ -173,7 +173,7 @@ class SqlReader:
         return [row[0] for row in self._connection.rows(sql.STREAMS, ())]
 
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
-        return self._for_each(NodeRow, sql.NODES, (stream,), sorted(set(places)))
+        return self._for_each(NodeRow, sql.NODES, sorted(set(places)), stream)
 
     def checkpoints(self, *, limit: int = 1) -> Sequence[CheckpointRow]:
         return self._all(CheckpointRow, sql.CHECKPOINTS, limit)
@@ -202,20 +202,14 @@ class SqlReader:
         return int(self._connection.rows(statement, parameters)[0][0])
 
     def _for_each(
-        self,
-        row: type[Row],
-        statement: str,
-        before: tuple[object, ...],
-        keys: Sequence[tuple[object, ...]],
-        after: tuple[object, ...] = (),
+        self, row: type[Row], statement: str, keys: Sequence[tuple[object, ...]], *rest: object
     ) -> list[Row]:
         """The rows for these keys. More keys than fit are asked for in turn, so they come sorted."""
         found: list[Row] = []
-        rest = iter(keys)
-        while chunk := list(islice(rest, CHUNK)):
+        left = iter(keys)
+        while chunk := list(islice(left, CHUNK)):
             text = sql.repeated(statement, len(chunk), len(chunk[0]))
-            flat = [part for key in chunk for part in key]
-            found += self._all(row, text, *before, *flat, *after)
+            found += self._all(row, text, *(part for key in chunk for part in key), *rest)
         return found
 
 
@@ -241,7 +235,7 @@ class SqlWriter(SqlReader):
         self.urgent = self.urgent or row.what == "revoke"
         if not self._store(sql.ADD_SPEND, row, row.number, row.grant):
             raise self._connection.refused(
-                f"number {row.number} of grant {row.grant} is not the next one: it was spent before"
+                f"number {row.number} of grant {row.grant} is taken, or leaves a gap"
             )
 
     def put_denial(self, row: DenialRow) -> None:
@@ -280,7 +274,9 @@ class SqlWriter(SqlReader):
 
     def add_entry(self, row: EntryRow) -> None:
         if not self._store(sql.ADD_ENTRY, row, row.seq, row.stream):
-            raise self._connection.refused(f"entry {row.seq} of stream {row.stream} is not the next one")
+            raise self._connection.refused(
+                f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
+            )
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:

@@ -13,6 +13,7 @@ from typing import Any
 from sayso.store import sqlite_file
 from sayso.store.base import StoreError
 from sayso.store.sqlite_file import connect, explain, locked
+from sayso.store.threads import Look
 from sayso.store.transactions import SqlStore, Transaction
 
 POLL = 0.1
@@ -111,7 +112,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         if self._commits >= COMMITS:
             self._checkpoint()
 
-    def _look(self) -> OtherCommits:
+    def _look(self) -> Look:
         return OtherCommits(self._connect(full=False))
 
     def _close(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +24,50 @@ OLDEST = (3, 40, 0)
 MOUNTS = Path("/proc/mounts")
 _REMOTE = re.compile(r"nfs\d*|cifs|smb\w*|9p|afs|ceph|lustre|glusterfs|ncpfs|fuse(\..+)?")
 _WAIT = 0.01
+_making = threading.Lock()
 
 
 def prepare(path: Path) -> None:
     """Make the file and its folder, for the owner alone, if they do not exist. Refuse a network drive."""
-    drive = network_drive(path)
-    if drive is not None:
-        raise StoreError(
-            f"{path} lies on a network drive ({drive}), where several processes would damage it",
-            hint="keep the store on a local disk, or use PostgreSQL",
-        )
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        drive = network_drive(path)
+        if drive is not None:
+            raise StoreError(
+                f"{path} lies on a network drive ({drive}), where several processes would damage it",
+                hint="keep the store on a local disk, or use PostgreSQL",
+            )
+        with _making:
+            _make(path)
     except OSError as error:
-        raise StoreError(
-            f"{path} cannot be opened for writing: {error.strerror}",
-            hint="make the file and its folder writable for the user Sayso runs as, or name another file",
-        ) from error
+        raise _not_writable(path, error) from error
+
+
+def _make(path: Path) -> None:
+    """A file that exists is only asked about, never opened here.
+
+    To close a file gives up all locks that this process has on it, those of SQLite among them.
+    """
+    for folder in reversed(path.parents):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not path.exists():
+        with suppress(FileExistsError):  # another process was quicker
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    if not (_writable(path) and _writable(path.parent)):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _not_writable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path} cannot be opened for writing: {error.strerror}",
+        hint="make the file and its folder writable for the user Sayso runs as, or name another file",
+    )
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def network_drive(path: Path) -> str | None:
@@ -110,8 +138,9 @@ def set_up(path: Path, *, busy: float, upgrade: bool) -> None:
 
 def _ready(run: _Run, path: Path, *, upgrade: bool) -> bool:
     """Whether there is nothing to do. Refuses files of others, and schemas it may not touch."""
-    ours = run.rows("PRAGMA application_id", ()) == [(APPLICATION,)]
     empty = run.rows("SELECT COUNT(*) FROM sqlite_schema", ()) == [(0,)]
+    # In this order: whoever is setting it up right now gives it tables and our mark in one transaction.
+    ours = run.rows("PRAGMA application_id", ()) == [(APPLICATION,)]
     if not ours and not empty:
         raise StoreError(f"{path} belongs to another program", hint="name another file for the store")
     version = 0 if empty else migrate.version(run)
@@ -141,7 +170,10 @@ class _Run:
 @contextmanager
 def locked(path: Path, *, wait: float) -> Iterator[bool]:
     """Hold the lock beside this file: True once we have it, False if others kept it for `wait` seconds."""
-    lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _not_writable(path, error) from error
     try:
         end = time.monotonic() + wait
         held = _try_lock(lock)

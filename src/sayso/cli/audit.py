@@ -1,0 +1,367 @@
+"""`sayso audit …`: read the audit trail, verify it, prove from it, and drop what may be dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.choice import Json, remark
+from sayso.cli.operate import StoreFile
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sayso.core.checkpoint import Verifier
+    from sayso.gate.audit import Shown, Verified
+    from sayso.gate.gate import Gate
+
+app = typer.Typer(
+    help="The audit trail: who allowed what, and the proof of it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+FOUND = 1
+MOST_BYTES = 1 << 20
+
+Seq = Annotated[int, typer.Argument(metavar="SEQ", help="The number of an entry.", min=1)]
+Stream = Annotated[str, typer.Option("--stream", metavar="NAME", help="Of this stream.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
+OTHER_KEY = "The public key to trust, as `sayso audit checkpoint --json` tells it; else your own."
+
+
+@app.command(short_help="The newest entries.")
+def tail(
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many.")] = 20,
+    stream: Stream = "main",
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """The newest entries, the newest of them last."""
+    from sayso.gate.audit import entry_json, entry_text
+    from sayso.gate.audit import tail as newest
+
+    with _audit(store) as gate:
+        rows = newest(gate, count, stream=stream)
+    for row in rows:
+        typer.echo(entry_json(row) if as_json else entry_text(row))
+
+
+@app.command(short_help="One entry, whole.")
+def show(seq: Seq, stream: Stream = "main", store: StoreFile = None, as_json: Json = False) -> None:
+    """One entry with its hashes, and of its sensitive values those that are still kept."""
+    from sayso.gate.audit import show as shown
+    from sayso.gate.audit import shown_json
+
+    with _audit(store) as gate:
+        found = shown(gate, seq, stream=stream)
+    if as_json:
+        _echo_json(shown_json(found))
+    else:
+        _show(found)
+
+
+@app.command(short_help="Find what was changed, cut off or put in.")
+def verify(
+    checkpoint: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--checkpoint", metavar="FILE", help="A checkpoint you kept elsewhere; may be repeated."
+        ),
+    ] = None,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """Hold the whole trail against its chain, its tree and its signatures. Exit 1 if anything is wrong.
+
+    Without a checkpoint kept elsewhere nobody can tell that an older copy of the whole store was put back.
+    """
+    from sayso.gate.audit import verify_audit
+
+    outside = [_read(file) for file in checkpoint or ()]
+    with _audit(store) as gate, _progress("Verifying") as told:
+        verified = verify_audit(gate, outside, progress=lambda stream, entries: told(entries))
+    if as_json:
+        _echo_json(_verified_json(verified))
+    else:
+        _show_verified(verified)
+        if not outside:
+            remark("without --checkpoint, an older copy of the whole store would look as good")
+    raise typer.Exit(0 if verified.clean else FOUND)
+
+
+@app.command(short_help="A receipt for one entry.")
+def prove(
+    seq: Seq,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this new file.")
+    ] = None,
+    store: StoreFile = None,
+) -> None:
+    """A receipt (C2SP tlog-proof) that shows offline that this entry is in the signed trail."""
+    from sayso.gate.audit import prove as proof_of
+
+    with _audit(store) as gate:
+        proof = proof_of(gate, seq)
+        remark(f"whoever checks it needs the public key {_public(gate)}")
+    if output is None:
+        typer.echo(proof.decode(), nl=False)
+    else:
+        _write(output, proof)
+
+
+@app.command("check-proof", short_help="Check a receipt, offline.")
+def check_proof(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A receipt that audit prove wrote.")],
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help=OTHER_KEY)] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a receipt without the store: that its entry is in a trail signed by a key you trust.
+
+    Exit 0 and the entry if it is, else 1.
+    """
+    from sayso.core.audit import split_leaf
+    from sayso.core.audit_text import text_line
+    from sayso.core.checkpoint import open_checkpoint
+    from sayso.core.receipt import check_receipt, parse_receipt
+
+    proof, keys = _read(file), (_trusted(key),)
+    origin = open_checkpoint(parse_receipt(proof).checkpoint, keys).origin
+    receipt, signed = check_receipt(proof, keys, origin)
+    _, body = split_leaf(receipt.content)
+    line = text_line(body)
+    if as_json:
+        told = {"proven": True, "origin": origin, "seq": receipt.index + 1, "size": signed.size}
+        _echo_json(told | {"entry": _decoded(body)})
+    else:
+        typer.echo(line)
+        typer.echo(f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed.")
+
+
+@app.command(short_help="Sign the trail as it stands.")
+def checkpoint(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this new file.")
+    ] = None,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """Sign the trail as it stands now, and print the checkpoint. Keep it where this machine cannot reach."""
+    from sayso.gate.audit import checkpoint as sign
+
+    with _audit(store) as gate:
+        note = sign(gate)
+        public = _public(gate)
+    if output is not None:
+        _write(output, note.encode())
+    if as_json:
+        _echo_json({"checkpoint": note, "key": public})
+    elif output is None:
+        typer.echo(note, nl=False)
+
+
+@app.command(short_help="All entries, for people or programs.")
+def export(
+    form: Annotated[str, typer.Option("--form", metavar="FORM", help="text or jsonl.")] = "text",
+    stream: Annotated[str | None, typer.Option("--stream", metavar="NAME", help="Only this stream.")] = None,
+    store: StoreFile = None,
+) -> None:
+    """Every entry as a line, to standard output. Lines of JSON hold the very bytes that were hashed."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.audit import export as lines
+
+    if form not in ("text", "jsonl"):
+        raise MalformedRequest(f"unknown form {form!r}", hint="use text or jsonl")
+    with _audit(store) as gate, _progress("Exporting") as told:
+        for number, line in enumerate(lines(gate, "jsonl" if form == "jsonl" else "text", stream=stream), 1):
+            typer.echo(line)
+            if number % 1_000 == 0:
+                told(number)
+
+
+@app.command(short_help="Drop the bodies of old entries.")
+def prune(
+    before: Annotated[
+        str, typer.Option("--before", metavar="DATE|SEQ", help="2026-11-01, 2026-11-01T08:00Z, or a number.")
+    ],
+    yes: Yes = False,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """Drop what old entries say, for good; their hashes stay, and the trail still verifies.
+
+    A date or time counts in UTC unless it names its zone, and in every stream; a number only in main.
+    """
+    from sayso.cli.operating import operator
+    from sayso.gate.audit import prune as drop
+
+    until = _before(before)
+    if not yes:
+        typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
+    with _audit(store) as gate, _progress("Pruning") as told:
+        pruned = drop(gate, until, by=operator(), progress=told)
+    if as_json:
+        _echo_json(pruned)
+    else:
+        typer.echo(f"{pruned.bodies} {'body' if pruned.bodies == 1 else 'bodies'} dropped")
+
+
+@app.command(short_help="Forget one sensitive value.")
+def erase(
+    seq: Seq,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The value's name, as audit show tells it.")],
+    stream: Stream = "main",
+    yes: Yes = False,
+    store: StoreFile = None,
+) -> None:
+    """Forget a sensitive value of an entry, for good. The entry and its chain stay as they are."""
+    from sayso.cli.operating import operator
+    from sayso.gate.audit import erase as forget
+
+    if not yes:
+        typer.confirm(f"Forget the value {name!r} of entry {seq} for good?", abort=True, err=True)
+    with _audit(store) as gate:
+        forget(gate, seq, name, by=operator(), stream=stream)
+    typer.echo("Erased.")
+
+
+@contextmanager
+def _audit(store: str | None) -> Iterator[Gate]:
+    from sayso.gate.open import open_audit
+
+    gate = open_audit(store)
+    try:
+        yield gate
+    finally:
+        gate.store.close()
+
+
+@contextmanager
+def _progress(doing: str) -> Iterator[Callable[[int], None]]:
+    """How many entries were done, on a terminal only, and gone when it is over."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    err = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description} {task.completed} entries"))
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
+        task = shown.add_task(doing)
+        yield lambda done: shown.update(task, completed=done)
+
+
+def _show(found: Shown) -> None:
+    from sayso.core.commitments import State
+    from sayso.core.words import visible
+    from sayso.gate.audit import entry_text
+
+    row = found.row
+    typer.echo(entry_text(row))
+    typer.echo(f"entry {row.seq} of {row.stream}\nhash {row.hash.hex()}\nafter {row.prev.hex()}")
+    for name, value in found.values.items():
+        kept = value.state is State.KEPT
+        typer.echo(f"{visible(name)}: {visible(_json(value.value)) if kept else value.state.value}")
+
+
+def _show_verified(verified: Verified) -> None:
+    for report in verified.reports:
+        pruned = f", {report.pruned} of them without bodies" if report.pruned else ""
+        counted = f"{report.entries} {'entry' if report.entries == 1 else 'entries'}{pruned}"
+        typer.echo(f"{report.stream}: {counted}, signed through {report.held_through}")
+        for one in report.findings:
+            typer.echo(f"  {one.kind.value}: {one.text}")
+        if report.found > len(report.findings):
+            typer.echo(f"  … and {report.found - len(report.findings)} more")
+    if verified.clean:
+        typer.echo("Nothing was changed.")
+    else:
+        typer.echo(f"{verified.found} finding{'' if verified.found == 1 else 's'}")
+
+
+def _verified_json(verified: Verified) -> dict[str, Any]:
+    streams = [
+        {
+            "stream": one.stream,
+            "entries": one.entries,
+            "pruned": one.pruned,
+            "signed_through": one.held_through,
+            "root": None if one.root is None else one.root.hex(),
+            "found": one.found,
+            "findings": one.findings,
+        }
+        for one in verified.reports
+    ]
+    told = {"clean": verified.clean, "found": verified.found, "checkpoints": verified.checkpoints}
+    return told | {"outside": verified.outside, "streams": streams}
+
+
+def _public(gate: Gate) -> str:
+    from sayso.gate.audit_tree import key_of
+    from sayso.gate.signing import format_verifier_key, public_key
+
+    key = key_of(gate)
+    return format_verifier_key(key.name, public_key(key))
+
+
+def _trusted(text: str | None) -> Verifier:
+    from sayso.gate.open import KEY_NAME, data_folder
+    from sayso.gate.signing import load_key, parse_verifier_key, public_key, verifier
+
+    if text is not None:
+        return parse_verifier_key(text)
+    return verifier(KEY_NAME, public_key(load_key(KEY_NAME, data_folder() / "gate.key")))
+
+
+def _before(text: str) -> int | datetime:
+    from datetime import UTC, datetime
+
+    from sayso.core.errors import MalformedRequest
+
+    if text.isascii() and text.isdigit() and len(text) < 16:
+        return int(text)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise MalformedRequest(
+            f"{text!r} is neither a date nor the number of an entry", hint="like 2026-11-01 or 5000"
+        ) from None
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
+def _read(file: Path) -> bytes:
+    from sayso.core.errors import SaysoError
+
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise SaysoError(f"cannot read {file}: {error.strerror}", hint="name a file") from error
+
+
+def _write(file: Path, content: bytes) -> None:
+    from sayso.core.errors import SaysoError
+
+    try:
+        with file.open("xb") as opened:
+            opened.write(content)
+    except OSError as error:
+        raise SaysoError(f"cannot write {file}: {error.strerror}", hint="name a new file") from error
+
+
+def _decoded(body: bytes) -> object:
+    import msgspec
+
+    return msgspec.json.decode(body)
+
+
+def _json(value: object) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+def _echo_json(value: object) -> None:
+    typer.echo(_json(value))

@@ -1,0 +1,261 @@
+"""What the operator's commands show: questions, grants, sessions and figures in plain lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from sayso.core.model import Risk
+from sayso.core.words import visible
+from sayso.gate.answer import Stands
+from sayso.gate.gate import Gate, everything
+from sayso.gate.grants import Ended, Listed
+from sayso.gate.state import load, open_question_row
+from sayso.gate.stats import Figures
+from sayso.gate.waiting import wait_for_answer
+from sayso.store.base import QuestionRow
+
+DAY = 86_400.0
+HOUR = 3_600.0
+MINUTE = 60.0
+PAGE = 1_000
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """An open question as the inbox lists it; `left` seconds until it expires."""
+
+    id: str
+    session: str
+    agent: str
+    risk: str
+    operations: tuple[str, ...]
+    text: str
+    answers: tuple[str, ...]
+    opened_at: float
+    left: float
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How waiting ended: granted, denied, cancelled, expired, timeout or not_found."""
+
+    question: str
+    status: str
+    answer: str | None = None
+    by: str | None = None
+    reason: str | None = None
+
+
+class Open(msgspec.Struct, frozen=True):
+    """An open session as it is listed. `tampered`: its row was changed by hand, and it decides nothing."""
+
+    id: str
+    agent: str
+    owner: str
+    user: str
+    workspace: str
+    parent: str | None
+    opened_at: float
+    turn: int
+    task: str | None
+    stopped: bool
+    tampered: bool
+
+
+def operator() -> str:
+    """Who sits at this terminal, by the system's account and not by what the environment says."""
+    if hasattr(os, "getuid"):
+        import pwd
+
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            return f"uid {os.getuid()}"
+    return os.getlogin()
+
+
+def open_questions(gate: Gate, session: str | None) -> list[Waiting]:
+    found: list[Waiting] = []
+    after = ""
+    with gate.store.read() as tx:
+        while page := tx.questions(session, after=after, limit=PAGE):
+            found += [_waiting(row, tx.now) for row in page if tx.now < row.expires_at]
+            after = page[-1].id
+    return found
+
+
+def question_lines(questions: list[Waiting]) -> list[str]:
+    lines: list[str] = []
+    for one in questions:
+        lines += [f"{one.id}  {one.risk} risk, asked by {visible(one.agent)}, {span(one.left)} left"]
+        lines += [f"    {line}" for line in one.text.splitlines()]
+        lines += [f"    answers: {', '.join(one.answers)}", ""]
+    return lines[:-1] or ["Nobody waits for an answer."]
+
+
+def wait(gate: Gate, question: str, timeout: float) -> Outcome:
+    """Wait, but no longer than the question can still be answered."""
+    with gate.store.read() as tx:
+        row = tx.question(question)
+        left = timeout if row is None else min(timeout, row.expires_at - tx.now)
+    row = wait_for_answer(gate, question, left)
+    status: str = row.state
+    if row.state == "answered":
+        status = "denied" if row.answer in (None, "deny") else "granted"
+    elif row.state == "open":
+        with gate.store.read() as tx:
+            status = "expired" if tx.now >= row.expires_at else "timeout"
+    return Outcome(question, status, row.answer, row.by, row.reason)
+
+
+def outcome_line(outcome: Outcome) -> str:
+    who = f" by {visible(outcome.by)}" if outcome.by else ""
+    told = {
+        "granted": f"granted ({outcome.answer}){who}",
+        "denied": f"denied{who}",
+        "cancelled": "cancelled: consent was cleared before anybody answered",
+        "expired": "expired: nobody answered in time",
+        "timeout": "no answer yet; the question stays open",
+        "not_found": f"there is no question {visible(outcome.question)}",
+    }
+    return told[outcome.status] + (f": {visible(outcome.reason)}" if outcome.reason else "")
+
+
+def stands_line(stands: Stands) -> str:
+    if stands.yours:
+        said = "denied" if stands.answer == "deny" else f"approved ({stands.answer})"
+        return f"{said[0].upper()}{said[1:]}: {stands.question}"
+    if stands.state != "answered":
+        return f"Not answered: the question is {stands.state}"
+    said = "denied" if stands.answer == "deny" else f"approved ({stands.answer})"
+    at = "" if stands.at is None else f" at {moment(stands.at)}"
+    return f"Already answered: {said} by {visible(stands.by or 'somebody')}{at}"
+
+
+def grant_lines(found: Iterable[Listed]) -> list[str]:
+    lines: list[str] = []
+    for one in found:
+        uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
+        facts = [
+            f"up to {one.risk} risk",
+            f"{span(one.left)} left",
+            uses,
+            f"given by {visible(one.given_by)}",
+        ]
+        facts += [f"ends with the {one.ends_with}"] if one.ends_with != "session" else []
+        facts += [f"answers {one.question}"] if one.question else []
+        lines += [f"{one.id}  {one.words}", f"    {', '.join(facts)}"]
+    return lines or ["Nothing is granted."]
+
+
+def allowlist_lines(found: list[Listed]) -> list[str]:
+    lines: list[str] = []
+    for session in dict.fromkeys(one.session for one in found):
+        lines += [f"Session Allowlist: {session}"]
+        lines += [
+            f"- {visible(one.value)} (used {_times(one.used)})" for one in found if one.session == session
+        ]
+    return lines or ["Session Allowlist:", "(empty)"]
+
+
+def open_sessions(gate: Gate) -> list[Open]:
+    with gate.store.read() as tx:
+        loaded = [load(tx, gate.sealer, row.id, everything()) for row in tx.sessions(limit=10_000)]
+    return [
+        Open(
+            id=found.row.id,
+            agent=found.row.agent,
+            owner=found.row.owner,
+            user=found.row.user,
+            workspace=found.row.workspace,
+            parent=found.row.parent,
+            opened_at=found.row.opened_at,
+            turn=found.session.turn,
+            task=found.session.task.name if found.session.task else None,
+            stopped=found.session.stopped is not None,
+            tampered=not found.believed,
+        )
+        for found in loaded
+        if found is not None
+    ]
+
+
+def session_lines(found: Iterable[Open]) -> list[str]:
+    lines: list[str] = []
+    for one in found:
+        facts = [f"since {moment(one.opened_at)}", f"turn {one.turn}"]
+        facts += [f"in {visible(one.workspace)}"] if one.workspace else []
+        facts += [f"on {visible(one.task)}"] if one.task else []
+        facts += [f"started by {one.parent}"] if one.parent else []
+        facts += ["STOPPED"] if one.stopped else []
+        facts += ["CHANGED BY HAND: nothing is decided in it"] if one.tampered else []
+        lines += [f"{one.id}  {visible(one.agent)}", f"    {', '.join(facts)}"]
+    return lines or ["No session is open."]
+
+
+def ended_lines(ended: Iterable[Ended]) -> list[str]:
+    lines = [f"{'Was over already' if one.already else 'Revoked'}: {one.id}  {one.words}" for one in ended]
+    return lines or ["Nothing was granted; open questions, if any, are cancelled."]
+
+
+def figure_lines(found: Figures) -> list[str]:
+    """One line a figure, with its aim where there is one."""
+    per, worst = found.prompts_per_category_per_task, found.most_prompts_in_a_category_of_a_task
+    unasked = ", ".join(f"{rule} {times}" for rule, times in found.high_risk_unasked.items())
+    answered = "none" if found.median_time_to_answer is None else span(found.median_time_to_answer)
+    lines = [
+        f"decisions: {found.decisions} (allowed {found.allowed}, asked {found.asked}, denied {found.denied})",
+        f"asked against avoided: {found.prompts} questions, {found.avoided} spared by consent",
+        f"prompts per category per task: {_number(per)}, at most {worst} (aim: 1 or less)",
+        f"high-risk calls asked: {_percent(found.high_risk_asked)} (aim: 100 %)"
+        + (f"; unasked by {unasked}" if unasked else ""),
+        f"repeated commands on the allowlist: {_percent(found.repeated_commands_on_allowlist)} (aim: 50 %)",
+        f"prompts per hour of work: {_number(found.prompts_per_hour)}",
+        f"median time to answer: {answered}, of {found.answers} answers",
+        f"answers faster than a person can read: {found.answers_too_fast}",
+        f"questions that expired: {found.expired}",
+    ]
+    return lines + ([f"left out, because pruned: {found.pruned} decisions"] if found.pruned else [])
+
+
+def span(seconds: float) -> str:
+    """A time to go, short."""
+    if seconds < MINUTE:
+        return f"{max(seconds, 0):.0f} s"
+    if seconds < HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.1f} h"
+
+
+def moment(at: float) -> str:
+    """A time of the day, in the zone of whoever reads it."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+def _waiting(row: QuestionRow, now: float) -> Waiting:
+    question = open_question_row(row)
+    return Waiting(
+        id=row.id,
+        session=row.session,
+        agent=question.request.agent,
+        risk=Risk(question.risk).word,
+        operations=tuple(dict.fromkeys(item.operation for item in question.items)),
+        text=question.text,
+        answers=tuple(offer.answer for offer in question.offers),
+        opened_at=row.opened_at,
+        left=row.expires_at - now,
+    )
+
+
+def _times(count: int) -> str:
+    return f"{count} {'time' if count == 1 else 'times'}"
+
+
+def _number(value: float | None) -> str:
+    return "nothing to count" if value is None else f"{value:.1f}"
+
+
+def _percent(value: float | None) -> str:
+    return "none so far" if value is None else f"{value:.0%}".replace("%", " %")

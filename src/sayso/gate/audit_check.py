@@ -1,0 +1,262 @@
+"""Verifying the stored audit trail: its streams, their trees, checkpoints and the values kept beside entries.
+
+The store is read in pages, each in a short transaction, while others go on writing. What was signed when
+verifying began is held against entries read afterwards, and those only ever grow.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from sayso.core.audit import MAIN, AuditError, Row, rfc3339
+from sayso.core.audit_marks import Finding, Kind, Mark, checkpoint_marks, joined_marks
+from sayso.core.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
+from sayso.core.commitments import Sealed, opens
+from sayso.core.merkle import TILE, WIDTH, Kept
+from sayso.core.verify import MOST_FINDINGS, Report, verify
+from sayso.gate.audit_tree import End, key_of, origin_of, stored_end, trusted
+from sayso.gate.gate import Gate
+from sayso.gate.signing import Key
+from sayso.store.base import CheckpointRow, EntryRow, Reader
+
+PAGE = 1_000
+TILES = 256
+"""How many full tiles of a tree are read at once."""
+MOST_CHECKPOINTS = 10_000
+"""How many of the newest stored checkpoints are verified; each speaks for all entries before it."""
+MOST_JOINED = 1_000
+_BEFORE_ALL = -(2**63)
+
+Progress = Callable[[str, int], None]
+"""Told the stream and how many of its entries were read."""
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What verifying came to: one report a stream, `main` first."""
+
+    reports: tuple[Report, ...]
+    checkpoints: int
+    outside: int
+
+    @property
+    def clean(self) -> bool:
+        return self.found == 0
+
+    @property
+    def found(self) -> int:
+        return sum(report.found for report in self.reports)
+
+
+class Said(msgspec.Struct, frozen=True):
+    """As much of a body as the columns beside it repeat."""
+
+    at: str
+    event: str
+    session: str
+    commitments: dict[str, str]
+    details: msgspec.Raw
+
+
+class Erased(msgspec.Struct, frozen=True):
+    entry: int
+    name: str
+
+
+said = msgspec.json.Decoder(Said).decode
+_erased = msgspec.json.Decoder(Erased).decode
+
+
+def verify_audit(gate: Gate, outside: Sequence[bytes] = (), *, progress: Progress | None = None) -> Verified:
+    """Hold the whole trail against itself, its signatures, and the checkpoints that were kept outside."""
+    key = key_of(gate)
+    with gate.store.read() as tx:
+        origin, streams = origin_of(tx), set(tx.streams())
+        stored = tx.checkpoints(limit=MOST_CHECKPOINTS)[::-1]
+        ends = {stream: _end(tx, key, stream) for stream in streams | {MAIN}}
+    notes = [row.note.encode() for row in stored]
+    walk = Walk(gate, MAIN, progress)
+    marks = checkpoint_marks(notes, outside, trusted(key), origin)
+    main = _judged(walk, ends[MAIN], marks, [*_columns(stored), *_mark(gate)], expected=bool(stored))
+    reports = [main]
+    for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
+        joined = walk.joined.get(stream, ())
+        beside = Walk(gate, stream, progress)
+        reports.append(_judged(beside, ends.get(stream), joined, (), expected=bool(joined)))
+    return Verified(tuple(reports), len(stored), len(outside))
+
+
+class Walk:
+    """One stream read from the first entry to the last, with what a look at each row tells."""
+
+    def __init__(self, gate: Gate, stream: str, progress: Progress | None = None) -> None:
+        self.stream = stream
+        self.joined: dict[str, deque[Mark]] = defaultdict(lambda: deque(maxlen=MOST_JOINED))
+        self.findings: list[Finding] = []
+        self.gate = gate
+        self._progress = progress
+        self._gone: set[tuple[int, str]] = set()
+        self._erased: set[tuple[int, str]] = set()
+
+    def rows(self) -> Iterator[Row]:
+        after = _BEFORE_ALL
+        while True:
+            with self.gate.store.read() as tx:
+                page = tx.entries(self.stream, after=after, limit=PAGE)
+                for row in page:
+                    self._look(tx, row)
+            if not page:
+                return
+            for row in page:
+                yield row.seq, row.body, row.prev, row.hash
+            after = page[-1].seq
+            if self._progress is not None:
+                self._progress(self.stream, after)
+
+    def end(self) -> list[Finding]:
+        """What only shows once all rows were seen."""
+        findings = [
+            Finding(Kind.DELETED, seq, f"the value {name!r} of entry {seq} is gone, and no entry erased it")
+            for seq, name in sorted(self._gone - self._erased)
+        ]
+        with self.gate.store.read() as tx:
+            findings += [
+                Finding(Kind.INSERTED, seq, f"the value {name!r} of entry {seq} was erased, but it is back")
+                for seq, name in sorted(self._erased)
+                if any(secret.name == name for secret in tx.secrets(self.stream, seq))
+            ]
+            newest = tx.head(self.stream)
+            entries = newest.seq if newest is not None else 0
+            if entries >= 0 and tx.nodes(self.stream, [(TILE, entries >> TILE)]):
+                text = f"the tree has kept hashes beyond entry {entries}"
+                findings.append(Finding(Kind.TRUNCATED, entries, text))
+        return findings
+
+    def _look(self, tx: Reader, row: EntryRow) -> None:
+        """Hold the row's columns, and the values kept beside it, against its body."""
+        if row.leaf != row.hash:
+            self._found(Kind.EDITED, row.seq, f"the leaf of entry {row.seq} is not its hash")
+        if row.body is None:
+            return
+        try:
+            body = said(row.body)
+            same = (body.at, body.event, body.session) == (rfc3339(row.at), row.event, row.session)
+        except (msgspec.MsgspecError, AuditError, UnicodeDecodeError):
+            self._found(Kind.EDITED, row.seq, f"entry {row.seq} cannot be read")
+            return
+        if not same:
+            self._found(Kind.EDITED, row.seq, f"the columns beside entry {row.seq} do not say what it says")
+        if body.commitments:
+            self._look_beside(tx, row.seq, body.commitments)
+        if body.event == "ERASED":
+            self._note_erased(body.details)
+        elif body.event == "JOINED" and self.stream == MAIN:
+            for stream, mark in joined_marks([(row.seq, row.body, row.prev, row.hash)]):
+                self.joined[stream].append(mark)
+
+    def _look_beside(self, tx: Reader, seq: int, commitments: dict[str, str]) -> None:
+        kept = {secret.name: secret for secret in tx.secrets(self.stream, seq)}
+        for name, committed in commitments.items():
+            secret = kept.get(name)
+            if secret is None:
+                self._gone.add((seq, name))
+            elif not opens(Sealed(name, secret.value, secret.salt), committed):
+                text = f"the value {name!r} kept beside entry {seq} is not the one it speaks of"
+                self._found(Kind.EDITED, seq, text)
+
+    def _note_erased(self, details: msgspec.Raw) -> None:
+        try:
+            one = _erased(details)
+        except msgspec.MsgspecError:
+            return  # what it erased is then missed, and found
+        self._erased.add((one.entry, one.name))
+
+    def _found(self, kind: Kind, seq: int, text: str) -> None:
+        self.findings.append(Finding(kind, seq, text))
+
+
+def _judged(
+    walk: Walk,
+    end: End | Finding | None,
+    marks: Iterable[Mark | Finding],
+    findings: Iterable[Finding],
+    *,
+    expected: bool,
+) -> Report:
+    """The report on one stream. `expected`: its tree was grown before, so its end must be kept."""
+    sealed: list[Mark] = []
+    more = list(findings)
+    if isinstance(end, Finding):
+        more.append(end)
+    elif end is not None:
+        sealed.append(Mark(end.size, end.tree.root, f"the sealed end of the tree, at {end.size},"))
+    elif expected:
+        more.append(Finding(Kind.TREE, 0, "the end of the tree is not kept any more"))
+    nodes = _nodes(walk.gate, walk.stream, end.size) if isinstance(end, End) else None
+    try:
+        report = verify(walk.rows(), stream=walk.stream, marks=_merged(marks, sealed), nodes=nodes)
+    except AuditError as error:  # a stream that cannot have been written by us
+        report = Report(walk.stream, 0, b"", None, 0, 0, 0, 0, (), 0)
+        more.append(Finding(Kind.INSERTED, 0, error.message))
+    more += walk.findings + walk.end()
+    return msgspec.structs.replace(
+        report, findings=(*report.findings, *more)[:MOST_FINDINGS], found=report.found + len(more)
+    )
+
+
+def _end(tx: Reader, key: Key, stream: str) -> End | Finding | None:
+    try:
+        return stored_end(tx, key, stream)
+    except (AuditError, msgspec.MsgspecError) as error:
+        return Finding(Kind.SIGNATURE, 0, getattr(error, "message", str(error)))
+
+
+def _merged(marks: Iterable[Mark | Finding], sealed: Iterable[Mark]) -> Iterator[Mark | Finding]:
+    """Both in the order of their sizes."""
+    waiting = list(sealed)
+    for each in marks:
+        while waiting and isinstance(each, Mark) and waiting[0].size <= each.size:
+            yield waiting.pop(0)
+        yield each
+    yield from waiting
+
+
+def _columns(stored: Iterable[CheckpointRow]) -> Iterator[Finding]:
+    """Where a checkpoint's row does not say what its note says."""
+    for row in stored:
+        try:
+            size = parse_checkpoint(parse_note(row.note.encode()).text).size
+        except BadCheckpoint:
+            continue  # found with its signature
+        if size != row.size:
+            yield Finding(Kind.EDITED, size, f"the row of the checkpoint of size {size} says {row.size}")
+
+
+def _mark(gate: Gate) -> Iterator[Finding]:
+    """What the mark beside the key says, where there is one."""
+    if gate.mark is None or gate.stream != MAIN:
+        return
+    with gate.store.read() as tx:
+        if not gate.mark.holds(tx, MAIN):
+            text = "the entry that the mark beside the key speaks of is missing, or another"
+            yield Finding(Kind.TRUNCATED, 0, text)
+
+
+def _nodes(gate: Gate, stream: str, size: int) -> Iterator[Kept]:
+    """The kept hashes of a tree of this size, in the order they were closed."""
+    full = size // WIDTH
+    for first in range(0, full, TILES):
+        places = [place for tile in range(first, min(first + TILES, full)) for place in _closed_by(tile)]
+        with gate.store.read() as tx:
+            found = {(node.level, node.index): node.hash for node in tx.nodes(stream, places)}
+        yield from ((*place, found[place]) for place in places if place in found)
+
+
+def _closed_by(tile: int) -> Iterator[tuple[int, int]]:
+    """The complete subtrees to keep that end with this tile, the lowest first."""
+    height, end = TILE, (tile + 1) << TILE
+    while end % (1 << height) == 0:
+        yield height, (end >> height) - 1
+        height += TILE

@@ -1,0 +1,244 @@
+"""Grants as the operator sees and changes them: listed in plain words, given by hand, revoked at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.effects import Cleared, Effect, Granted, Lifted, Revoked
+from sayso.core.errors import SaysoError
+from sayso.core.grants import Grant, Held, Kind, Pins, spent
+from sayso.core.model import Risk
+from sayso.core.session import Session
+from sayso.gate.allowance import NO_PINS, Wish, permitted
+from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, view_of, writing
+from sayso.gate.journal import record
+from sayso.gate.state import Loaded, load
+from sayso.store.base import Reader, Writer
+
+MOST_SESSIONS = 1_000_000
+BY_HAND = "the rows of this grant were changed by hand, so it grants nothing and cannot be revoked"
+
+
+class UnknownGrant(SaysoError):
+    code = "unknown_grant"
+
+
+class TamperedGrant(SaysoError):
+    code = "tampered_grant"
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A live grant for people to read. `left` is seconds, `uses` None stands for any number."""
+
+    id: str
+    session: str
+    agent: str
+    kind: Kind
+    value: str
+    words: str
+    risk: str
+    left: float
+    expires_at: float
+    used: int
+    uses: int | None
+    ends_with: str
+    pins: Pins
+    given_at: float
+    given_by: str
+    question: str | None
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A grant that is over. `already`: it had been used up, expired or revoked before."""
+
+    id: str
+    session: str
+    words: str
+    already: bool
+
+
+def list_grants(gate: Gate, session: str | None = None) -> list[Listed]:
+    """What is granted now, in this session or in all that are open. What was tampered with grants nothing."""
+    with gate.store.read() as tx:
+        if session is not None:
+            return _live(gate, tx, loaded(gate, tx, session, everything()))
+        rows = tx.sessions(limit=MOST_SESSIONS)
+        found = [load(tx, gate.sealer, row.id, everything()) for row in rows]
+        return [one for state in found if state is not None for one in _live(gate, tx, state)]
+
+
+def give_grant(
+    gate: Gate,
+    session: str,
+    *,
+    by: str,
+    operation: str | None = None,
+    category: str | None = None,
+    command: str | None = None,
+    risk: Risk | None = None,
+    minutes: float = 15.0,
+    uses: int | None = None,
+    pins: Pins = NO_PINS,
+) -> Grant:
+    """Grant an operation, the category of the task under way, or a command verbatim; by the operator alone.
+
+    At most 24 hours, never what the policy would not let anybody grant, and bound to the session's workspace
+    unless the pins name another.
+    """
+    wish = Wish(operation, category, command, risk, minutes, uses, pins)
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        grant = permitted(wish, gate.policy, found.session, tx.now, by)
+        effects: tuple[Effect, ...] = (Granted(grant),)
+        if grant.kind == "category" and grant.value in found.session.suspended:
+            effects = (Lifted(grant.value), *effects)
+        settle(gate, tx, found, effects)
+        _record_given(gate, tx, found, grant)
+    return grant
+
+
+def revoke_grant(gate: Gate, grant: str, by: str) -> Ended:
+    """End this grant. The next decision of any process does not use it."""
+    with writing(gate) as tx:
+        found, held = _find(gate, tx, grant)
+        ended = held is not None and _revoke(gate, tx, found, held, by)
+        if held is None:
+            settle(gate, tx, found, ())
+    if held is None:
+        raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
+    return Ended(grant, found.session.id, words.consent(held.grant), already=not ended)
+
+
+def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
+    """End every consent of a session and of those it started, and their open questions, all at once."""
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        ended, doubtful = _revoke_all(gate, tx, found, by)
+    if doubtful:
+        raise TamperedGrant(
+            f"what could be believed was revoked; rows were changed by hand in {', '.join(doubtful)}",
+            hint="end these sessions, and look at the audit",
+        )
+    return ended
+
+
+def is_live(held: Held, session: Session, now: float) -> bool:
+    """Whether the grant could still be used: not spent, and what it ends with goes on."""
+    grant, plan = held.grant, session.plan
+    if spent(held, now):
+        return False
+    if grant.group is not None and (plan is None or not plan.accepted or plan.id != grant.group):
+        return False
+    if grant.ends_with == "task":
+        return session.task is not None and session.task.id == grant.bound_to
+    return grant.ends_with != "turn" or grant.bound_to == str(session.turn)
+
+
+def _live(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
+    if not found.believed or not view_of(gate, tx, found).time_trusted:
+        return []
+    session, agent = found.session, found.row.agent
+    return [_listed(held, agent, tx.now) for held in session.held if is_live(held, session, tx.now)]
+
+
+def _listed(held: Held, agent: str, now: float) -> Listed:
+    grant = held.grant
+    return Listed(
+        id=grant.id,
+        session=grant.session,
+        agent=agent,
+        kind=grant.kind,
+        value=grant.value,
+        words=words.consent(grant),
+        risk=grant.risk.word,
+        left=grant.expires_at - now,
+        expires_at=grant.expires_at,
+        used=held.used,
+        uses=grant.uses,
+        ends_with=grant.ends_with,
+        pins=grant.pins,
+        given_at=grant.given_at,
+        given_by=grant.given_by,
+        question=grant.question,
+    )
+
+
+def _record_given(gate: Gate, tx: Writer, found: Loaded, grant: Grant) -> None:
+    details = {
+        "grant": grant.id,
+        "kind": grant.kind,
+        "risk": grant.risk.word,
+        "by": grant.given_by,
+        "seconds": round(grant.expires_at - tx.now),
+        "uses": grant.uses,
+        "policy": grant.policy,
+    }
+    operations = (grant.value,) if grant.kind == "operation" else ()
+    _record(gate, tx, found, "GRANTED", operations, details)
+
+
+def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:
+    """The grant in its session; None for it if its rows cannot be believed."""
+    row = tx.grant(grant)
+    if row is None:
+        raise UnknownGrant(f"there is no grant {words.visible(grant)}", hint="sayso grants lists them")
+    try:
+        found = loaded(gate, tx, row.session, everything())
+    except UnknownSession as error:
+        raise UnknownGrant(f"the session of {grant} has ended, and its grants with it") from error
+    return found, next((held for held in found.session.held if held.grant.id == grant), None)
+
+
+def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> bool:
+    """Whether it was live until now. One that has expired is revoked too: clocks can be set back."""
+    if held.revoked:
+        return False
+    lived = is_live(held, found.session, tx.now)
+    settle(gate, tx, found, (Revoked(held.grant.key, held.grant.id),))
+    _record_ended(gate, tx, found, held.grant, by)
+    return lived
+
+
+def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[Ended], list[str]]:
+    """What ended here and in the sessions below, and in which of them rows cannot be believed."""
+    session = found.session
+    live = [held.grant for held in session.held if is_live(held, session, tx.now)]
+    settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),))
+    for grant in live:
+        _record_ended(gate, tx, found, grant, by)
+    details = {"cleared": ["everything"], "by": by, "questions": len(session.questions)}
+    _record(gate, tx, found, "CLEARED", (), details)
+    ended = [Ended(grant.id, grant.session, words.consent(grant), already=False) for grant in live]
+    doubtful = [session.id] if found.findings else []
+    for below in _children(gate, tx, session.id):
+        more, doubts = _revoke_all(gate, tx, below, by) if below.believed else ([], [below.row.id])
+        ended, doubtful = ended + more, doubtful + doubts
+    return ended, doubtful
+
+
+def _children(gate: Gate, tx: Writer, session: str) -> list[Loaded]:
+    found = [load(tx, gate.sealer, row.id, everything()) for row in tx.children(session) if not row.ended_at]
+    return [child for child in found if child is not None]
+
+
+def _record_ended(gate: Gate, tx: Writer, found: Loaded, grant: Grant, by: str) -> None:
+    details = {"grant": grant.id, "kind": grant.kind, "by": by}
+    operations = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
+    _record(gate, tx, found, "REVOKED", operations, details)
+
+
+def _record(
+    gate: Gate, tx: Writer, found: Loaded, event: str, operations: tuple[str, ...], details: dict[str, Any]
+) -> None:
+    record(
+        tx,
+        event,
+        session=found.row.id,
+        agent=found.row.agent,
+        operations=operations,
+        details=details,
+        stream=gate.stream,
+    )

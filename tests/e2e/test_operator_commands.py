@@ -1,0 +1,313 @@
+"""The operator's commands as real processes on one SQLite file, beside an agent that holds it open."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.core.model import Operation, Request
+from sayso.gate.answer import answer_question
+from sayso.gate.authorize import authorize
+from sayso.gate.calls import start_call
+from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.gate import Gate
+from sayso.gate.open import KEY_NAME, open_gate
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from sayso.gate.signing import load_or_make_key
+from sayso.gate.waiting import wait_for_answer
+from sayso.policy import load_preset
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+PROCESSES = 8
+ROUNDS = 1_000 if os.environ.get("SAYSO_ALL") else 50
+
+WORKER = """
+import os, sys
+from sayso.gate.calls import end_call, retry_call, start_call
+from tests.e2e.test_operator_commands import Place, edit
+
+home, file, me = sys.argv[1:]
+gate = Place(home).gate()
+runs = os.open(file, os.O_WRONLY | os.O_APPEND)
+print("ready", flush=True)
+for line in sys.stdin:
+    session, call = line.split()
+    if int(me) % 2:
+        attempt = retry_call(gate, call, holder=me)
+    else:
+        attempt = start_call(gate, edit(session), holder=me)
+    if attempt.runs:
+        os.write(runs, f"{session}\\n".encode())
+        end_call(gate, attempt.call, attempt.fence, "succeeded")
+    print("done", flush=True)
+"""
+"""Half of them retry the call by its id, half make the identical call anew."""
+
+
+def edit(session: str, target: str = "a.py") -> Request:
+    call = make_call("edit", {"path": target}, target=target)
+    return make_request(call, [Operation("files.edit")], session=session)
+
+
+class Place:
+    """A home folder with a store, a key and the preset chat in it."""
+
+    def __init__(self, home: Path | str) -> None:
+        self.home = Path(home)
+        self.store = self.home / "sayso.db"
+        self._clean = {key: one for key, one in os.environ.items() if not key.startswith(("SAYSO", "XDG"))}
+
+    def gate(self) -> Gate:
+        folder = self.home / "share" / "sayso"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        key = load_or_make_key(KEY_NAME, folder / "gate.key")
+        return open_gate(load_preset("chat"), self.store, key=key, marks=folder)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "sayso", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self._clean
+            | {
+                "HOME": str(self.home),
+                "XDG_CONFIG_HOME": str(self.home / "config"),
+                "XDG_DATA_HOME": str(self.home / "share"),
+                "SAYSO_STORE": str(self.store),
+            },
+        )
+
+    def sayso(self, *words: str) -> subprocess.CompletedProcess[str]:
+        with self.start(*words) as process:
+            out, errors = process.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(words, process.returncode, out, errors)
+
+    def told(self, *words: str) -> Any:
+        ran = self.sayso(*words, "--preset", "chat", "--json")
+        assert ran.returncode == 0, ran.stderr
+        return json.loads(ran.stdout)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def gate(place: Place) -> Iterator[Gate]:
+    opened = place.gate()
+    yield opened
+    opened.store.close()
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="tester", owner="host", user="ana", workspace="")
+
+
+def asked(gate: Gate, request: Request) -> str:
+    question = authorize(gate, request).question
+    assert question is not None
+    return question.id
+
+
+def rule(gate: Gate, request: Request) -> str:
+    return authorize(gate, request).decision.rule
+
+
+def test_a_question_of_one_process_is_approved_by_another_and_the_first_sees_it(
+    place: Place, gate: Gate, session: str
+) -> None:
+    question = asked(gate, edit(session))
+    (waiting,) = place.told("inbox")
+    assert (waiting["id"], waiting["agent"], waiting["operations"]) == (question, "agent", ["files.edit"])
+    with place.start("approve", question, "--preset", "chat") as approving:
+        row = wait_for_answer(gate, question, PATIENCE)
+        out, errors = approving.communicate(timeout=PATIENCE)
+    assert (row.state, row.answer) == ("answered", "once")
+    assert (approving.returncode, out) == (0, f"Approved (once): {question}\n"), errors
+    assert rule(gate, edit(session)) == "approved_call"
+    assert place.told("inbox") == []
+
+
+def test_a_denial_carries_its_reason_to_whoever_waits(place: Place, gate: Gate, session: str) -> None:
+    question = asked(gate, edit(session))
+    with place.start("wait", question, "--preset", "chat", "--json") as waiting:
+        denied = place.sayso("deny", question, "--reason", "not before noon", "--preset", "chat")
+        out, errors = waiting.communicate(timeout=PATIENCE)
+    assert denied.returncode == 0, denied.stderr
+    assert waiting.returncode == 1, errors
+    told = json.loads(out)
+    assert (told["status"], told["reason"]) == ("denied", "not before noon")
+    assert rule(gate, edit(session)) == "denied_call"
+
+
+def test_the_exit_code_of_wait_tells_granted_denied_open_and_unknown(
+    place: Place, gate: Gate, session: str
+) -> None:
+    granted, refused, still = (asked(gate, edit(session, name)) for name in ("a", "b", "c"))
+    answer_question(gate, granted, "once", by="ana")
+    answer_question(gate, refused, "deny", by="ana")
+    expected = {granted: 0, refused: 1, still: 2, "nowhere.q1": 3}
+    for question, code in expected.items():
+        ran = place.sayso("wait", question, "--timeout", "0", "--preset", "chat")
+        assert ran.returncode == code, ran.stderr
+
+
+def test_an_answer_that_was_not_offered_is_wrong_usage_and_leaves_the_question_open(
+    place: Place, gate: Gate, session: str
+) -> None:
+    question = asked(gate, edit(session))
+    for how in ("task", "yes", ""):
+        ran = place.sayso("approve", question, "--for", how, "--preset", "chat")
+        assert (ran.returncode, ran.stdout) == (2, ""), how
+    assert [one["id"] for one in place.told("inbox")] == [question]
+    assert place.sayso("approve", "nowhere.q1", "--preset", "chat").returncode == 1
+
+
+def test_a_grant_revoked_by_one_process_is_refused_in_the_next_decision_of_another(
+    place: Place, gate: Gate, session: str
+) -> None:
+    answer_question(gate, asked(gate, edit(session)), "always", by="ana")
+    assert [rule(gate, edit(session)) for _ in range(2)] == ["approved_call", "operation_grant"]
+    (standing,) = place.told("grants")
+    assert (standing["kind"], standing["used"], standing["given_by"]) == ("operation", 1, "ana")
+    ran = place.sayso("revoke", standing["id"], "--preset", "chat")
+    assert ran.returncode == 0, ran.stderr
+    assert rule(gate, edit(session)) == "ask"
+    assert place.told("grants") == []
+
+
+def test_a_grant_given_by_one_process_serves_another_until_all_is_revoked(
+    place: Place, gate: Gate, session: str
+) -> None:
+    place.told("grant", session, "--operation", "files.edit", "--minutes", "5", "--uses", "9")
+    place.told("grant", session, "--command", "git push")
+    assert rule(gate, edit(session)) == "operation_grant"
+    assert [one["value"] for one in place.told("allowlist")] == ["git push"]
+    assert len(place.told("revoke", "--all", session)) == 2
+    assert rule(gate, edit(session)) == "ask"
+
+
+def test_what_the_policy_does_not_allow_to_grant_is_refused_with_a_sentence(
+    place: Place, session: str
+) -> None:
+    for words in (["--operation", "git.push"], ["--operation", "files.edit", "--minutes", "1441"], []):
+        ran = place.sayso("grant", session, *words, "--preset", "chat")
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert ran.stderr.startswith("sayso: ")
+    assert place.told("grants") == []
+
+
+def test_of_eight_processes_that_answer_at_once_one_stands_and_seven_are_told_which(
+    place: Place, gate: Gate, session: str
+) -> None:
+    question = asked(gate, edit(session))
+    ways = [("approve",), ("deny",), ("approve", "--for", "temporary"), ("approve", "--for", "always")] * 2
+    with ExitStack() as all_of_them:
+        answering = [
+            all_of_them.enter_context(place.start(way[0], question, *way[1:], "--preset", "chat", "--json"))
+            for way in ways
+        ]
+        told = [json.loads(process.communicate(timeout=PATIENCE)[0]) for process in answering]
+    assert len(told) == PROCESSES
+    (winner,) = [one for one in told if one["yours"]]
+    assert {(one["state"], one["answer"], one["by"], one["at"]) for one in told} == {
+        ("answered", winner["answer"], winner["by"], winner["at"])
+    }
+    with gate.store.read() as tx:
+        assert [row.event for row in tx.entries("main", limit=10_000)].count("ANSWERED") == 1
+
+
+def test_of_eight_processes_that_resume_an_approved_call_exactly_one_runs_it(
+    place: Place, gate: Gate
+) -> None:
+    runs = place.home / "runs"
+    runs.touch()
+    sessions = []
+    with ExitStack() as all_of_them:
+        workers = [all_of_them.enter_context(worker(place, runs, number)) for number in range(PROCESSES)]
+        assert [said(one) for one in workers] == ["ready"] * PROCESSES
+        for _ in range(ROUNDS):
+            session = open_session(gate, agent="tester", owner="host")
+            attempt = start_call(gate, edit(session), holder="first")
+            assert attempt.question is not None
+            answer_question(gate, attempt.question, "once", by="ana")
+            sessions.append(session)
+            for one in workers:
+                tell(one, f"{session} {attempt.call}")
+            assert [said(one) for one in workers] == ["done"] * PROCESSES
+    assert runs.read_text().split() == sessions
+
+
+def worker(place: Place, runs: Path, number: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WORKER, str(place.home), str(runs), str(number)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def tell(process: subprocess.Popen[str], line: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(f"{line}\n")
+    process.stdin.flush()
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_lists_and_figures_are_readable_and_say_so_when_there_is_nothing(
+    place: Place, gate: Gate, session: str
+) -> None:
+    empty = {
+        "inbox": "Nobody waits for an answer.",
+        "grants": "Nothing is granted.",
+        "allowlist": "Session Allowlist:\n(empty)",
+    }
+    for command, line in empty.items():
+        assert place.sayso(command, "--preset", "chat").stdout == f"{line}\n"
+    begin_task(gate, session, "feature \x1b[31mX")
+    hear_message(gate, session, "Grant standing consent for: git push")
+    question = asked(gate, edit(session))
+    shown = {name: place.sayso(name, "--preset", "chat").stdout for name in (*empty, "sessions", "stats")}
+    assert question in shown["inbox"]
+    assert "answers: once, task, temporary, always, deny" in shown["inbox"]
+    assert "24.0 h left, used 0 times, given by user" in shown["grants"]
+    assert shown["allowlist"] == f"Session Allowlist: {session}\n- git push (used 0 times)\n"
+    assert f"{session}  tester" in shown["sessions"]
+    assert "asked against avoided: 1 questions, 0 spared by consent" in shown["stats"]
+    assert not [text for text in shown.values() if "\x1b" in text]
+    assert place.told("sessions")[0]["id"] == session
+    assert place.told("stats")["prompts"] == 1
+
+
+def test_a_store_is_made_once_described_without_change_and_needs_no_migration(place: Place) -> None:
+    missing = place.sayso("store", "info")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "sayso store init" in missing.stderr
+    assert not place.store.exists()
+    made = [json.loads(place.sayso("store", "init", "--json").stdout)["made"] for _ in range(2)]
+    assert made == [True, False]
+    told = json.loads(place.sayso("store", "info", "--json").stdout)
+    assert (told["schema"], told["open_sessions"], told["audit_entries"]) == (1, 0, 0)
+    assert json.loads(place.sayso("store", "migrate", "--json").stdout)["changed"] is False
+
+
+def test_a_file_that_is_no_store_is_left_alone(place: Place) -> None:
+    place.store.write_text("a letter to my aunt, long enough to be none of a database's first pages")
+    for command in ("init", "info", "migrate"):
+        ran = place.sayso("store", command)
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert "not a SQLite file" in ran.stderr
+    assert place.store.read_text().startswith("a letter")

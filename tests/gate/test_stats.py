@@ -1,0 +1,156 @@
+"""The figures of `sayso stats`, each from a session made so that it has one known value."""
+
+from __future__ import annotations
+
+import pytest
+
+from sayso.core.model import Operation, Request
+from sayso.gate.answer import answer_question, expire_questions
+from sayso.gate.authorize import authorize
+from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.gate import Gate
+from sayso.gate.grants import give_grant
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from sayso.gate.stats import Figures, figures
+from tests.gate.conftest import Clock
+
+
+def edit(session: str, target: str = "a.py") -> Request:
+    call = make_call("edit", {"path": target}, target=target)
+    return make_request(call, [Operation("files.edit")], session=session)
+
+
+def command(session: str, line: str = "git push", operation: str = "git.push") -> Request:
+    return make_request(make_call("shell", {}, command=line), [Operation(operation)], session=session)
+
+
+def answered(gate: Gate, request: Request, how: str) -> None:
+    question = authorize(gate, request).question
+    assert question is not None
+    answer_question(gate, question.id, how, by="ana")
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="tester", owner="host")
+
+
+def test_without_decisions_there_is_nothing_to_measure(gate: Gate) -> None:
+    assert figures(gate) == Figures(0, 0, 0, 0, 0, 0, None, 0, None, {}, None, None, None, 0, 0, 0, 0)
+
+
+def test_a_call_that_joins_its_open_question_is_no_second_prompt(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    for _ in range(3):
+        authorize(gate, edit(session))
+        clock.now += 1
+    found = figures(gate)
+    assert (found.asked, found.prompts, found.decisions) == (3, 1, 3)
+
+
+def test_prompts_are_counted_by_category_and_task_with_high_risk_aside(gate: Gate, session: str) -> None:
+    begin_task(gate, session, "one")
+    answered(gate, edit(session), "task")
+    authorize(gate, edit(session, "b.py"))
+    answered(gate, command(session), "once")
+    begin_task(gate, session, "two")
+    for target in ("a.py", "b.py", "c.py"):
+        answered(gate, edit(session, target), "deny")
+    found = figures(gate)
+    assert (found.prompts_per_category_per_task, found.most_prompts_in_a_category_of_a_task) == (2.0, 3)
+
+
+def test_high_risk_that_ran_unasked_lowers_the_share_and_is_named(gate: Gate, session: str) -> None:
+    answered(gate, command(session), "once")
+    assert authorize(gate, command(session)).decision.rule == "approved_call"
+    assert figures(gate).high_risk_asked == 1.0
+    hear_message(gate, session, "Grant standing consent for: git push")
+    for _ in range(3):
+        authorize(gate, command(session))
+    found = figures(gate)
+    assert (found.high_risk_asked, found.high_risk_unasked) == (0.25, {"allowlist": 3})
+
+
+def test_repeated_commands_count_as_covered_by_the_allowlist_or_as_asked_again(
+    gate: Gate, session: str
+) -> None:
+    for _ in range(2):
+        answered(gate, command(session), "once")
+        authorize(gate, command(session))
+    answered(gate, edit(session), "once")
+    assert figures(gate).repeated_commands_on_allowlist == 0.0
+    hear_message(gate, session, "Grant standing consent for: git push, git fetch")
+    for line in ("git push", "git push", "git push", "git fetch"):
+        authorize(gate, command(session, line))
+    assert figures(gate).repeated_commands_on_allowlist == 0.75
+
+
+def test_avoided_are_the_calls_that_an_earlier_consent_covered(gate: Gate, session: str) -> None:
+    give_grant(gate, session, operation="files.edit", by="ana")
+    for target in ("a.py", "b.py"):
+        authorize(gate, edit(session, target))
+    answered(gate, command(session), "once")
+    authorize(gate, command(session))
+    found = figures(gate)
+    assert (found.prompts, found.avoided, found.allowed) == (1, 2, 3)
+
+
+def test_prompts_per_hour_counts_the_hours_in_which_anything_was_decided(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    for hours in (0, 1, 100):
+        authorize(gate, edit(session, f"{hours}.py"))
+        authorize(gate, edit(session, f"{hours}-too.py"))
+        clock.now += hours * 3_600
+    authorize(gate, edit(session, "last.py"))
+    assert figures(gate).prompts_per_hour == pytest.approx(7 / 3)
+
+
+def test_times_to_answer_give_a_median_and_those_nobody_can_read_in(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    for number, seconds in enumerate((0.5, 0.999, 1.0, 8.0, 60.0)):
+        question = authorize(gate, edit(session, f"{number}.py")).question
+        assert question is not None
+        clock.now += seconds
+        answer_question(gate, question.id, "deny", by="ana")
+    found = figures(gate)
+    assert found.median_time_to_answer == pytest.approx(1.0)
+    assert (found.answers, found.answers_too_fast) == (5, 2)
+
+
+def test_a_question_counts_as_expired_whether_or_not_somebody_closed_it(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    authorize(gate, edit(session))
+    assert figures(gate).expired == 0
+    clock.now += 7_200
+    assert figures(gate).expired == 1
+    expire_questions(gate)
+    assert figures(gate).expired == 1
+
+
+def test_the_figures_can_be_of_one_session_and_of_recent_times(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    other = open_session(gate, agent="other", owner="host")
+    authorize(gate, edit(session))
+    clock.now += 100
+    authorize(gate, edit(other))
+    assert (figures(gate).prompts, figures(gate, session=other).prompts) == (2, 1)
+    assert figures(gate, session=other).decisions == 1
+    assert figures(gate, since=clock.now).decisions == 1
+    assert figures(gate, since=clock.now).prompts == 1
+
+
+def test_entries_whose_bodies_were_pruned_are_left_out_and_said_to_be(gate: Gate, session: str) -> None:
+    for target in ("a.py", "b.py"):
+        authorize(gate, edit(session, target))
+    with gate.store.write() as tx:
+        newest = tx.head("main")
+        assert newest is not None
+        tx.prune_entries("main", before=newest.seq)
+    found = figures(gate)
+    assert (found.decisions, found.pruned) == (1, 1)

@@ -1,0 +1,28 @@
+"""A small policy, a few calls and the question what is decided: for the tests of deciding's details."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.core.decide import decide
+from sayso.core.decision import Decision
+from sayso.core.model import Operation, Request
+from sayso.core.policy import Domain, Policy, Settings, compile_policy
+from sayso.core.session import Session, Task, View
+from sayso.gate.request import make_call, make_request
+
+NOW = 1_800_000_000.0
+DAY = 86_400.0
+POLICY = compile_policy(
+    domains={"git": Domain(requires_approval=("commit",)), "files": Domain(("read",), ("edit",), ("wipe",))}
+)
+COMMIT = make_request(make_call("shell", {}, command="git commit"), [Operation("git.commit")])
+READ = make_request(make_call("read"), [Operation("files.read")])
+TASK = Task("task-1", "work", 1, 1)
+SURE = compile_policy(
+    settings=Settings(confidence_bypass=True), domains={"git": Domain(requires_approval=("commit",))}
+)
+
+
+def decided(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> Decision:
+    return decide(request, policy, View(session, **view), NOW)

@@ -1,1 +1,0 @@
-"""Details of reading messages and plans that a planted fault showed no other test to notice."""
