@@ -6,9 +6,10 @@ import pytest
 
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.answer import answer_question, expire_questions
+from sayso.gate.answer import answer_question
 from sayso.gate.authorize import MOST_OPEN, Authorized, authorize
 from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session

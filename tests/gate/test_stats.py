@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question, expire_questions
+from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant
 from sayso.gate.request import make_call, make_request

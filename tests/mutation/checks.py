@@ -39,6 +39,7 @@ CONVERSATION = (
 )
 READING = (
     f"{UNIT}/test_language.py",
+    f"{UNIT}/test_language_details.py",
     f"{UNIT}/test_plans.py",
     f"{PROPERTY}/test_language_properties.py",
     f"{ATTACK}/test_injected_message_text.py",

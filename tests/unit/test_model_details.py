@@ -69,7 +69,17 @@ def test_a_domain_and_an_action_make_an_operation(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "git", "git.", ".commit", "git..commit", "git.-x", "git commit.x", "cafe\u0301.open"],
+    [
+        "",
+        "git",
+        "git.",
+        ".commit",
+        "git..commit",
+        "git.-x",
+        "git commit.x",
+        "\u212bland.open",
+        "cafe\u0301.open",
+    ],
 )
 def test_what_is_not_a_domain_and_an_action_in_one_spelling_is_refused(name: str) -> None:
     with pytest.raises(MalformedRequest):

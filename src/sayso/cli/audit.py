@@ -196,12 +196,12 @@ def prune(
 
     A date or time counts in UTC unless it names its zone, and in every stream; a number only in main.
     """
-    from sayso.cli.operating import operator
-    from sayso.gate.audit import prune as drop
-
     until = _before(before)
     if not yes:
         typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
+    from sayso.cli.operating import operator
+    from sayso.gate.audit import prune as drop
+
     with _audit(store) as gate, _progress("Pruning") as told:
         pruned = drop(gate, until, by=operator(), progress=told)
     if as_json:

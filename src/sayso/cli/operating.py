@@ -13,7 +13,7 @@ from sayso.core.words import visible
 from sayso.gate.answer import Stands
 from sayso.gate.gate import Gate, everything
 from sayso.gate.grants import Ended, Listed
-from sayso.gate.state import load, open_question_row
+from sayso.gate.state import as_written, load
 from sayso.gate.stats import Figures
 from sayso.gate.waiting import wait_for_answer
 from sayso.store.base import QuestionRow
@@ -235,7 +235,7 @@ def moment(at: float) -> str:
 
 
 def _waiting(row: QuestionRow, now: float) -> Waiting:
-    question = open_question_row(row)
+    question = as_written(row)
     return Waiting(
         id=row.id,
         session=row.session,

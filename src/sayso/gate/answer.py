@@ -7,6 +7,7 @@ import msgspec
 from sayso.core.asking import answer as answered
 from sayso.core.effects import Granted
 from sayso.core.errors import SaysoError
+from sayso.gate.expiry import expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.store.base import QuestionRow, Writer
@@ -37,24 +38,15 @@ def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: s
         if row.state != "open":
             return _stands(row, yours=False)
         if tx.now >= row.expires_at:
-            return _expired(gate, tx, row)
+            return _stands(expire_question(gate, tx, row), yours=False)
         return _answered(gate, tx, row, given, by, reason)
-
-
-def expire_questions(gate: Gate) -> int:
-    """Close every question that nobody answered in time; how many."""
-    count = 0
-    with writing(gate) as tx:
-        for row in tx.questions(limit=10_000):
-            if tx.now >= row.expires_at:
-                _expired(gate, tx, row)
-                count += 1
-    return count
 
 
 def _answered(gate: Gate, tx: Writer, row: QuestionRow, given: str, by: str, reason: str | None) -> Stands:
     found = loaded(gate, tx, row.session, everything())
-    asked = found.session.questions[row.id]
+    asked = found.session.questions.get(row.id)
+    if asked is None:
+        raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
     effects = answered(asked, given, gate.policy, found.session, tx.now, by=by)
     closed = msgspec.structs.replace(
         row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now
@@ -74,13 +66,6 @@ def _answered(gate: Gate, tx: Writer, row: QuestionRow, given: str, by: str, rea
     }
     record(tx, "ANSWERED", details=details | {"grants": list(grants)}, **where)  # type: ignore[arg-type]
     return _stands(closed, yours=True, grants=grants)
-
-
-def _expired(gate: Gate, tx: Writer, row: QuestionRow) -> Stands:
-    closed = msgspec.structs.replace(row, state="expired", closed_at=tx.now)
-    tx.close_question(closed)
-    record(tx, "EXPIRED", session=row.session, details={"question": row.id}, stream=gate.stream)
-    return _stands(closed, yours=False)
 
 
 def _stands(row: QuestionRow, *, yours: bool, grants: tuple[str, ...] = ()) -> Stands:

@@ -14,6 +14,7 @@ from sayso.core.effects import Alerted, Noticed, Opened
 from sayso.core.model import Request, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.session import Scope, Session
+from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record
 from sayso.store.base import Writer
@@ -77,11 +78,14 @@ def _question(
     if decision.verdict is not Verdict.ASK:
         return None
     question = open_question(decision, request, gate.policy, session, tx.now)
-    return None if question.id not in session.questions and _flooded(tx, request.session) else question
+    return None if question.id not in session.questions and _flooded(gate, tx, request.session) else question
 
 
-def _flooded(tx: Writer, session: str) -> bool:
+def _flooded(gate: Gate, tx: Writer, session: str) -> bool:
+    """Whether this session has asked too much; what nobody answered in time does not count as open."""
     still_open, lately = tx.count_questions(session, since=tx.now - HOUR)
+    if still_open >= MOST_OPEN:
+        still_open -= expire_in(gate, tx, session)
     return still_open >= MOST_OPEN or lately >= MOST_AN_HOUR
 
 

@@ -114,10 +114,14 @@ def start_call(
 
 def retry_call(gate: Gate, call: str, scope: Scope = NO_SCOPE, *, holder: str) -> Attempt:
     """Try a call again that had to be asked: it runs if it was approved since, once, whoever tries."""
-    with writing(gate) as tx:
+    with reporting(gate, session_of(gate, call)), writing(gate) as tx:
         row = _row(tx, call)
         if row.state != "pending":
             return _told(row)
+        if _expired(tx, row):
+            late = _placed(row, ledger.move(_standing(row), "expired"))
+            tx.move_call(late, states=("pending",), fence=row.fence)
+            return _told(late)
         done = authorize_in(gate, tx, _record(row.body).request, scope, call=call)
         if done.decision.verdict is Verdict.ASK:
             return _told(row)
@@ -129,6 +133,18 @@ def retry_call(gate: Gate, call: str, scope: Scope = NO_SCOPE, *, holder: str) -
         if not tx.move_call(moved, states=("pending",), fence=row.fence):
             return _told(_row(tx, call))
         return _told(moved, mine=moved.state == "running")
+
+
+def session_of(gate: Gate, call: str) -> str:
+    with gate.store.read() as tx:
+        return _row(tx, call).session
+
+
+def _expired(tx: Reader, row: CallRow) -> bool:
+    question = tx.question(row.question) if row.question is not None else None
+    return question is not None and (
+        question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at)
+    )
 
 
 def keep_alive(gate: Gate, call: str, fence: int) -> None:

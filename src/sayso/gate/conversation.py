@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sayso.core import lifecycle
-from sayso.core.effects import Claimed, Cleared, Effect, Granted, Revoked
+from sayso.core.effects import Claimed, Cleared, Closed, Effect, Granted, Revoked
 from sayso.core.hear import Heard, hear
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session
-from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.gate import Gate, TamperedSession, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.store.base import Writer
 
@@ -66,8 +66,19 @@ def _clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect,
         return
     for child in tx.children(session):
         if child.ended_at is None:
-            settle(gate, tx, loaded(gate, tx, child.id, everything()), clearing)
+            _clear_child(gate, tx, child.id, clearing)
             _clear_children(gate, tx, child.id, clearing)
+
+
+def _clear_child(gate: Gate, tx: Writer, child: str, clearing: tuple[Cleared, ...]) -> None:
+    """One that was tampered with grants nothing anyway, and must not keep its parent from stopping."""
+    try:
+        found = loaded(gate, tx, child, everything())
+    except TamperedSession as error:
+        record(tx, "TAMPERED", session=child, details={"finding": error.message}, stream=gate.stream)
+        return
+    settle(gate, tx, found, clearing)
+    record(tx, "CLEARED", session=child, details={"why": clearing[0].why}, stream=gate.stream)
 
 
 def _record_consents(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
@@ -77,5 +88,8 @@ def _record_consents(gate: Gate, tx: Writer, session: str, effects: tuple[Effect
             record(tx, "GRANTED", session=session, details=details, stream=gate.stream)
         elif isinstance(effect, Revoked):
             record(tx, "REVOKED", session=session, details={"grant": effect.grant}, stream=gate.stream)
+        elif isinstance(effect, Closed):
+            details = {"question": effect.question, "answer": effect.answer, "by": "user"}
+            record(tx, "ANSWERED", session=session, details=details, stream=gate.stream)
         elif isinstance(effect, Claimed):
             record(tx, "CLAIMED", session=session, details={"kind": effect.kind}, stream=gate.stream)

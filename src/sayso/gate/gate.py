@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from sayso.core.effects import Effect
+from sayso.core.effects import Closed, Effect
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Key
 from sayso.core.model import Request
@@ -97,7 +97,7 @@ def view_of(gate: Gate, tx: Reader, found: Loaded, scope: Scope = NO_SCOPE) -> V
     return View(
         found.session,
         scope=scope,
-        reviews={row.name: row.at for row in tx.reviews()},
+        reviews=gate.sealer.reviews(tx.reviews()),
         notices=gate.notices,
         time_trusted=newest is None or tx.now >= newest.at - CLOCK_SLACK,
         parent_stopped=parent is not None and _stopped(gate, tx, parent.id),
@@ -109,7 +109,8 @@ def settle(
 ) -> Session:
     """Write what these effects change. Tampering that was noticed is recorded with it."""
     after = apply(found.session, effects)
-    save(tx, gate.sealer, found, after, call=call)
+    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
+    save(tx, gate.sealer, found, after, call=call, answers=answers)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
     return after

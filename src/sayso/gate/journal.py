@@ -8,6 +8,9 @@ from typing import Any
 from sayso.core.audit import Entry, Head, append, genesis
 from sayso.store.base import EntryRow, Writer
 
+CLOCK = "CLOCK"
+"""The operator says the clock is right. No other entry goes back in time: a clock set back is noticed."""
+
 
 def record(
     tx: Writer,
@@ -21,10 +24,11 @@ def record(
 ) -> int:
     """Append an entry to its chain; its number. If it cannot be written, nothing else is either."""
     last = tx.head(stream)
+    at = tx.now if last is None or event == CLOCK else max(tx.now, last.at)
     head = genesis(stream) if last is None else Head(last.seq, last.hash, stream)
     entry = Entry(
         seq=head.seq + 1,
-        at=tx.now,
+        at=at,
         event=event,
         session=session,
         agent=agent,
@@ -33,5 +37,5 @@ def record(
         stream=stream,
     )
     body, after = append(head, entry)
-    tx.add_entry(EntryRow(stream, after.seq, tx.now, event, session, body, head.hash, after.hash, after.hash))
+    tx.add_entry(EntryRow(stream, after.seq, at, event, session, body, head.hash, after.hash, after.hash))
     return after.seq

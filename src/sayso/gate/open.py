@@ -10,10 +10,10 @@ from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
-from sayso.gate.seals import mac_key, seal
+from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.gate.state import Sealer
-from sayso.store.base import ReviewRow, Store, Writer
+from sayso.store.base import Store, Writer
 
 KEY_NAME = "sayso"
 
@@ -35,8 +35,8 @@ def open_gate(
     with opened.write() as tx:
         name = tx.meta("name") or secrets.token_hex(16)
         mark = None if marks is None else Mark(marks / f"{name}.mark")
-        epoch = _epoch(tx, name, mark)
-        _see_permissions(tx, policy, key)
+        sealer = Sealer(mac_key(key), name, _epoch(tx, name, mark))
+        _see_permissions(tx, policy, sealer)
         if tx.meta("policy") != policy.digest:
             tx.set_meta("policy", policy.digest)
             record(tx, "POLICY", details={"digest": policy.digest})
@@ -46,7 +46,7 @@ def open_gate(
     return Gate(
         opened,
         policy,
-        Sealer(mac_key(key), name, epoch),
+        sealer,
         notices=policy.settings.notices is not None,
         mark=mark,
         key=key,
@@ -79,7 +79,9 @@ def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Ga
 def open_store(where: str | Path | None) -> Store:
     """The store at this place: PostgreSQL by its address, otherwise an SQLite file."""
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
-        raise SaysoError("PostgreSQL is not built yet", hint="use a file")
+        from sayso.store.postgres import PostgresStore
+
+        return PostgresStore(where)
     from sayso.store.sqlite import SqliteStore
 
     return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db")
@@ -107,15 +109,10 @@ def _epoch(tx: Writer, name: str, mark: Mark | None) -> int:
     return epoch + 1
 
 
-def _see_permissions(tx: Writer, policy: Policy, key: Key) -> None:
+def _see_permissions(tx: Writer, policy: Policy, sealer: Sealer) -> None:
     """The clock of a permission nobody reviewed starts when the store first saw it."""
     seen = {row.name for row in tx.reviews()}
     for name, domain in policy.domains.items():
         for operation in (f"{name}.{action}" for action in domain.autonomous):
             if operation not in seen:
-                tx.put_review(review_row(key, operation, tx.now, None))
-
-
-def review_row(key: Key, name: str, at: float, by: str | None) -> ReviewRow:
-    mac = seal(mac_key(key), "review", name.encode(), repr(at).encode(), (by or "").encode())
-    return ReviewRow(name, at, by, mac)
+                tx.put_review(sealer.review(operation, tx.now, None))

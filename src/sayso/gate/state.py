@@ -23,6 +23,7 @@ from sayso.store.base import (
     GrantRow,
     QuestionRow,
     Reader,
+    ReviewRow,
     SendingRow,
     SessionRow,
     SpendRow,
@@ -30,6 +31,7 @@ from sayso.store.base import (
 )
 
 QUESTION_LASTS = 7_200.0
+_MAC_BYTES = 32
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -76,9 +78,11 @@ class Sealer:
 
     def __init__(self, key: bytes, store: str, epoch: int) -> None:
         self._key = key
+        self._store = store.encode()
         self._where = f"{store}/{epoch}".encode()
         self.epoch = epoch
         self._opened: dict[bytes, Grant] = {}
+        self._reviews: set[ReviewRow] = set()
 
     def session(self, row: SessionRow) -> SessionRow:
         return msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
@@ -105,6 +109,35 @@ class Sealer:
             row.value,
         )
         return known if same and _encode(known) == row.body else None
+
+    def review(self, name: str, at: float, by: str | None) -> ReviewRow:
+        row = ReviewRow(name, at, by, b"")
+        return msgspec.structs.replace(row, mac=seal(self._key, "review", self._store, _encode(row)))
+
+    def reviews(self, rows: Iterable[ReviewRow]) -> dict[str, float]:
+        """When each was reviewed or first seen; rows that are not ours do not count."""
+        return {row.name: row.at for row in rows if self._is_review(row)}
+
+    def _is_review(self, row: ReviewRow) -> bool:
+        if row not in self._reviews:
+            bare = msgspec.structs.replace(row, mac=b"")
+            if not sealed(self._key, row.mac, "review", self._store, _encode(bare)):
+                return False
+            self._reviews.add(row)
+        return True
+
+    def question(self, question: Question) -> bytes:
+        body = _encode(question)
+        return seal(self._key, "question", self._where, body) + body
+
+    def open_question(self, row: QuestionRow) -> Question | None:
+        """The question in this row, if it is as we wrote it."""
+        mac, body = row.body[:_MAC_BYTES], row.body[_MAC_BYTES:]
+        if not sealed(self._key, mac, "question", self._where, body):
+            return None
+        question = _question(body)
+        same = (question.id, question.request.session, question.request.digest)
+        return question if same == (row.id, row.session, row.digest) else None
 
     def spend(self, row: SpendRow) -> SpendRow:
         return msgspec.structs.replace(row, mac=seal(self._key, "spend", *self._spend_parts(row)))
@@ -133,7 +166,7 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
             **{name: getattr(head, name) for name in Head.__struct_fields__},
             grants=grants,
             denials=_denials(tx, session, wanted),
-            questions=_questions(tx, session, wanted),
+            questions=_questions(tx, sealer, session, wanted),
             sent=_sent(tx, session, wanted.sent),
         ),
         kept.spent,
@@ -141,7 +174,15 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
     )
 
 
-def save(tx: Writer, sealer: Sealer, before: Loaded, after: Session, *, call: str | None = None) -> None:
+def save(
+    tx: Writer,
+    sealer: Sealer,
+    before: Loaded,
+    after: Session,
+    *,
+    call: str | None = None,
+    answers: Mapping[str, str] | None = None,
+) -> None:
     """Write what changed: rows that are new, spends for what was used or ended, the head if it differs."""
     old = before.session
     for held in after.held:
@@ -150,13 +191,19 @@ def save(tx: Writer, sealer: Sealer, before: Loaded, after: Session, *, call: st
     spent = dict(before.spent)
     spends = list(_spends(old, after, spent, tx.now, call))
     for spend in spends:
-        tx.add_spend(sealer.spend(spend))
+        tx.add_spend(sealer.spend(spend if spend.what == "use" else _after_all(tx, spend)))
     _save_denials_and_sendings(tx, old, after)
-    _save_questions(tx, old, after)
+    _save_questions(tx, sealer, old, after, answers or {})
     head, count = _sealed_head(after, spent), before.row.spends + len(spends)
     if head != before.row.head or spends:
         row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
         tx.put_session(sealer.session(row))
+
+
+def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
+    """A revocation after whatever stands in the log: no row put there or taken away keeps it out."""
+    taken = max((row.number for row in tx.spends([spend.grant])), default=0)
+    return msgspec.structs.replace(spend, number=taken + 1)
 
 
 def _save_denials_and_sendings(tx: Writer, old: Session, after: Session) -> None:
@@ -168,20 +215,27 @@ def _save_denials_and_sendings(tx: Writer, old: Session, after: Session) -> None
             tx.add_sending(SendingRow(old.id, domain, content, sending.operation, sending.at))
 
 
-def _save_questions(tx: Writer, old: Session, after: Session) -> None:
+def _save_questions(
+    tx: Writer, sealer: Sealer, old: Session, after: Session, answers: Mapping[str, str]
+) -> None:
     for name, question in after.questions.items():
         if name not in old.questions:
-            tx.add_question(question_row(question))
+            tx.add_question(question_row(sealer, question))
     for name in old.questions:
         if name not in after.questions:
-            _close(tx, name)
+            _close(tx, name, answers.get(name))
 
 
-def _close(tx: Writer, question: str) -> None:
-    """A question that ended with what it was asked in; one that was answered in this transaction stays so."""
+def _close(tx: Writer, question: str, answer: str | None) -> None:
+    """A question that was answered in the conversation, or ended with what it was asked in."""
     row = tx.question(question)
-    if row is not None and row.state == "open":
+    if row is None or row.state != "open":
+        return
+    if answer is None:
         tx.close_question(msgspec.structs.replace(row, state="cancelled", closed_at=tx.now))
+    else:
+        closed = msgspec.structs.replace(row, state="answered", answer=answer, by="user", closed_at=tx.now)
+        tx.close_question(closed)
 
 
 def new_row(
@@ -204,16 +258,17 @@ def new_row(
     return sealer.session(row)
 
 
-def question_row(question: Question) -> QuestionRow:
+def question_row(sealer: Sealer, question: Question) -> QuestionRow:
     request = question.request
     expires = question.opened_at + QUESTION_LASTS
     return QuestionRow(
-        question.id, request.session, request.digest, _encode(question), question.opened_at, expires
+        question.id, request.session, request.digest, sealer.question(question), question.opened_at, expires
     )
 
 
-def open_question_row(row: QuestionRow) -> Question:
-    return _question(row.body)
+def as_written(row: QuestionRow) -> Question:
+    """The question as its row has it, seal or no seal: for figures and lists, never for an answer."""
+    return _question(row.body[_MAC_BYTES:])
 
 
 def _sealed_head(session: Session, spent: Mapping[str, Spent]) -> bytes:
@@ -266,11 +321,15 @@ def _denials(tx: Reader, session: str, wanted: Wanted) -> dict[str, Denial]:
     return {row.digest: Denial(row.turn, row.at)} if row else {}
 
 
-def _questions(tx: Reader, session: str, wanted: Wanted) -> dict[str, Question]:
+def _questions(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> dict[str, Question]:
+    """The open questions; one that was changed by hand cannot be answered."""
     if wanted.keys is None:
-        return {row.id: open_question_row(row) for row in tx.questions(session, limit=10_000)}
-    row = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
-    return {row.id: open_question_row(row)} if row else {}
+        rows = tx.questions(session, limit=10_000)
+    else:
+        found = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
+        rows = [found] if found is not None else []
+    opened = ((row.id, sealer.open_question(row)) for row in rows)
+    return {name: question for name, question in opened if question is not None}
 
 
 def _sent(tx: Reader, session: str, keys: tuple[Key, ...]) -> dict[Key, tuple[Sending, ...]]:

@@ -17,7 +17,7 @@ from sayso.core.audit import Entry, read
 from sayso.core.decision import Question
 from sayso.core.model import Risk
 from sayso.gate.gate import Gate
-from sayso.gate.state import open_question_row
+from sayso.gate.state import as_written
 from sayso.store.base import EntryRow, QuestionRow, Reader
 
 HOUR = 3_600.0
@@ -82,7 +82,7 @@ class _Count:
 
     def __init__(self, questions: list[QuestionRow]) -> None:
         self._unseen = Counter((row.session, row.digest, row.opened_at) for row in questions)
-        self.commands = {row.digest for row in questions if open_question_row(row).request.call.command}
+        self.commands = {row.digest for row in questions if as_written(row).request.call.command}
         self.events: Counter[str] = Counter()
         self.avoided = 0
         self.high: Counter[str] = Counter()
@@ -132,7 +132,7 @@ class _Count:
 
 def _figures(count: _Count, rows: list[QuestionRow], now: float) -> Figures:
     times = [row.closed_at - row.opened_at for row in rows if row.state == "answered" and row.closed_at]
-    asked_in = _by_category_and_task(open_question_row(row) for row in rows)
+    asked_in = _by_category_and_task(as_written(row) for row in rows)
     expired = sum(row.state == "expired" or (row.state == "open" and now >= row.expires_at) for row in rows)
     return Figures(
         decisions=count.events.total(),

@@ -17,10 +17,10 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
     mark = 0
     while True:
         with gate.store.read() as tx:
-            row = tx.question(question)
+            row, now = tx.question(question), tx.now
         if row is None:
             raise UnknownQuestion(f"there is no question {question}")
-        left = until - time.monotonic()
+        left = min(until - time.monotonic(), row.expires_at - now)
         if row.state != "open" or left <= 0:
             return row
         mark = gate.store.changed(mark, left)

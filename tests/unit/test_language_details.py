@@ -1,0 +1,30 @@
+"""Details of reading a message: what only one of its readings shows, and what is not complained about."""
+
+from __future__ import annotations
+
+from sayso.core.language import read
+
+
+def test_what_only_the_reading_with_gaps_shows_names_the_kind_of_the_message() -> None:
+    message = read("please clear\u200ballowlist", ())
+    assert message.clear_allowlist
+    assert message.kind == "clear"
+
+
+def test_a_list_that_holds_nothing_but_a_stop_is_a_stop_and_no_empty_list() -> None:
+    message = read("Grant standing consent for: stop", ())
+    assert (message.stop, message.grants, message.problem) == (True, (), None)
+    assert read("Grant standing consent for:", ()).problem == (
+        "There is no command in the list: nothing was granted."
+    )
+
+
+def test_without_its_colon_a_list_may_be_speech_so_that_its_first_word_can_stop() -> None:
+    assert read("revoke consent for stop words", ()).stop
+    assert not read("revoke consent for: stop words", ()).stop
+
+
+def test_of_several_problems_of_a_list_the_first_is_told() -> None:
+    message = read('Grant standing consent for: git push,, "git', ())
+    assert message.grants == ()
+    assert message.problem == "A quote is not closed: nothing was granted."
