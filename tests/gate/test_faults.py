@@ -1,0 +1,112 @@
+"""What goes wrong around the gate, and rows put there by hand, never allow and never keep out a stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sayso.core.model import Operation, Request, Verdict
+from sayso.gate.answer import UnknownQuestion, answer_question
+from sayso.gate.authorize import MOST_OPEN, authorize
+from sayso.gate.calls import retry_call, start_call
+from sayso.gate.conversation import hear_message
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from sayso.policy import load_preset
+from sayso.store.base import ReviewRow, SpendRow
+from sayso.store.sqlite import SqliteStore
+from tests.gate.conftest import KEY, Clock
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="tester", owner="host")
+
+
+def edit(session: str, target: str = "a.py") -> Request:
+    call = make_call("edit", {"path": target}, target=target)
+    return make_request(call, [Operation("files.edit")], session=session)
+
+
+def push(session: str) -> Request:
+    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
+
+
+def test_a_clock_set_back_revives_no_grant_however_often_it_is_tried(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    clock.now += DAY + 1
+    assert authorize(gate, push(session)).decision.rule == "risky"
+    clock.now -= DAY
+    for _ in range(3):
+        assert authorize(gate, push(session)).decision.verdict is not Verdict.ALLOW
+
+
+def test_a_clock_sent_far_ahead_and_back_allows_nothing_timed(gate: Gate, session: str, clock: Clock) -> None:
+    clock.now += 73 * 365 * DAY
+    hear_message(gate, session, "Grant standing consent for: git push")
+    clock.now -= 73 * 365 * DAY
+    for _ in range(2):
+        assert authorize(gate, push(session)).decision.verdict is not Verdict.ALLOW
+
+
+def test_a_row_in_the_spend_log_put_there_by_hand_does_not_keep_a_stop_out(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    question = authorize(gate, edit(session)).question
+    assert question is not None
+    grants = answer_question(gate, question.id, "always", by="ana").grants
+    with gate.store.write() as tx:
+        for grant in grants:
+            tx.add_spend(SpendRow(grant, 1, session, "use", None, tx.now, b"by hand"))
+    hear_message(gate, session, "stop")
+    hear_message(gate, session, "go on")
+    assert authorize(gate, edit(session)).decision.verdict is Verdict.ASK
+
+
+def test_a_review_written_by_hand_does_not_count(clock: Clock, tmp_path: Path) -> None:
+    gate = open_gate(load_preset("balanced"), SqliteStore(tmp_path / "s.db", clock=clock), key=KEY)
+    session = open_session(gate, agent="tester", owner="host")
+    read = make_request(make_call("read", {}, target="a.py"), [Operation("files.read")], session=session)
+    assert authorize(gate, read).decision.rule == "autonomous"
+    clock.now += 31 * DAY
+    assert authorize(gate, read).decision.verdict is Verdict.ASK
+    with gate.store.write() as tx:
+        tx.put_review(ReviewRow("files", tx.now, "operator", b"by hand"))
+        tx.put_review(ReviewRow("files.read", tx.now, None, b"by hand"))
+    assert authorize(gate, read).decision.verdict is Verdict.ASK
+    gate.store.close()
+
+
+def test_questions_that_expired_do_not_count_as_open(gate: Gate, session: str, clock: Clock) -> None:
+    for number in range(MOST_OPEN):
+        authorize(gate, edit(session, f"{number}.py"))
+    assert authorize(gate, edit(session)).decision.rule == "flooding"
+    clock.now += 7_200
+    assert authorize(gate, edit(session)).decision.verdict is Verdict.ASK
+
+
+def test_retrying_a_call_whose_question_expired_says_so(gate: Gate, session: str, clock: Clock) -> None:
+    attempt = start_call(gate, edit(session), holder="one")
+    clock.now += 7_200
+    assert retry_call(gate, attempt.call, holder="one").state == "expired"
+    assert retry_call(gate, attempt.call, holder="one").state == "expired"
+
+
+def test_a_question_changed_by_hand_cannot_be_answered(gate: Gate, session: str) -> None:
+    question = authorize(gate, edit(session)).question
+    assert question is not None
+    with gate.store.write() as tx:
+        row = tx.question(question.id)
+        assert row is not None
+        forged = msgspec.structs.replace(row, id="forged", body=row.body.replace(b"a.py", b"b.py"))
+        tx.add_question(forged)
+    with pytest.raises(UnknownQuestion):
+        answer_question(gate, "forged", "once", by="ana")
+    assert answer_question(gate, question.id, "once", by="ana").yours
