@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 
     from sayso.core.decide import decide, explain
     from sayso.core.errors import SaysoError
+    from sayso.gate.sayso import Sayso
 
 __version__ = "0.1.0"
 
-__all__ = ["SaysoError", "decide", "explain"]
+__all__ = ["Sayso", "SaysoError", "decide", "explain"]
 
 _HOMES = {
+    "Sayso": "sayso.gate.sayso",
     "SaysoError": "sayso.core.errors",
     "decide": "sayso.core.decide",
     "explain": "sayso.core.decide",

@@ -1,0 +1,37 @@
+"""The gate as one object: what the examples in the documentation do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sayso import Sayso
+from sayso.core.model import Operation, Verdict
+from sayso.gate.audit import verify_audit
+from sayso.gate.request import make_call, make_request
+from tests.gate.conftest import KEY
+
+
+def test_a_call_is_asked_answered_and_run_and_the_trail_verifies(tmp_path: Path) -> None:
+    with Sayso.open("chat", tmp_path / "s.db", key=KEY, marks=tmp_path) as gate:
+        session = gate.open_session("tester")
+        request = make_request(
+            make_call("edit", {"path": "a.py"}, target="a.py"), [Operation("files.edit")], session=session
+        )
+        asked = gate.authorize(request)
+        assert asked.question is not None
+        assert gate.answer(asked.question.id, "always", by="ana").yours
+        assert gate.wait(asked.question.id).answer == "always"
+        assert gate.authorize(request).decision.verdict is Verdict.ALLOW
+        (standing,) = [one for one in gate.grants(session) if one.kind == "operation"]
+        gate.revoke(standing.id, by="ana")
+        assert gate.authorize(request).decision.verdict is Verdict.ASK
+    with Sayso.open("chat", tmp_path / "s.db", key=KEY, marks=tmp_path) as again:
+        assert verify_audit(again.gate).clean
+        assert again.authorize(request).decision.verdict is Verdict.ASK
+
+
+def test_a_policy_file_can_be_named_too(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("extends: [chat]\nmode: paranoid\n")
+    with Sayso.open(policy, tmp_path / "s.db", key=KEY, marks=tmp_path) as gate:
+        assert gate.gate.policy.mode.value == "paranoid"
