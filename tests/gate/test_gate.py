@@ -6,7 +6,7 @@ import pytest
 
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.answer import answer_question
+from sayso.gate.answer import EditRefused, answer_question, edit_and_allow
 from sayso.gate.authorize import MOST_OPEN, Authorized, authorize
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.expiry import expire_questions
@@ -134,3 +134,29 @@ def test_too_many_questions_are_denied_not_asked(gate: Gate, session: str) -> No
     flooded = authorize(gate, edit(session, "one-more.py"))
     assert (flooded.decision.verdict, flooded.decision.rule) == (Verdict.DENY, "flooding")
     assert asked(gate, edit(session, "3.py")).question is not None
+
+
+def test_an_edited_call_is_approved_once_and_the_one_asked_about_is_not(gate: Gate, session: str) -> None:
+    question = asked(gate, edit(session, "a.py")).question
+    assert question is not None
+    stands = edit_and_allow(gate, question.id, edit(session, "b.py"), by="ana")
+    assert (stands.yours, stands.answer) == (True, "edit")
+    assert authorize(gate, edit(session, "a.py")).decision.verdict is Verdict.ASK
+    assert authorize(gate, edit(session, "b.py")).decision.rule == "approved_call"
+    assert authorize(gate, edit(session, "b.py")).decision.verdict is Verdict.ASK
+    with gate.store.read() as tx:
+        (entry,) = [row for row in tx.entries("main") if row.event == "ANSWERED"]
+    assert entry.body is not None
+    assert edit(session, "a.py").digest.encode() in entry.body
+    assert edit(session, "b.py").digest.encode() in entry.body
+
+
+def test_an_edit_into_what_the_policy_never_allows_stays_a_no(gate: Gate, session: str) -> None:
+    question = asked(gate, edit(session, "a.py")).question
+    assert question is not None
+    with pytest.raises(EditRefused):
+        edit_and_allow(gate, question.id, edit(session, "x", "files.modify_secrets"), by="ana")
+    other = open_session(gate, agent="other", owner="host")
+    with pytest.raises(EditRefused):
+        edit_and_allow(gate, question.id, edit(other, "b.py"), by="ana")
+    assert answer_question(gate, question.id, "once", by="ana").yours

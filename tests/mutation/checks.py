@@ -41,6 +41,8 @@ READING = (
     f"{UNIT}/test_language.py",
     f"{UNIT}/test_language_details.py",
     f"{UNIT}/test_plans.py",
+    f"{UNIT}/test_plans_details.py",
+    f"{UNIT}/test_plan_reading_details.py",
     f"{PROPERTY}/test_language_properties.py",
     f"{ATTACK}/test_injected_message_text.py",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import pytest
 
@@ -11,17 +12,12 @@ from sayso.core.errors import NotCanonical
 from sayso.gate.request import make_call
 
 
-def nested(levels: int) -> object:
-    value: object = None
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
-def test_sixty_four_levels_are_taken_and_one_more_is_refused() -> None:
-    assert canonical(nested(64)) == b"[" * 64 + b"null" + b"]" * 64
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_sixty_four_levels_are_taken_and_one_more_is_refused(opening: str, closing: str) -> None:
+    text = opening * 64 + "null" + closing * 64
+    assert canonical(json.loads(text)) == text.encode()
     with pytest.raises(NotCanonical):
-        canonical(nested(65))
+        canonical(json.loads(f"{opening}{text}{closing}"))
 
 
 @pytest.mark.parametrize(("text", "kind"), [(b"9007199254740992", int), (b"9007199254740994", float)])

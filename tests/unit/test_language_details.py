@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sayso.core.language import read
+from sayso.core.own_words import hidden
 
 
 def test_what_only_the_reading_with_gaps_shows_names_the_kind_of_the_message() -> None:
@@ -28,3 +31,12 @@ def test_of_several_problems_of_a_list_the_first_is_told() -> None:
     message = read('Grant standing consent for: git push,, "git', ())
     assert message.grants == ()
     assert message.problem == "A quote is not closed: nothing was granted."
+
+
+@pytest.mark.parametrize("char", ["\u200b", "\U000e0fff", "\ue000", "\ud800"])
+def test_a_character_that_shows_nothing_or_nobody_knows_what_is_hidden_and_lets_nothing_loosen(
+    char: str,
+) -> None:
+    assert hidden(char)
+    assert read("yes", ()).assent == "high"
+    assert read(f"yes{char}", ()).assent is None

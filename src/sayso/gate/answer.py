@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from sayso.core.asking import answer as answered
-from sayso.core.effects import Granted
+from sayso.core.decide import decide
+from sayso.core.decision import Question
+from sayso.core.effects import Closed, Effect, Granted
 from sayso.core.errors import SaysoError
+from sayso.core.grants import Grant
+from sayso.core.model import Origin, Request, Verdict
+from sayso.core.offers import given as once
 from sayso.gate.expiry import expire_question
-from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record
+from sayso.gate.state import Loaded
 from sayso.store.base import QuestionRow, Writer
+
+Reply = tuple[tuple[Effect, ...], dict[str, str]]
+"""What an answer changes, and what else its entry says."""
 
 
 class UnknownQuestion(SaysoError):
     code = "unknown_question"
+
+
+class EditRefused(SaysoError):
+    """The edited call is another one's, or the policy never allows it. The question stays open."""
+
+    code = "edit_refused"
 
 
 class Stands(msgspec.Struct, frozen=True):
@@ -31,6 +48,45 @@ class Stands(msgspec.Struct, frozen=True):
 
 def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: str | None = None) -> Stands:
     """Give this answer if the question is still open; else say how it stands."""
+
+    def effects(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        return answered(asked, given, gate.policy, found.session, tx.now, by=by), {}
+
+    return _reply(gate, question, given, by, reason, effects)
+
+
+def edit_and_allow(
+    gate: Gate, question: str, edited: Request, *, by: str, reason: str | None = None
+) -> Stands:
+    """Approve the edited call once, in place of the one asked about.
+
+    The policy decides the edited call again, and its no stays a no. Both digests stand in the audit; the call
+    that was asked about is not approved.
+    """
+
+    def effects(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        if _maker(asked.request) != _maker(edited):
+            raise EditRefused("an edit changes what a call does, not who makes it with which tool")
+        decision = decide(edited, gate.policy, view_of(gate, tx, found), tx.now)
+        if decision.verdict is Verdict.DENY:
+            raise EditRefused(f"the edited call is denied: {decision.reason}")
+        grants: tuple[Grant, ...] = ()
+        if decision.verdict is Verdict.ASK:
+            how = {"given_by": by, "question": question}
+            grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
+        return (*map(Granted, grants), Closed(question, "edit")), {"edited": edited.digest}
+
+    return _reply(gate, question, "edit", by, reason, effects)
+
+
+def _reply(
+    gate: Gate,
+    question: str,
+    given: str,
+    by: str,
+    reason: str | None,
+    effects_of: Callable[[Writer, Question, Loaded], Reply],
+) -> Stands:
     with writing(gate) as tx:
         row = tx.question(question)
         if row is None:
@@ -39,33 +95,39 @@ def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: s
             return _stands(row, yours=False)
         if tx.now >= row.expires_at:
             return _stands(expire_question(gate, tx, row), yours=False)
-        return _answered(gate, tx, row, given, by, reason)
+        found = loaded(gate, tx, row.session, everything())
+        asked = found.session.questions.get(row.id)
+        if asked is None:
+            raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
+        effects, more = effects_of(tx, asked, found)
+        closed = msgspec.structs.replace(
+            row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now
+        )
+        if not tx.close_question(closed):
+            return _stands(tx.question(row.id) or row, yours=False)
+        settle(gate, tx, found, effects)
+        grants = tuple(effect.grant.id for effect in effects if isinstance(effect, Granted))
+        details = {
+            "question": row.id,
+            "digest": row.digest,
+            "answer": given,
+            "by": by,
+            "reason": reason or "",
+        }
+        record(
+            tx,
+            "ANSWERED",
+            session=row.session,
+            agent=found.row.agent,
+            operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
+            details=details | {"grants": list(grants)} | more,
+            stream=gate.stream,
+        )
+        return _stands(closed, yours=True, grants=grants)
 
 
-def _answered(gate: Gate, tx: Writer, row: QuestionRow, given: str, by: str, reason: str | None) -> Stands:
-    found = loaded(gate, tx, row.session, everything())
-    asked = found.session.questions.get(row.id)
-    if asked is None:
-        raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
-    effects = answered(asked, given, gate.policy, found.session, tx.now, by=by)
-    closed = msgspec.structs.replace(
-        row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now
-    )
-    if not tx.close_question(closed):
-        now_row = tx.question(row.id)
-        return _stands(now_row if now_row is not None else row, yours=False)
-    settle(gate, tx, found, effects)
-    grants = tuple(effect.grant.id for effect in effects if isinstance(effect, Granted))
-    operations = tuple(dict.fromkeys(item.operation for item in asked.items))
-    details = {"question": row.id, "digest": row.digest, "answer": given, "by": by, "reason": reason or ""}
-    where = {
-        "session": row.session,
-        "agent": found.row.agent,
-        "operations": operations,
-        "stream": gate.stream,
-    }
-    record(tx, "ANSWERED", details=details | {"grants": list(grants)}, **where)  # type: ignore[arg-type]
-    return _stands(closed, yours=True, grants=grants)
+def _maker(request: Request) -> tuple[str, str, Origin, str]:
+    return (request.session, request.agent, request.origin, request.call.tool)
 
 
 def _stands(row: QuestionRow, *, yours: bool, grants: tuple[str, ...] = ()) -> Stands:

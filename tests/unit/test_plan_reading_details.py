@@ -1,0 +1,27 @@
+"""Details of reading a plan's text: what names a target, and what a quotation or a "not" takes away."""
+
+from __future__ import annotations
+
+import pytest
+
+from sayso.core.plans import read_plan
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ('I will edit "foo" in a.py and b.py.', ("a.py", "b.py")),
+        ('I will edit "never" in a.py and b.py.', ()),
+        ("I will edit a.py and won't touch b.py.", ("a.py",)),
+        ("I will edit a.py but b.py will not change.", ()),
+        ("I will edit `src/core`.", ("src/core",)),
+        ("I will edit src/core.", ()),
+        ("I will edit ./src/core.", ("./src/core",)),
+        ("I will edit https://example.org/a.py.", ()),
+        ("I will edit `https://example.org/a.py`.", ()),
+    ],
+)
+def test_a_plan_names_the_files_that_a_person_would_say_it_promises_to_change(
+    text: str, targets: tuple[str, ...]
+) -> None:
+    assert read_plan(text, ()).targets == targets
