@@ -17,16 +17,25 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from bench.audit import verify_against_hashing
 from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
+from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_peers
 from bench.measure import Row, Watch
 from bench.peers import PEERS
+from bench.questions import many_questions_against_few
 from bench.world import MIX, REQUESTS, check, make_world
 
 BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     decide_against_peers,
     decide_with_larger_policy,
+    allow_against_commit,
+    allow_against_peers,
+    verify_against_hashing,
+    many_questions_against_few,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
+
+EVERY_PEER = (*PEERS, *DURABLE_PEERS)
 
 out = Console()
 err = Console(stderr=True)
@@ -53,9 +62,9 @@ def main() -> int:
 
 def _peers_are_there() -> bool:
     """Say which peer this Python cannot have, and loudly which one is missing."""
-    for name in dict.fromkeys(peer.package for peer in PEERS if not peer.possible):
+    for name in dict.fromkeys(peer.package for peer in EVERY_PEER if not peer.possible):
         err.print(f"{name} has no build for this Python and is not measured", style="bold yellow")
-    missing = dict.fromkeys(peer.package for peer in PEERS if peer.possible and not peer.installed)
+    missing = dict.fromkeys(peer.package for peer in EVERY_PEER if peer.possible and not peer.installed)
     for name in missing:
         err.print(f"MISSING: {name} is not installed, and without it nothing is measured", style="bold red")
     if missing:
@@ -82,7 +91,7 @@ def _measure() -> list[Row]:
 
 def _machine() -> dict[str, str]:
     """What one must know to read the figures; with more load than processors they are low, on both sides."""
-    peers = dict.fromkeys(peer.package for peer in PEERS if peer.possible)
+    peers = dict.fromkeys(peer.package for peer in EVERY_PEER if peer.possible)
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.language import read
-from sayso.core.own_words import hidden
+from sayso.core.own_words import BLANK, hidden, readings
 
 
 def test_what_only_the_reading_with_gaps_shows_names_the_kind_of_the_message() -> None:
@@ -40,3 +40,21 @@ def test_a_character_that_shows_nothing_or_nobody_knows_what_is_hidden_and_lets_
     assert hidden(char)
     assert read("yes", ()).assent == "high"
     assert read(f"yes{char}", ()).assent is None
+
+
+def test_an_apostrophe_after_an_s_opens_no_quotation_that_hides_a_stop() -> None:
+    assert read("'tis time to stop the users' jobs", ()).stop
+    assert not read("the label 'stop it all' is too long", ()).stop
+
+
+def test_a_sign_is_read_as_the_four_characters_it_stands_for_and_not_as_more() -> None:
+    assert readings("\u2487") == ("(20)",)
+    assert readings("\u3316") == (BLANK,)
+
+
+@pytest.mark.parametrize(
+    "verb", ["worry", "forget", "hesitate", "know", "mind", "care", "understand", "see", "remember"]
+)
+def test_a_dont_that_forbids_nothing_is_no_refusal(verb: str) -> None:
+    assert not read(f"don't {verb} about the tests", ()).refusal
+    assert read("don't run the tests", ()).refusal

@@ -203,27 +203,10 @@ def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
     for command in dict.fromkeys(h.message.grants):
         if any(held.grant.value == command for held in allowlisted(h.session, h.now)):
             continue
-        h.do(fx.Granted(_entry(h, command, min(risk_of(command), h.session.ceiling))))
+        risk = min(risk_of(command), h.session.ceiling)
+        h.do(fx.Granted(allowlist_entry(h.session, command, risk, h.policy, h.now)))
     h.did.append("standing consent granted")
     h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
-
-
-def _entry(h: Hearing, command: str, risk: Risk) -> Grant:
-    s = h.session
-    return Grant(
-        id=f"{s.id}.g{s.granted + 1}",
-        kind="command",
-        value=command,
-        risk=risk,
-        expires_at=h.now + DAY,
-        session=s.id,
-        pins=Pins(workspace=s.workspace),
-        source="allowlist",
-        turn=s.turn,
-        given_at=h.now,
-        given_by="user",
-        policy=h.policy.digest,
-    )
 
 
 def _revoke(h: Hearing, command: str) -> None:
@@ -286,6 +269,33 @@ def _confirm_long_task(h: Hearing) -> None:
         return
     h.change(task=msgspec.structs.replace(task, unconfirmed=True), pending=Pending("still", turn))
     h.announced.append(words.still_working(task.name))
+
+
+def allowlist_entry(
+    session: Session,
+    command: str,
+    risk: Risk,
+    policy: Policy,
+    now: float,
+    *,
+    by: str = "user",
+    after: int = 0,
+) -> Grant:
+    """Standing consent for a command, verbatim, in this workspace: the next grant of the session, or later."""
+    return Grant(
+        id=f"{session.id}.g{session.granted + 1 + after}",
+        kind="command",
+        value=command,
+        risk=risk,
+        expires_at=now + DAY,
+        session=session.id,
+        pins=Pins(workspace=session.workspace),
+        source="allowlist",
+        turn=session.turn,
+        given_at=now,
+        given_by=by,
+        policy=policy.digest,
+    )
 
 
 def allowlisted(session: Session, now: float, anywhere: bool = False) -> list[Held]:

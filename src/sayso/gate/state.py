@@ -139,6 +139,10 @@ class Sealer:
         same = (question.id, question.request.session, question.request.digest)
         return question if same == (row.id, row.session, row.digest) else None
 
+    def text(self, tag: str, text: str) -> bytes:
+        """A seal on a text that is kept beside the rows."""
+        return seal(self._key, tag, self._where, text.encode())
+
     def spend(self, row: SpendRow) -> SpendRow:
         return msgspec.structs.replace(row, mac=seal(self._key, "spend", *self._spend_parts(row)))
 

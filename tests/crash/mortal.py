@@ -1,0 +1,89 @@
+"""A store that kills its own process, with SIGKILL, at a chosen boundary of a write."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, cast
+
+from sayso.store.base import Reader, Store, Writer
+
+WRITES = frozenset({
+    "set_meta", "put_session", "add_grant", "add_spend", "put_denial", "add_sending", "put_review",
+    "add_question", "close_question", "put_call", "move_call", "add_entry", "add_nodes", "add_checkpoint",
+    "add_secret", "erase_secret", "prune_entries",
+})  # fmt: skip
+
+Passed = Callable[[str, int], None]
+Committed = Callable[[], None]
+
+
+class Fate:
+    """Counts the boundaries that are passed and kills the process at one of them; at none if it is 0."""
+
+    def __init__(self, at: int, passed: Passed | None = None) -> None:
+        self._at = at
+        self._passed = passed
+        self._count = 0
+        self.step = ""
+        self.commits = 0
+
+    def point(self, name: str) -> None:
+        self._count += 1
+        if self._passed is not None:
+            self._passed(f"{self.step}: {name}", self.commits)
+        if self._count == self._at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class MortalStore:
+    """Passes everything on to a store. Boundaries: before and after each write, before and after a commit."""
+
+    def __init__(self, store: Store, fate: Fate, committed: Committed | None = None) -> None:
+        self._store = store
+        self._fate = fate
+        self._committed = committed
+
+    def read(self) -> AbstractContextManager[Reader]:
+        return self._store.read()
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with self._store.write(durable=durable) as tx:
+            yield cast(Writer, _MortalWriter(tx, self._fate))
+            self._fate.point("before the commit")
+        self._fate.commits += 1
+        if self._committed is not None:
+            self._committed()
+        self._fate.point("after the commit")
+
+    def changed(self, seen: int, timeout: float) -> int:
+        return self._store.changed(seen, timeout)
+
+    @property
+    def bound(self) -> float:
+        return self._store.bound
+
+    def close(self) -> None:
+        self._store.close()
+
+
+class _MortalWriter:
+    def __init__(self, tx: Writer, fate: Fate) -> None:
+        self._tx = tx
+        self._fate = fate
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._tx, name)
+        return self._guarded(name, found) if name in WRITES else found
+
+    def _guarded(self, name: str, write: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*args: Any, **options: Any) -> Any:
+            self._fate.point(f"before {name}")
+            given = write(*args, **options)
+            self._fate.point(f"after {name}")
+            return given
+
+        return guarded
