@@ -8,7 +8,15 @@ from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import checkpoint
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import Attempt, end_call, keep_alive, recover_calls, resolve_call, retry_call, start_call
+from sayso.gate.calls import (
+    Attempt,
+    end_call,
+    keep_alive,
+    recover_calls,
+    resolve_call,
+    retry_call,
+    start_call,
+)
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, revoke_all, revoke_grant

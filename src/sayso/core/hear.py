@@ -281,7 +281,7 @@ def allowlist_entry(
     by: str = "user",
     after: int = 0,
 ) -> Grant:
-    """Standing consent for a command, verbatim, in this workspace: the next grant of the session, or later."""
+    """Standing consent for a command, verbatim, in this workspace; `after` so many other new grants."""
     return Grant(
         id=f"{session.id}.g{session.granted + 1 + after}",
         kind="command",
