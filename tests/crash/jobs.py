@@ -22,9 +22,12 @@ ALL_STATES = (
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Live through a script and die at a point of it (0: never), or recover what one that died has left."""
+    """Live through a script and die at a point of it (0: never), or recover what one that died has left.
 
-    what: Literal["live", "recover"]
+    Or take back, as an operator in another process, all that is granted.
+    """
+
+    what: Literal["live", "recover", "revoke"]
     script: str
     address: str
     folder: str

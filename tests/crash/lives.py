@@ -21,7 +21,7 @@ from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, revoke_all, revoke_grant
 from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.sessions import end_session, list_sessions, open_session
 from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_on, look, opened, take_effect
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.recovery import let_leases_lapse, recover
@@ -40,8 +40,18 @@ def live(job: Job) -> None:
     """Do as this job says, in the process it was given to."""
     if job.what == "recover":
         job.file("recovered").write_bytes(msgspec.json.encode(recover(job)))
+    elif job.what == "revoke":
+        _revoke_everything(job)
     else:
         Life(job).lead()
+
+
+def _revoke_everything(job: Job) -> None:
+    store = opened(job.address, Clock())
+    gate = gate_on(store, job)
+    for session in list_sessions(gate):
+        revoke_all(gate, session.id, by="operator")
+    store.close()
 
 
 class Life:

@@ -1,4 +1,4 @@
-"""A store that kills its own process, with SIGKILL, at a chosen boundary of a write."""
+"""A store that is struck at a chosen boundary of a write: its own process is killed, or what a test likes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,21 @@ WRITES = frozenset({
 
 Passed = Callable[[str, int], None]
 Committed = Callable[[], None]
+Blow = Callable[[], None]
+
+
+def kill() -> None:
+    """End this process at once, without a word to anybody."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Fate:
-    """Counts the boundaries that are passed and kills the process at one of them; at none if it is 0."""
+    """Counts the boundaries that are passed and strikes at one of them; at none if it is 0."""
 
-    def __init__(self, at: int, passed: Passed | None = None) -> None:
+    def __init__(self, at: int, passed: Passed | None = None, blow: Blow = kill) -> None:
         self._at = at
         self._passed = passed
+        self._blow = blow
         self._count = 0
         self.step = ""
         self.commits = 0
@@ -35,7 +42,11 @@ class Fate:
         if self._passed is not None:
             self._passed(f"{self.step}: {name}", self.commits)
         if self._count == self._at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self._blow()
+
+    @property
+    def struck(self) -> bool:
+        return 0 < self._at <= self._count
 
 
 class MortalStore:

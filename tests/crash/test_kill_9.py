@@ -1,11 +1,11 @@
-"""A process killed with SIGKILL at any boundary of its writes loses nothing, and runs nothing a second time."""
+"""A process killed with SIGKILL at any boundary of its writes loses nothing, and nothing runs twice."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -43,7 +43,7 @@ def test_a_process_killed_at_a_write_loses_nothing_and_nothing_runs_twice(
     place: Place, processes: Nursery, script: str
 ) -> None:
     reference = undisturbed(place(script), processes)
-    points = chosen(len(reference.points))
+    points = chosen(reference.points)
     assert len(points) >= FEWEST
     for number in points:
         point = reference.points[number - 1]
@@ -56,9 +56,19 @@ def undisturbed(job: Job, processes: Nursery) -> Reference:
     return msgspec.json.decode(job.file("reference").read_bytes(), type=Reference)
 
 
-def chosen(count: int) -> list[int]:
-    """Every point if everything is asked for, otherwise every third, and those around the last commit."""
-    return [n for n in range(1, count + 1) if EVERY or n % 3 == 1 or n > count - 2]
+def chosen(points: Sequence[Point]) -> list[int]:
+    """Every point, if everything is asked for. Otherwise those at effects, and one in every transaction:
+
+    by turns after its first write, before its commit, and after it.
+    """
+    if EVERY:
+        return list(range(1, len(points) + 1))
+    found = [number for number, point in enumerate(points, 1) if "the effect" in point.name]
+    ends = [number for number, point in enumerate(points, 1) if point.name.endswith("after the commit")]
+    begins = [1, *(end + 1 for end in ends)]
+    for turn, (begin, end) in enumerate(zip(begins, ends, strict=False)):
+        found.append((min(begin + 1, end), end - 1, end)[turn % 3])
+    return sorted(set(found))
 
 
 def killed_and_recovered(job: Job, processes: Nursery, at: int) -> Recovered:

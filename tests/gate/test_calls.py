@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.ledger import LEASE, NotNow
+from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
 from sayso.gate.calls import (
@@ -132,3 +132,13 @@ def test_a_failure_leaves_three_retries_of_the_identical_call(gate: Gate, sessio
     end_call(gate, running.call, running.fence, "failed")
     assert start_call(gate, edit(session), holder="one").state == "pending"
     assert start_call(gate, edit(session, "b.py"), holder="one").state == "pending"
+
+
+@pytest.mark.parametrize("state", ["allowed", "waiting", "pending", "denied"])
+def test_a_call_ends_as_succeeded_failed_or_ambiguous_and_nothing_else(
+    gate: Gate, session: str, state: State
+) -> None:
+    running = retry_call(gate, approved(gate, session).call, holder="one")
+    with pytest.raises(NotNow):
+        end_call(gate, running.call, running.fence, state)
+    end_call(gate, running.call, running.fence, "succeeded")

@@ -17,7 +17,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.policy import load_preset
-from sayso.store.base import ReviewRow, SpendRow
+from sayso.store.base import ReviewRow, SpendRow, StoreError
 from sayso.store.sqlite import SqliteStore
 from tests.gate.conftest import KEY, Clock
 
@@ -110,3 +110,18 @@ def test_a_question_changed_by_hand_cannot_be_answered(gate: Gate, session: str)
     with pytest.raises(UnknownQuestion):
         answer_question(gate, "forged", "once", by="ana")
     assert answer_question(gate, question.id, "once", by="ana").yours
+
+
+def test_a_mark_that_cannot_be_written_is_an_error_that_says_what_stands(
+    clock: Clock, tmp_path: Path
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    store = SqliteStore(tmp_path / "s.db", clock=clock)
+    gate = open_gate(load_preset("chat"), store, key=KEY, marks=marks)
+    for mark in marks.iterdir():
+        mark.unlink()
+        mark.mkdir()
+    with pytest.raises(StoreError, match="mark"):
+        open_session(gate, agent="tester", owner="host")
+    store.close()

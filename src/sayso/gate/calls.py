@@ -24,6 +24,7 @@ from sayso.gate.journal import record
 from sayso.store.base import CallRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
+ENDINGS = ("succeeded", "failed", "ambiguous")
 TAKEN = ("running", "waiting", "succeeded", "ambiguous")
 STATES: dict[Verdict, ledger.State] = {
     Verdict.ALLOW: "allowed",
@@ -158,6 +159,8 @@ def keep_alive(gate: Gate, call: str, fence: int) -> None:
 
 def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: bytes | None = None) -> None:
     """The holder says how the call ended; what follows from that for consent is written with it."""
+    if state not in ENDINGS:
+        raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
         row = _row(tx, call)
         ended = _placed(row, ledger.finish(_standing(row), fence, state))

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
-from sayso.store.base import EntryRow, Reader
+from sayso.store.base import EntryRow, Reader, StoreError
 
 _WIDTH = 16
 _SIZE = _WIDTH + 1 + 64
@@ -25,6 +25,15 @@ class Mark:
 
     def reach(self, entry: EntryRow) -> None:
         """Raise the mark to this entry, unless another process has raised it further."""
+        try:
+            self._reach(entry)
+        except OSError as error:
+            raise StoreError(
+                f"the mark {self._path} cannot be written: {error.strerror}",
+                hint="what was recorded stands; without its mark the next start will void all grants",
+            ) from error
+
+    def _reach(self, entry: EntryRow) -> None:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -201,6 +201,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                     min_size=1,
                     max_size=self._most,
                     timeout=self._busy,
+                    reconnect_timeout=self._busy,  # else the pool waits ever longer, and outlasts the outage
                     open=True,
                 )
             return self._pool
