@@ -12,7 +12,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rules import RULES
-from sayso.core.session import Session, Suspension, Task, View, apply
+from sayso.core.session import Plan, Session, Suspension, Task, View, apply
 from sayso.core.subject import Subject, subject_of
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
@@ -171,8 +171,8 @@ def _effects(
             if operation.content is not None:
                 effects += _sending(policy, operation, operation.content, now)
         if session.task is not None:
-            effects += _activity(session, session.task, items)
-    elif ruling.verdict is ASK and _deviates(session, items, request.call.target):
+            effects += _activity(session.turn, session.task, items)
+    elif session.plan is not None and ruling.verdict is ASK and _deviates(session.plan, items, request):
         effects += (DEVIATED,)
     return effects if len(effects) < 2 else tuple(dict.fromkeys(effects))
 
@@ -182,19 +182,19 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
     return (Sent(entry.domain, content, entry.name, now),) if entry.fan_out else ()
 
 
-def _activity(session: Session, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
+def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
     """The task is alive in this turn; said once a turn, and when its phase changes."""
     phase = PHASES.get(items[-1].category)
-    if task.active == session.turn and phase in (None, task.phase):
+    if task.active == turn and (phase is None or phase == task.phase):
         return ()
-    return (Active(session.turn, phase),)
+    return (Active(turn, phase),)
 
 
-def _deviates(session: Session, items: tuple[Item, ...], target: str | None) -> bool:
-    """Whether an accepted plan is under way and does not name something above low that has to be asked."""
-    plan = session.plan
-    if plan is None or not plan.accepted:
+def _deviates(plan: Plan, items: tuple[Item, ...], request: Request) -> bool:
+    """Whether the plan is under way and does not name something above low that has to be asked."""
+    if not plan.accepted:
         return False
+    target = request.call.target
     asked = [item for item in items if item.ruling.verdict is ASK and item.risk > Risk.LOW]
     named = target is None or target in plan.text.targets
     return any(not named or item.operation not in plan.text.operations for item in asked)
