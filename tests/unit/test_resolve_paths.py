@@ -50,7 +50,7 @@ def policy() -> Policy:
 
 def done(tool: str, path: object, policy: Policy, home: Path, **more: object) -> tuple[Operation, ...]:
     args = {"path": path, **more} if path is not None else more
-    work = str(home / "work")
+    work = str(home / "project")
     return operations_for(tool, args, policy, folder=work, workspace=work, home=str(home))
 
 
@@ -130,14 +130,14 @@ def test_what_the_domain_does_not_list_is_high(home: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["", "relative"])
 def test_without_a_working_folder_a_relative_path_is_outside(folder: str, policy: Policy, home: Path) -> None:
-    work = str(home / "work")
+    work = str(home / "project")
     found = operations_for("write", {"path": "a.py"}, policy, folder=folder, workspace=work, home=str(home))
     assert found == (Operation("files.write_outside_workspace"),)
 
 
 @pytest.mark.parametrize("workspace", ["", "/"])
 def test_without_a_workspace_everything_is_outside(workspace: str, home: Path) -> None:
-    place = locate("a.py", folder=str(home / "work"), workspace=workspace, home=str(home))
+    place = locate("a.py", folder=str(home / "project"), workspace=workspace, home=str(home))
     assert not place.inside
 
 
@@ -147,13 +147,13 @@ def test_the_home_folder_is_no_workspace(home: Path) -> None:
 
 def test_a_folder_with_a_longer_name_is_not_inside(home: Path) -> None:
     (home / "work-2").mkdir()
-    work = str(home / "work")
+    work = str(home / "project")
     assert not locate("../work-2/a.py", folder=work, workspace=work, home=str(home)).inside
     assert locate(".", folder=work, workspace=work, home=str(home)).inside
 
 
 def test_the_workspace_is_the_folder_the_host_names(home: Path) -> None:
-    assert find_workspace(str(home / "work"), str(home / "other"), home=str(home)) == str(home / "other")
+    assert find_workspace(str(home / "project"), str(home / "other"), home=str(home)) == str(home / "other")
 
 
 @pytest.mark.parametrize("mark", [".git", "pyproject.toml", "package.json", "go.mod"])
@@ -171,8 +171,8 @@ def test_without_a_project_the_workspace_is_the_working_folder(home: Path) -> No
 @pytest.mark.parametrize("named", ["/", "home", "above", "relative"])
 def test_a_named_folder_that_is_too_wide_is_not_taken(named: str, home: Path) -> None:
     names = {"home": str(home), "above": str(home.parent)}
-    assert find_workspace(str(home / "work" / "src"), names.get(named, named), home=str(home)) == str(
-        home / "work"
+    assert find_workspace(str(home / "project" / "src"), names.get(named, named), home=str(home)) == str(
+        home / "project"
     )
 
 
@@ -186,7 +186,7 @@ def test_the_home_folder_is_never_the_workspace_even_with_a_repository_in_it(hom
 
 def test_the_file_tools_of_the_presets_look_at_their_paths(home: Path) -> None:
     balanced, coding = load_preset("balanced"), load_preset("coding")
-    work = str(home / "work")
+    work = str(home / "project")
 
     def made(tool: str, key: str, path: str, policy: Policy) -> Operation:
         return operations_for(tool, {key: path}, policy, folder=work, workspace=work, home=str(home))[0]
@@ -203,8 +203,8 @@ def test_the_file_tools_of_the_presets_look_at_their_paths(home: Path) -> None:
     [
         ("src/a.py", "src/a.py"),
         ("./src/../src/a.py", "src/a.py"),
-        ("{home}/work/src/a.py", "src/a.py"),
-        ("~/work/src/a.py", "src/a.py"),
+        ("{home}/project/src/a.py", "src/a.py"),
+        ("~/project/src/a.py", "src/a.py"),
         ("inner/a.py", "src/a.py"),
         (".", "."),
         ("exit/a.py", "{home}/other/a.py"),
@@ -220,7 +220,7 @@ def test_the_file_tools_of_the_presets_look_at_their_paths(home: Path) -> None:
 def test_the_target_of_a_tool_with_a_path_is_that_path(
     path: object, target: str | None, policy: Policy, home: Path
 ) -> None:
-    work, real = str(home / "work"), str(home.resolve())
+    work, real = str(home / "project"), str(home.resolve())
     args = {"path": path.format(home=home) if isinstance(path, str) else path}
     found = target_for("write", args, policy, folder=work, workspace=work, home=str(home))
     assert found == (target and target.format(home=real))
@@ -229,9 +229,9 @@ def test_the_target_of_a_tool_with_a_path_is_that_path(
 @pytest.mark.parametrize("tool", ["read_file", "write_file", "edit_file"])
 @pytest.mark.parametrize("argument", ["path", "file_path"])
 def test_the_file_tools_of_the_presets_have_targets(tool: str, argument: str, home: Path) -> None:
-    work = str(home / "work")
+    work = str(home / "project")
     args = {argument: f"{work}/src/a.py", "content": "x"}
     assert target_for(tool, args, load_preset("balanced"), folder=work, workspace=work) == "src/a.py"
     assert target_for(tool, args, load_preset("balanced"), folder=work, workspace="") == str(
-        (home / "work/src/a.py").resolve()
+        (home / "project/src/a.py").resolve()
     )
