@@ -30,7 +30,7 @@ tools:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Ana's folder, with a project in it that is full of ways out."""
-    work = tmp_path / "work"
+    work = tmp_path / "project"
     (work / "src").mkdir(parents=True)
     (work / ".git").mkdir()
     (tmp_path / ".ssh").mkdir()
@@ -146,9 +146,9 @@ def test_the_home_folder_is_no_workspace(home: Path) -> None:
 
 
 def test_a_folder_with_a_longer_name_is_not_inside(home: Path) -> None:
-    (home / "work-2").mkdir()
+    (home / "project-2").mkdir()
     work = str(home / "project")
-    assert not locate("../work-2/a.py", folder=work, workspace=work, home=str(home)).inside
+    assert not locate("../project-2/a.py", folder=work, workspace=work, home=str(home)).inside
     assert locate(".", folder=work, workspace=work, home=str(home)).inside
 
 
