@@ -1,0 +1,49 @@
+"""What every place promises that shows questions to a person and takes answers from them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from sayso.core.decision import Question
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A question as a surface gets it.
+
+    Everything in it that an agent wrote is data: the surface makes it visible (`core.words.visible`) before
+    it shows it. `why` gives the whole trace of the decision, one check a line.
+    """
+
+    question: Question
+    expires_at: float
+    why: Callable[[], str]
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What a person said: one of the answers offered, or "edit" with the arguments the call shall have."""
+
+    answer: str
+    by: str
+    reason: str | None = None
+    edited: Mapping[str, Any] | None = None
+
+
+class Surface(Protocol):
+    """A place where questions are shown. It cannot grant: the gate takes its reply as anybody's."""
+
+    @property
+    def name(self) -> str: ...
+
+    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+        """Show the question and wait for the person. Called in a thread of its own for each question.
+
+        Once `over` is set, somebody else has answered or the question is gone: take it down and return
+        None. None as well if nobody can be asked here.
+        """
+
+    def tell(self, notice: str) -> None:
+        """Show a line that needs no answer."""
