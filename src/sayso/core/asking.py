@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from sayso.core import words
@@ -10,7 +12,7 @@ from sayso.core.effects import Closed, Effect, Granted, Opened, Refused, Shown
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import MINUTE
 from sayso.core.model import Call, Request
-from sayso.core.offers import given, lifts
+from sayso.core.offers import given_each, lifts
 from sayso.core.policy import Policy
 from sayso.core.session import Session
 
@@ -18,7 +20,14 @@ QUESTION_LASTS = 120 * MINUTE
 
 
 def open_question(
-    decision: Decision, request: Request, policy: Policy, session: Session, now: float
+    decision: Decision,
+    request: Request,
+    policy: Policy,
+    session: Session,
+    now: float,
+    *,
+    bundle: str | None = None,
+    later: tuple[str, ...] = (),
 ) -> Question:
     """The question an ask opens; the same call asked again joins the one that is open."""
     twin = next(
@@ -31,10 +40,12 @@ def open_question(
         request=request,
         items=decision.asked,
         offers=decision.offers,
-        text=question_text(decision, request, policy),
+        text=question_text(decision, request, policy, later),
         turn=session.turn,
         opened_at=now,
         task=session.task.id if session.task else None,
+        bundle=bundle,
+        later=later,
     )
 
 
@@ -56,38 +67,69 @@ def answer(
     question: Question, given_answer: str, policy: Policy, session: Session, now: float, by: str = "operator"
 ) -> tuple[Effect, ...]:
     """What an answer changes. Only an exact, offered answer to a question still open allows anything."""
+    answers = {name: given_answer for name in question.item_ids}
+    return answer_each(question, answers, policy, session, now, by)
+
+
+def answer_each(
+    question: Question,
+    answers: Mapping[str, str],
+    policy: Policy,
+    session: Session,
+    now: float,
+    by: str = "operator",
+) -> tuple[Effect, ...]:
+    """The same with an answer to each item by its id. They are parts of one call: one no refuses it."""
     if not is_open(question, session, now):
         raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
     question = session.questions[question.id]  # what was asked, not what the caller holds
-    if not question.offers_answer(given_answer):
-        offered = ", ".join(offer.answer for offer in question.offers)
+    _check_answers(question, answers, session)
+    if "deny" in answers.values():
+        return (Refused(question.request.digest, session.turn, now), Closed(question.id, "deny"))
+    each = [(item, answers[name]) for name, item in zip(question.item_ids, question.items, strict=True)]
+    grants = given_each(each, question.request, policy, session, now, given_by=by, question=question.id)
+    return (*lifts(question.items, session), *map(Granted, grants), Closed(question.id, said(answers)))
+
+
+def said(answers: Mapping[str, str]) -> str:
+    """The answers in one word; if they differ, item by item."""
+    different = set(answers.values())
+    if "deny" in different:
+        return "deny"
+    if len(different) == 1:
+        return different.pop()
+    return ", ".join(f"{name}: {given}" for name, given in sorted(answers.items(), key=_by_number))
+
+
+def _by_number(answered: tuple[str, str]) -> int:
+    return int(answered[0])
+
+
+def _check_answers(question: Question, answers: Mapping[str, str], session: Session) -> None:
+    if set(answers) != set(question.item_ids):
         raise UnknownAnswer(
-            f"{given_answer!r} is not an answer to this question", hint=f"answer one of: {offered}"
+            "every item of the question needs an answer",
+            hint=f"its items are: {', '.join(question.item_ids)}",
         )
-    closed = Closed(question.id, given_answer)
-    if given_answer == "deny":
-        return (Refused(question.request.digest, session.turn, now), closed)
-    if given_answer == "task" and (session.task is None or session.task.id != question.task):
+    for given_answer in answers.values():
+        if not question.offers_answer(given_answer):
+            offered = ", ".join(offer.answer for offer in question.offers)
+            raise UnknownAnswer(
+                f"{given_answer!r} is not an answer to this question", hint=f"answer one of: {offered}"
+            )
+    if "task" in answers.values() and (session.task is None or session.task.id != question.task):
         raise UnknownAnswer("the task this was asked in has ended", hint="answer once, or deny")
-    grants = given(
-        given_answer,
-        question.request,
-        question.items,
-        policy,
-        session,
-        now,
-        given_by=by,
-        question=question.id,
-    )
-    return (*lifts(question.items, session), *map(Granted, grants), closed)
 
 
-def question_text(decision: Decision, request: Request, policy: Policy) -> str:
+def question_text(decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = ()) -> str:
     """Why it is asked, what would run, what it does."""
     asked = decision.asked
-    will = dict.fromkeys(reason for item in asked if (reason := policy.entry(item.operation).reason))
+    declared = {operation.name: operation.reason for operation in request.operations}
+    reasons = (policy.entry(item.operation).reason or declared[item.operation] for item in asked)
+    will = dict.fromkeys(words.visible(reason) for reason in reasons if reason)
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
-    return words.question(decision.rule, decision.reason, category, lines(request, asked), will)
+    listed = [*lines(request, asked), *map(words.asked_later, later)]
+    return words.question(decision.rule, decision.reason, category, listed, will)
 
 
 def lines(request: Request, asked: tuple[Item, ...]) -> list[str]:

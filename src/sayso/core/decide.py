@@ -11,7 +11,7 @@ from sayso.core.effects import Active, Deviated, Effect, Retried, Sent
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
-from sayso.core.rules import RULES
+from sayso.core.rules import RULES, START_RULES
 from sayso.core.session import Plan, Session, Suspension, Task, View, apply
 from sayso.core.subject import Subject, subject_of
 
@@ -106,7 +106,7 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
 
 
 def _judge(subject: Subject) -> Item:
-    for rule in RULES:
+    for rule in RULES if subject.request.workflow is None else START_RULES:
         said = rule(subject)
         if said.__class__ is str:  # the likeliest first: most checks keep silent
             continue
@@ -120,7 +120,7 @@ def _judge(subject: Subject) -> Item:
 def _trace(subject: Subject) -> Trace:
     checks = []
     at = subject
-    for rule in RULES:
+    for rule in RULES if subject.request.workflow is None else START_RULES:
         said = rule(at)
         if isinstance(said, Ruling):
             checks.append(Check(rule.__name__, True, said.reason))

@@ -74,7 +74,10 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What an ask opens for a person; answered once. `task` is what "for this task" means."""
+    """What an ask opens for a person; answered once. `task` is what "for this task" means.
+
+    `bundle` is the label of what was checked ahead in one go; `later` names what will be asked when reached.
+    """
 
     id: str
     request: Request
@@ -84,10 +87,17 @@ class Question(msgspec.Struct, frozen=True):
     turn: int
     opened_at: float
     task: str | None = None
+    bundle: str | None = None
+    later: tuple[str, ...] = ()
 
     @property
     def risk(self) -> Risk:
         return max(item.risk for item in self.items)
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """What each item is called in an answer: its number."""
+        return tuple(str(number) for number, _ in enumerate(self.items, 1))
 
     def offers_answer(self, answer: str) -> bool:
         return any(offer.answer == answer for offer in self.offers)

@@ -102,8 +102,8 @@ class Call(msgspec.Struct, frozen=True):
 class Operation(msgspec.Struct, frozen=True):
     """One thing a call does, with what is known of it before the policy is asked.
 
-    `risk` and `weight` are declarations (decorator, tool entry); `reading` is what the shell, path or other
-    reading of the actual call found, and can only raise. `barred` says why a resolver refuses it outright.
+    `risk`, `weight` and `reason` are declarations (decorator, tool entry); `reading` is what the shell, path or
+    other reading of the actual call found, and can only raise. `barred` says why a resolver refuses it outright.
     """
 
     name: str
@@ -112,10 +112,14 @@ class Operation(msgspec.Struct, frozen=True):
     reading: Risk | None = None
     content: str | None = None
     barred: str | None = None
+    reason: str | None = None
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One immutable question: who asks, which call, which operations, how confident."""
+    """One immutable question: who asks, which call, which operations, how confident.
+
+    `workflow` names the workflow that the call starts, if it starts one.
+    """
 
     call: Call
     operations: tuple[Operation, ...]
@@ -125,6 +129,7 @@ class Request(msgspec.Struct, frozen=True):
     session: str = "session"
     origin: Origin = Origin.AGENT
     confidence: float = 0.0
+    workflow: str | None = None
 
     def __post_init__(self) -> None:
         if not self.operations:

@@ -6,7 +6,7 @@ allowed next time. So no answer leads to being asked for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -46,7 +46,22 @@ def given(
     **how: Any,
 ) -> tuple[Grant, ...]:
     """The grants an answer creates. Every allow answer approves this call; some give more."""
-    shapes = [_approval(request, items, session, now), *_wider(answer, request, items, policy, session, now)]
+    return given_each([(item, answer) for item in items], request, policy, session, now, **how)
+
+
+def given_each(
+    answers: Sequence[tuple[Item, str]],
+    request: Request,
+    policy: Policy,
+    session: Session,
+    now: float,
+    **how: Any,
+) -> tuple[Grant, ...]:
+    """The same where each item has an answer of its own: the call is approved once, for all of them."""
+    shapes = [_approval(request, tuple(item for item, _ in answers), session, now)]
+    for answer in dict.fromkeys(answer for _, answer in answers):
+        items = tuple(item for item, given in answers if given == answer)
+        shapes += _wider(answer, request, items, policy, session, now)
     return tuple(_numbered(shapes, session, policy, now, how))
 
 
@@ -82,6 +97,8 @@ def _wider(
     answer: str, request: Request, items: tuple[Item, ...], policy: Policy, session: Session, now: float
 ) -> list[Grant]:
     """The grants of an answer beyond the approval of the call; none where the answer makes no sense."""
+    if request.workflow is not None:
+        return _of_workflow(answer, request, items, session, now)
     if answer == "task" and session.task is not None:
         task, risks = session.task.id, _strictest((item.category, item.risk) for item in items)
         return [
@@ -95,6 +112,18 @@ def _wider(
     if answer == "remember" and policy.mode is Mode.TRUSTING:
         return [_remembering(request, items, session, now)]
     return []
+
+
+def _of_workflow(
+    answer: str, request: Request, items: tuple[Item, ...], session: Session, now: float
+) -> list[Grant]:
+    """The class grant of a workflow: it may start unasked, and its runs carry what it declares below high."""
+    if answer not in ("temporary", "always"):
+        return []
+    until = now + (TEMPORARY_LASTS if answer == "temporary" else DAY)
+    pins = Pins(workspace=request.call.workspace, operations=tuple(one.name for one in request.operations))
+    weight = min(max(item.weight for item in items), Risk.MODERATE)
+    return [Grant("", "workflow", request.workflow or "", weight, until, session.id, pins)]
 
 
 def _remembering(request: Request, items: tuple[Item, ...], session: Session, now: float) -> Grant:
@@ -137,6 +166,8 @@ def _numbered(
 
 
 def _says(answer: str, items: tuple[Item, ...], request: Request, policy: Policy) -> str:
+    if request.workflow is not None:
+        return words.offer(answer, "", f"the workflow {request.workflow}")
     categories = " and ".join(dict.fromkeys(item.category_words for item in items))
     operations = " and ".join(dict.fromkeys(item.operation for item in items))
     exact = policy.settings.grant_pins == "exact"

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from sayso.core import words
 from sayso.core.decision import Ruling
 from sayso.core.effects import Alerted, Noticed, PlanStarted, Retried, SlashUsed, Used
-from sayso.core.grants import MINUTE, Held
+from sayso.core.grants import MINUTE, Grant, Held, fits
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
-from sayso.core.subject import Subject, covering, eased, fresh, reduced_to
+from sayso.core.subject import Subject, covering, eased, fresh, live, reduced_to
 
 DENIAL_LASTS = 15 * MINUTE
 SLASH_LASTS = 15 * MINUTE
@@ -302,6 +302,24 @@ def ask(s: Subject) -> Said:
     return Ruling(ASK, "ask", _why_asked(s))
 
 
+def workflow_start(s: Subject) -> Said:
+    """A workflow starts: asked once, unless its class is granted, the user started it, or it weighs little."""
+    name = s.request.workflow or ""
+    if s.view.scope.user_initiated is not None:
+        return Ruling(ALLOW, "workflow_start", words.user_initiated(s.view.scope.user_initiated))
+    for held in s.session.grants.get(("workflow", name), ()):
+        if live(s, held) and fits(held.grant.pins, s.request, s.entry.name) and s.weight <= _lent(held.grant):
+            return _grant("workflow_start", words.in_workflow(name), held)
+    if s.weight <= LOW:
+        return Ruling(ALLOW, "workflow_start", words.WORKFLOW_LIGHT)
+    return Ruling(ASK, "workflow_start", words.starts(name))
+
+
+def _lent(grant: Grant) -> Risk:
+    """Up to which weight a class grant lets its workflow start: high weight is asked when it is reached."""
+    return HIGH if grant.risk >= MODERATE else grant.risk
+
+
 RULES: tuple[Rule, ...] = (
     blocked,
     trusted_channel,
@@ -327,6 +345,10 @@ RULES: tuple[Rule, ...] = (
     confident,
     ask,
 )
+
+
+START_RULES: tuple[Rule, ...] = (*RULES[: RULES.index(slash_command)], workflow_start)
+"""The checks of a call that starts a workflow."""
 
 
 def _why_asked(s: Subject) -> str:

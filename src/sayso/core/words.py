@@ -32,6 +32,7 @@ PARANOID = "mode paranoid asks before every call"
 ON_ALLOWLIST = "you gave standing consent for exactly this command"
 NESTED_GRANTED = "it was granted with the outer call"
 NESTED_LIGHT = "it weighs no more than the outer call that was allowed"
+WORKFLOW_LIGHT = "a workflow of low weight starts unasked"
 REDUCED = "a declared safe caller lowers it to low risk"
 REMEMBERED = "you approved this tool and had it remembered for the session"
 AUTONOMOUS = "the policy lists it as autonomous"
@@ -76,6 +77,10 @@ def because(entry: Entry) -> str:
 
 def user_initiated(clicked: str) -> str:
     return f"you started it yourself ({clicked})"
+
+
+def starts(workflow: str) -> str:
+    return f"it starts the workflow {workflow}"
 
 
 def in_workflow(name: str) -> str:
@@ -169,6 +174,10 @@ def question(rule: str, reason: str, categories: str, lines: Iterable[str], will
     listed = "\n".join(f"- {line}" for line in lines)
     effects = "".join(f"This {_future(what)}. " for what in will) if rule == "risky" else ""
     return f"{_heading(rule, reason, categories)}\n{listed}\n\n{effects}Proceed?"
+
+
+def asked_later(operation: str) -> str:
+    return f"{operation} will be asked with its arguments"
 
 
 def _heading(rule: str, reason: str, categories: str) -> str:

@@ -38,6 +38,9 @@ class Surface(Protocol):
     @property
     def name(self) -> str: ...
 
+    def able(self) -> bool:
+        """Whether a person can be asked here at this moment."""
+
     def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
         """Show the question and wait for the person. Called in a thread of its own for each question.
 

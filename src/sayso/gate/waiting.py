@@ -24,3 +24,12 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
         if row.state != "open" or left <= 0:
             return row
         mark = gate.store.changed(mark, left)
+
+
+def question_row(gate: Gate, question: str) -> QuestionRow:
+    """The question as it stands."""
+    with gate.store.read() as tx:
+        row = tx.question(question)
+    if row is None:
+        raise UnknownQuestion(f"there is no question {question}")
+    return row

@@ -1,0 +1,20 @@
+"""Why a call is asked about: the decision made again with every check on the way, as text."""
+
+from __future__ import annotations
+
+from sayso.core.decide import explain
+from sayso.core.model import Request
+from sayso.core.session import Scope
+from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, view_of
+
+
+def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
+    """One line a check, for each operation of the call. Deciding again changes nothing."""
+    with gate.store.read() as tx:
+        found = loaded(gate, tx, request.session, everything())
+        _, traces = explain(request, gate.policy, view_of(gate, tx, found, scope), tx.now)
+    lines: list[str] = []
+    for trace in traces:
+        lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")
+        lines += [f"  {'*' if check.spoke else '-'} {check.rule}: {check.why}" for check in trace.checks]
+    return "\n".join(lines)
