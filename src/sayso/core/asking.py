@@ -67,7 +67,7 @@ def answer(
     question: Question, given_answer: str, policy: Policy, session: Session, now: float, by: str = "operator"
 ) -> tuple[Effect, ...]:
     """What an answer changes. Only an exact, offered answer to a question still open allows anything."""
-    answers = {name: given_answer for name in question.item_ids}
+    answers = dict.fromkeys(question.item_ids, given_answer)
     return answer_each(question, answers, policy, session, now, by)
 
 

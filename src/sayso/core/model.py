@@ -102,8 +102,9 @@ class Call(msgspec.Struct, frozen=True):
 class Operation(msgspec.Struct, frozen=True):
     """One thing a call does, with what is known of it before the policy is asked.
 
-    `risk`, `weight` and `reason` are declarations (decorator, tool entry); `reading` is what the shell, path or
-    other reading of the actual call found, and can only raise. `barred` says why a resolver refuses it outright.
+    `risk`, `weight` and `reason` are declarations (decorator, tool entry); `reading` is what the shell, path
+    or other reading of the actual call found, and can only raise. `barred` says why a resolver refuses it
+    outright.
     """
 
     name: str

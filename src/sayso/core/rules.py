@@ -303,7 +303,7 @@ def ask(s: Subject) -> Said:
 
 
 def workflow_start(s: Subject) -> Said:
-    """A workflow starts: asked once, unless its class is granted, the user started it, or it weighs little."""
+    """A workflow is asked once: unless its class is granted, the user started it, or it weighs little."""
     name = s.request.workflow or ""
     if s.view.scope.user_initiated is not None:
         return Ruling(ALLOW, "workflow_start", words.user_initiated(s.view.scope.user_initiated))
