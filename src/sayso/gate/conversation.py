@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sayso.core import lifecycle
+from sayso.core.asking import show
 from sayso.core.effects import Claimed, Cleared, Closed, Effect, Granted, Revoked
 from sayso.core.hear import Heard, hear
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session
+from sayso.gate.answer import UnknownQuestion
 from sayso.gate.gate import Gate, TamperedSession, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.store.base import Writer
@@ -32,6 +34,21 @@ def hear_message(gate: Gate, session: str, text: str, assurance: Assurance = Ass
 
 def show_plan(gate: Gate, session: str, text: PlanText) -> lifecycle.Report:
     return _change(gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.show_plan(state, text))
+
+
+def put_question(gate: Gate, question: str) -> str:
+    """Put an open question in the conversation, for the user's next message to answer; its text."""
+    with writing(gate) as tx:
+        row = tx.question(question)
+        if row is None or row.state != "open":
+            raise UnknownQuestion(f"there is no open question {question}")
+        found = loaded(gate, tx, row.session, everything())
+        asked = found.session.questions.get(question)
+        if asked is None:
+            raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
+        settle(gate, tx, found, show(asked, found.session))
+        record(tx, "SHOWN", session=row.session, details={"question": question}, stream=gate.stream)
+    return asked.text
 
 
 def begin_task(gate: Gate, session: str, name: str) -> lifecycle.Report:

@@ -20,9 +20,9 @@ from sayso.core.hear import hear
 from sayso.core.model import Operation, Origin, Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.plan_text import PlanText
-from sayso.core.plans import read_plan, render_plan
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
+from sayso.gate.plans import plan_of
 from sayso.gate.request import just_reviewed, make_call, make_request
 from sayso.gate.telling import tell_decision, tell_heard, tell_question
 from sayso.policy.resolve import operations_for, target_for, with_content
@@ -30,7 +30,6 @@ from sayso.policy.resolve import operations_for, target_for, with_content
 CALL_KEYS = frozenset(
     {"operations", "tool", "command", "args", "target", "confidence", "risk", "reading", "origin"}
 )
-PLAN_KEYS = frozenset({"targets", "changes", "scope", "success", "operations"})
 
 
 class Player:
@@ -148,15 +147,7 @@ class Player:
         self.session = apply(self.session, effects)
 
     def _read_plan(self, plan: object) -> PlanText:
-        if isinstance(plan, str):
-            return read_plan(plan, self.policy.table)
-        parts = _mapping(plan, "plan", PLAN_KEYS)
-        lists = {key: _texts(parts.get(key, []), key) for key in ("targets", "changes", "operations")}
-        unknown = [name for name in lists["operations"] if name not in self.policy.table]
-        if unknown:
-            raise MalformedRequest(f"the policy knows no operation {unknown[0]!r}")
-        scope, success = (_optional(parts.get(key), key) for key in ("scope", "success"))
-        return render_plan(lists["targets"], lists["changes"], scope, success, lists["operations"])
+        return plan_of(plan if isinstance(plan, str) else _mapping(plan, "plan"), self.policy)
 
     def _request(self, call: dict[str, Any]) -> Request:
         command = _optional(call.get("command"), "command")

@@ -1,0 +1,146 @@
+"""Capabilities: functions that can be run by name, and what each declares about itself."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.core.model import Operation, Risk
+from sayso.doors.python.arguments import Shape
+
+
+class UnknownCapability(SaysoError):
+    code = "unknown_capability"
+
+
+class NotGateable(SaysoError, TypeError):
+    """This cannot be decorated. Said when the program starts, not when somebody is asked."""
+
+    code = "not_gateable"
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """One function behind the gate.
+
+    `own` is the operation the function itself is; `declared` are those it may come to on the way, whose
+    arguments are not known before. `wait` is how long a call outside `run` waits for a person (None: it does
+    not).
+    """
+
+    name: str
+    function: Callable[..., Any]
+    shape: Shape
+    own: Operation | None = None
+    declared: tuple[str, ...] = ()
+    restartable: bool = False
+    wait: float | None = None
+    health: Callable[[], object] | None = None
+    effect_key: Callable[..., str] | None = None
+    state: Callable[..., str] | None = None
+    reconcile: Callable[..., str | None] | None = None
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    def called(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, crossing: bool = False) -> Any:
+        """Call the function; crossing from sync code into a coroutine function, or the other way round."""
+        if not crossing:
+            return self.function(*args, **kwargs)
+        if self.is_async:
+            return asyncio.run(self.function(*args, **kwargs))
+        return asyncio.to_thread(self.function, *args, **kwargs)
+
+
+class Capabilities:
+    """All capabilities of one gate, and what their declarations say of operations."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, list[Capability]] = {}
+        self._declared: dict[str, Operation] = {}
+
+    def add(self, capability: Capability) -> None:
+        same = self._named.setdefault(capability.name, [])
+        # A capability made of a gated function takes the place of that function under its name.
+        same[:] = [one for one in same if one.function is not capability.function]
+        same.append(capability)
+        if capability.own is not None:
+            self._declare(capability.own)
+
+    def find(self, name: str) -> Capability:
+        found = self._named.get(name, [])
+        if not found:
+            known = ", ".join(sorted(self._named)) or "none"
+            raise UnknownCapability(f"there is no capability {name!r}", hint=f"known: {known}")
+        if len(found) > 1:
+            raise UnknownCapability(
+                f"{len(found)} functions are called {name!r}", hint="give each a name: @gate.capability(name=…)"
+            )
+        return found[0]
+
+    def all(self) -> list[Capability]:
+        return [found[0] for _, found in sorted(self._named.items()) if len(found) == 1]
+
+    def operation(self, name: str) -> Operation:
+        """The operation with what its declarations say: the strictest risk and weight of all of them."""
+        return self._declared.get(name, Operation(name))
+
+    def _declare(self, operation: Operation) -> None:
+        known = self._declared.get(operation.name)
+        if known is not None:
+            operation = msgspec.structs.replace(
+                operation,
+                risk=_stricter(operation.risk, known.risk),
+                weight=_stricter(operation.weight, known.weight),
+                reason=operation.reason or known.reason,
+            )
+        self._declared[operation.name] = operation
+
+
+def gateable(function: Callable[..., Any]) -> None:
+    """Refuse what cannot be judged as one call: generators, classes, and methods bound by a descriptor."""
+    if isinstance(function, (staticmethod, classmethod, property)):
+        raise NotGateable(
+            f"a {type(function).__name__} cannot be decorated",
+            hint=f"put this decorator below @{type(function).__name__}",
+        )
+    if not inspect.isroutine(function):
+        raise NotGateable(f"{function!r} is not a function")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise NotGateable(
+            f"{function.__qualname__} is a generator: its work would happen after the consent was used",
+            hint="decorate the function that does each piece of work",
+        )
+
+
+def names(operations: Iterable[str]) -> tuple[str, ...]:
+    """The operations, each once; refused here if one is not a name."""
+    from sayso.core.model import check_name
+
+    listed = (operations,) if isinstance(operations, str) else tuple(dict.fromkeys(operations))
+    for name in listed:
+        check_name(name)
+    return listed
+
+
+def lowered(reducers: Mapping[str, str | Risk]) -> dict[str, Risk]:
+    """What a safe caller lowers operations to. Lowering to high is no lowering."""
+    risks = {names([name])[0]: risk_of(risk) for name, risk in reducers.items()}
+    for name, risk in risks.items():
+        if risk is None or risk >= Risk.HIGH:
+            raise NotGateable(f"{name} cannot be lowered to high", hint="say low or moderate")
+    return {name: risk for name, risk in risks.items() if risk is not None}
+
+
+def risk_of(word: str | Risk | None) -> Risk | None:
+    return word if word is None or isinstance(word, Risk) else Risk.of(word)
+
+
+def _stricter(one: Risk | None, other: Risk | None) -> Risk | None:
+    known = [risk for risk in (one, other) if risk is not None]
+    return max(known) if known else None

@@ -1,0 +1,130 @@
+"""What the Python door holds: the gate, its surfaces, the calls under way here, and who is calling."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sayso.core.decision import Question
+from sayso.core.digest import sha256
+from sayso.core.model import Operation, Origin, Request
+from sayso.core.session import Scope
+from sayso.doors.python.asking import Asker
+from sayso.doors.python.capability import Capabilities, Capability
+from sayso.doors.python.keeper import Keeper
+from sayso.doors.python.scope import session_around
+from sayso.gate import calls, sessions
+from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.request import make_call, make_request
+from sayso.gate.state import as_written
+from sayso.gate.surface import Surface
+from sayso.gate.waiting import question_row
+from sayso.policy.resolve import with_content
+from sayso.store.base import SessionRow
+
+AGENT = "python"
+
+
+class Door:
+    """One gate as seen from the code of this process."""
+
+    def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
+        self.gate = gate
+        self.asker = Asker(gate, surfaces)
+        self.keeper = Keeper(gate)
+        self.capabilities = Capabilities()
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.chosen: ContextVar[str | None] = ContextVar("sayso_session", default=None)
+        self._own: str | None = None
+        self._opening = threading.Lock()
+
+    def session_here(self) -> str:
+        """The session of this point of the program; a process without one has its own, clean."""
+        return self.chosen.get() or session_around(self) or self._own_session()
+
+    def close(self) -> None:
+        """End the session nobody asked for by name."""
+        if self._own is not None:
+            sessions.end_session(self.gate, self._own)
+
+    def row(self, session: str) -> SessionRow:
+        with self.gate.store.read() as tx:
+            row = tx.session(session)
+        if row is None:
+            raise UnknownSession("there is no such session", hint="open one first")
+        return row
+
+    def question(self, name: str) -> Question:
+        return as_written(question_row(self.gate, name))
+
+    def request(
+        self,
+        capability: Capability,
+        plain: Mapping[str, Any],
+        session: str,
+        operations: Sequence[Operation] | None = None,
+    ) -> Request:
+        """The request for a call with these arguments. Who makes it is known here and nowhere asked for."""
+        row = self.row(session)
+        call = make_call(
+            capability.name,
+            plain,
+            folder=_folder(),
+            workspace=row.workspace,
+            schema=sha256(capability.shape.text.encode()),
+        )
+        named = operations if operations is not None else self.operations(capability)
+        told = [with_content(operation, plain, self.gate.policy) for operation in named]
+        return make_request(call, told, agent=row.agent, session=session, origin=_origin(row))
+
+    def operations(self, capability: Capability) -> list[Operation]:
+        """Everything the capability declares, its own operation first."""
+        own = [] if capability.own is None else [capability.own]
+        return own + [
+            self.capabilities.operation(name)
+            for name in capability.declared
+            if capability.own is None or name != capability.own.name
+        ]
+
+    def edited(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
+        """The same call with other arguments, which must fit the function as well."""
+        plain = capability.shape.edited(arguments, request.call.arguments)
+        return self.request(capability, plain, request.session, request.operations)
+
+    def start(self, capability: Capability, request: Request, scope: Scope, **more: Any) -> calls.Attempt:
+        """Decide and, if it may run, start. What the function says of effect and state goes with it."""
+        return calls.start_call(self.gate, request, scope, holder=self.holder, **self._facts(capability, request), **more)
+
+    def retry(self, capability: Capability, attempt: calls.Attempt, scope: Scope) -> calls.Attempt:
+        return calls.retry_call(self.gate, attempt.call, scope, holder=self.holder)
+
+    def _facts(self, capability: Capability, request: Request) -> dict[str, Any]:
+        if capability.effect_key is None:
+            return {}
+        args, kwargs = capability.shape.read(request.call.arguments, {})
+        return {"effect_key": f"{capability.name}:{capability.effect_key(*args, **kwargs)}"}
+
+    def _own_session(self) -> str:
+        with self._opening:
+            if self._own is None:
+                self._own = sessions.open_session(self.gate, agent=AGENT, owner=self.holder)
+            return self._own
+
+
+def _origin(row: SessionRow) -> Origin:
+    return Origin.AGENT if row.parent is None else Origin.SUBAGENT
+
+
+def _folder() -> str:
+    try:
+        return str(Path.cwd().resolve())
+    except OSError:
+        return ""

@@ -1,0 +1,97 @@
+"""Calls that a host runs itself: it proposes them, is told what was decided, and reports how they went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sayso.core.decision import Decision
+from sayso.core.model import Request
+from sayso.doors.python.door import Door, origin_of
+from sayso.gate import calls
+from sayso.gate.conversation import put_question
+from sayso.gate.request import make_call, make_request
+from sayso.policy.resolve import operations_for, target_for
+
+SHELL = "shell"
+
+
+class Called:
+    """One proposed call. Run it only if `allowed`; then say `succeeded()` or `failed()`."""
+
+    def __init__(self, door: Door, attempt: calls.Attempt) -> None:
+        self._door = door
+        self._attempt = attempt
+        self.text = put_question(door.gate, attempt.question) if attempt.state == "pending" else None
+        """The question, as it was put in the conversation; None if nobody has to be asked."""
+
+    @property
+    def allowed(self) -> bool:
+        return self._attempt.runs
+
+    @property
+    def asked(self) -> bool:
+        return self._attempt.state == "pending"
+
+    @property
+    def decision(self) -> Decision:
+        return self._attempt.record.decision
+
+    @property
+    def reason(self) -> str:
+        return self._attempt.record.reason
+
+    @property
+    def announce(self) -> str | None:
+        """The line to show the user, if there is one."""
+        return self._attempt.announce
+
+    @property
+    def operation_id(self) -> str:
+        return self._attempt.call
+
+    def retry(self) -> Called:
+        """The same call, after the user has spoken."""
+        again = calls.retry_call(self._door.gate, self._attempt.call, holder=self._door.holder)
+        return Called(self._door, again)
+
+    def succeeded(self, result: bytes | None = None) -> None:
+        calls.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "succeeded", result)
+
+    def failed(self) -> None:
+        calls.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "failed")
+
+
+def propose(
+    door: Door,
+    session: str,
+    tool: str,
+    args: Mapping[str, Any],
+    command: str | None,
+    confidence: float,
+    call_id: str | None,
+) -> Called:
+    """Decide a call as the policy reads it. A question it leads to is put in the conversation."""
+    request = _request(door, session, tool, args, command, confidence)
+    attempt = calls.start_call(door.gate, request, holder=door.holder, host_id=call_id)
+    return Called(door, attempt)
+
+
+def _request(
+    door: Door, session: str, tool: str, args: Mapping[str, Any], command: str | None, confidence: float
+) -> Request:
+    row, policy = door.row(session), door.gate.policy
+    where = {"folder": row.workspace, "workspace": row.workspace, "home": str(Path.home())}
+    target = target_for(tool, args, policy, **where)
+    call = make_call(
+        tool, args, command=command, target=target, folder=row.workspace, workspace=row.workspace
+    )
+    return make_request(
+        call,
+        operations_for(tool, args, policy, **where),
+        agent=row.agent,
+        session=session,
+        origin=origin_of(row),
+        confidence=confidence,
+    )

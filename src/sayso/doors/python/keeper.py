@@ -1,0 +1,54 @@
+"""Keeping leases alive: one thread for all calls of a process that are running."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from sayso.core.errors import SaysoError
+from sayso.core.ledger import LEASE
+from sayso.gate.calls import keep_alive
+from sayso.gate.gate import Gate
+
+log = logging.getLogger("sayso")
+BEAT = LEASE / 3
+
+
+class Keeper:
+    """Says for every call held here that its holder is alive. A call that was lost is no longer kept."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._held: dict[str, int] = {}
+        self._changed = threading.Condition()
+        self._beating = False
+
+    def hold(self, call: str, fence: int) -> None:
+        with self._changed:
+            self._held[call] = fence
+            if not self._beating:
+                self._beating = True
+                threading.Thread(target=self._beat, name="sayso-leases", daemon=True).start()
+
+    def drop(self, call: str) -> None:
+        with self._changed:
+            self._held.pop(call, None)
+            if not self._held:
+                self._changed.notify_all()
+
+    def _beat(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait(BEAT)
+                held = dict(self._held)
+                if not held:
+                    self._beating = False
+                    return
+            for call, fence in held.items():
+                self._beat_one(call, fence)
+
+    def _beat_one(self, call: str, fence: int) -> None:
+        try:
+            keep_alive(self._gate, call, fence)
+        except SaysoError as error:
+            log.warning("the lease of %s could not be renewed: %s", call, error)

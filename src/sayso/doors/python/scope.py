@@ -1,0 +1,156 @@
+"""Where in the program a call is made: open scopes, carried by contextvars and closed when their call ends.
+
+A frame is opened by an outer call, a click, a safe caller or a workflow step. What runs inside sees it, tasks
+it starts as well, as long as it is open; threads of their own do not. A closed frame gives nothing, so work
+that outlives the call it was started in is on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from sayso.core.decision import Item
+from sayso.core.model import Risk, Verdict
+from sayso.core.session import Outer, Run, Scope
+
+CARRYING = frozenset(
+    {
+        "approved_call",
+        "slash_command",
+        "user_initiated",
+        "allowlist",
+        "operation_grant",
+        "workflow_grant",
+        "remembered",
+        "task_grant",
+        "plan",
+    }
+)
+"""The rules whose consent an outer call passes on to what it calls (rule 11)."""
+
+
+class Job:
+    """One `run` under way: the gates inside it wait in place, and once one of them fails it is stopped."""
+
+    def __init__(self, call: str, deadline: float) -> None:
+        self.call = call
+        self.deadline = deadline
+        self.fence = 0
+        self.started: list[str] = []
+        self.stopped: BaseException | None = None
+
+
+class Frame:
+    """One scope. It belongs to one gate and one session, and says nothing about any other."""
+
+    def __init__(
+        self,
+        gate: object,
+        session: str,
+        *,
+        outer: Outer | None = None,
+        clicked: str | None = None,
+        reducers: Mapping[str, Risk] | None = None,
+        run: Run | None = None,
+        individual: bool = False,
+        job: Job | None = None,
+    ) -> None:
+        self.gate = gate
+        self.session = session
+        self.outer = outer
+        self.clicked = clicked
+        self.reducers = reducers or {}
+        self.run = run
+        self.individual = individual
+        self.job = job
+        self.open = True
+        self.around = _innermost.get()
+
+
+_innermost: ContextVar[Frame | None] = ContextVar("sayso_scope", default=None)
+
+
+@contextmanager
+def inside(frame: Frame) -> Iterator[None]:
+    """Everything in this block, and what it calls, is in the frame; afterwards the frame is closed."""
+    token = _innermost.set(frame)
+    try:
+        yield
+    finally:
+        frame.open = False
+        _innermost.reset(token)
+
+
+def frames(gate: object, session: str) -> Iterator[Frame]:
+    """The open frames around this point of the program, innermost first."""
+    frame = _innermost.get()
+    while frame is not None:
+        if frame.open and frame.gate is gate and frame.session == session:
+            yield frame
+        frame = frame.around
+
+
+def scope_of(gate: object, session: str) -> Scope:
+    """What the frames around this point come to.
+
+    A step that wants a consent of its own keeps out what is around it; a call approved inside the step still
+    carries what that call does.
+    """
+    outers: list[Outer] = []
+    reducers: dict[str, Risk] = {}
+    clicked: str | None = None
+    run: Run | None = None
+    alone = False
+    for frame in frames(gate, session):
+        clicked = clicked if clicked is not None else frame.clicked
+        reducers = {**frame.reducers, **reducers}
+        if frame.outer is not None and not alone:
+            outers.append(frame.outer)
+        if frame.run is not None and run is None:
+            run, alone = frame.run, frame.individual
+    within = alone and bool(outers)
+    return Scope(
+        user_initiated=clicked,
+        outer=_joined(outers),
+        reducers=reducers,
+        run=None if within else run,
+        individual=alone and not within,
+    )
+
+
+def job_around(gate: object, session: str) -> Job | None:
+    """The `run` this point of the program is in."""
+    return next((frame.job for frame in frames(gate, session) if frame.job is not None), None)
+
+
+def session_around(gate: object) -> str | None:
+    """The session of the innermost open frame of this gate."""
+    frame = _innermost.get()
+    while frame is not None:
+        if frame.open and frame.gate is gate:
+            return frame.session
+        frame = frame.around
+    return None
+
+
+def carried(items: tuple[Item, ...]) -> Outer | None:
+    """What a call allowed like this passes on to the calls inside it."""
+    granted = [item for item in items if item.ruling.verdict is Verdict.ALLOW and item.ruling.rule in CARRYING]
+    if not granted:
+        return None
+    risks: dict[str, Risk] = {}
+    for item in granted:
+        risks[item.operation] = max(item.risk, risks.get(item.operation, item.risk))
+    return Outer(risks, max(item.weight for item in granted))
+
+
+def _joined(outers: list[Outer]) -> Outer | None:
+    if len(outers) < 2:
+        return outers[0] if outers else None
+    risks: dict[str, Risk] = {}
+    for outer in outers:
+        for name, risk in outer.granted.items():
+            risks[name] = max(risk, risks.get(name, risk))
+    return Outer(risks, max(outer.weight for outer in outers))

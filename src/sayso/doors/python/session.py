@@ -1,0 +1,116 @@
+"""A session as an object: for hosts that hold a conversation, and for code that names whose consent it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from sayso.core.hear import Heard
+from sayso.core.lifecycle import Report
+from sayso.core.model import Assurance
+from sayso.core.plan_text import PlanText
+from sayso.doors.python import run as running
+from sayso.doors.python.door import Door
+from sayso.doors.python.host import Called, propose
+from sayso.doors.python.results import Result
+from sayso.doors.python.steps import adrive, drive
+from sayso.gate import conversation, grants, handoff, sessions
+from sayso.gate.plans import plan_of
+
+
+class Session:
+    """One session of one agent. Everything asked, granted and run through it is in it alone."""
+
+    def __init__(self, door: Door, name: str) -> None:
+        self._door = door
+        self.id = name
+
+    def hear(self, text: str, *, assured: bool = True) -> Heard:
+        """Take a user's message. Only what the user typed: never text of the model, a tool or a file."""
+        assurance = Assurance.ASSURED if assured else Assurance.CLAIMED
+        return conversation.hear_message(self._door.gate, self.id, text, assurance)
+
+    def plan(self, plan: str | Mapping[str, Any]) -> PlanText:
+        """A plan as the assistant's text, or as a structure; show the user the `text` that comes back."""
+        text = plan_of(plan, self._door.gate.policy)
+        conversation.show_plan(self._door.gate, self.id, text)
+        return text
+
+    def call(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        command: str | None = None,
+        confidence: float = 0.0,
+        call_id: str | None = None,
+    ) -> Called:
+        """A call the agent wants to make. The host runs it itself, if it may, and says how it went."""
+        return propose(self._door, self.id, tool, args or {}, command, confidence, call_id)
+
+    def begin_task(self, name: str) -> Report:
+        return conversation.begin_task(self._door.gate, self.id, name)
+
+    def end_task(self) -> Report:
+        return conversation.end_task(self._door.gate, self.id)
+
+    def switch(self) -> Report:
+        """The conversation turned to something else entirely."""
+        return conversation.switch_context(self._door.gate, self.id)
+
+    def offer_handoff(self) -> str | None:
+        """Before the context is renewed: what to ask the user, None if there is nothing to keep."""
+        return handoff.offer_handoff(self._door.gate, self.id)
+
+    def handoff(self) -> None:
+        """The user said yes: keep the allowlist for their next context."""
+        handoff.save_handoff(self._door.gate, self.id)
+
+    def show_handoff(self) -> str | None:
+        """What was kept for this context, to be shown before it is taken."""
+        return handoff.show_handoff(self._door.gate, self.id)
+
+    def take_handoff(self) -> tuple[str, ...]:
+        """The user said yes to the list shown."""
+        return handoff.take_handoff(self._door.gate, self.id)
+
+    def run(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
+        """Run a capability in this session: bundled, asked, waited for, run once."""
+        return drive(running.run(self._door, name, params or {}, running.Wish(self.id, **how)))
+
+    async def arun(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
+        wish = running.Wish(self.id, is_async=True, **how)
+        return await adrive(running.run(self._door, name, params or {}, wish))
+
+    def retry(self, operation_id: str, **how: Any) -> Result:
+        return drive(running.retry(self._door, operation_id, running.Wish(self.id, **how)))
+
+    async def aretry(self, operation_id: str, **how: Any) -> Result:
+        wish = running.Wish(self.id, is_async=True, **how)
+        return await adrive(running.retry(self._door, operation_id, wish))
+
+    def consents(self) -> list[grants.Listed]:
+        """What is granted in this session now."""
+        return grants.list_grants(self._door.gate, self.id)
+
+    @contextmanager
+    def active(self) -> Iterator[Self]:
+        """In this block, decorated functions belong to this session."""
+        token = self._door.chosen.set(self.id)
+        try:
+            yield self
+        finally:
+            self._door.chosen.reset(token)
+
+    def end(self) -> None:
+        sessions.end_session(self._door.gate, self.id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()

@@ -1,0 +1,39 @@
+"""A plan as a host gives it, text or structure, as what the core reads in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.errors import MalformedRequest
+from sayso.core.plan_text import PlanText
+from sayso.core.plans import read_plan, render_plan
+from sayso.core.policy import Policy
+
+
+class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A plan as a structure. It counts only once Sayso's own rendering of it was shown."""
+
+    targets: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    scope: str | None = None
+    success: str | None = None
+    operations: tuple[str, ...] = ()
+
+
+def plan_of(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
+    """What the plan says. A structure that is none, or names operations nobody knows, is refused."""
+    if isinstance(plan, str):
+        return read_plan(plan, policy.table)
+    try:
+        parts = msgspec.convert(plan, Parts)
+    except msgspec.ValidationError as error:
+        raise MalformedRequest(
+            f"this is no plan: {error}", hint=f"use: {', '.join(Parts.__struct_fields__)}"
+        ) from error
+    unknown = [name for name in parts.operations if name not in policy.table]
+    if unknown:
+        raise MalformedRequest(f"the policy knows no operation {unknown[0]!r}")
+    return render_plan(parts.targets, parts.changes, parts.scope, parts.success, parts.operations)
