@@ -11,13 +11,17 @@ if TYPE_CHECKING:
 
     from sayso.core.decide import decide, explain
     from sayso.core.errors import SaysoError
+    from sayso.doors.approval_manager import ApprovalManager, ApprovalMode, RiskLevel
     from sayso.gate.sayso import Sayso
 
 __version__ = "0.1.0"
 
-__all__ = ["Sayso", "SaysoError", "decide", "explain"]
+__all__ = ["ApprovalManager", "ApprovalMode", "RiskLevel", "Sayso", "SaysoError", "decide", "explain"]
 
 _HOMES = {
+    "ApprovalManager": "sayso.doors.approval_manager",
+    "ApprovalMode": "sayso.doors.approval_manager",
+    "RiskLevel": "sayso.doors.approval_manager",
     "Sayso": "sayso.gate.sayso",
     "SaysoError": "sayso.core.errors",
     "decide": "sayso.core.decide",

@@ -27,6 +27,14 @@ class Clock:
         return self.now
 
 
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The settings of whoever runs the tests decide nothing in them."""
+    monkeypatch.delenv("SAYSO_APPROVAL_MODE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()

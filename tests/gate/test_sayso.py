@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sayso import Sayso
+import pytest
+
+from sayso import Sayso, SaysoError
 from sayso.core.model import Operation, Verdict
 from sayso.gate.audit import verify_audit
 from sayso.gate.request import make_call, make_request
@@ -35,3 +37,22 @@ def test_a_policy_file_can_be_named_too(tmp_path: Path) -> None:
     policy.write_text("extends: [chat]\nmode: paranoid\n")
     with Sayso.open(policy, tmp_path / "s.db", key=KEY, marks=tmp_path) as gate:
         assert gate.gate.policy.mode.value == "paranoid"
+
+
+def test_the_mode_is_the_one_asked_for_else_the_environments_else_the_policys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mode(approval: str | None = None) -> str:
+        with Sayso.open("chat", tmp_path / "s.db", approval=approval, key=KEY, marks=tmp_path) as gate:
+            return gate.gate.policy.mode.value
+
+    assert mode() == "balanced"
+    monkeypatch.setenv("SAYSO_APPROVAL_MODE", "trusting")
+    assert mode() == "trusting"
+    assert mode("paranoid") == "paranoid"
+
+
+def test_a_gate_is_not_opened_in_a_mode_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(SaysoError, match="paranoid, balanced or trusting"):
+        Sayso.open("chat", tmp_path / "s.db", approval="yolo", key=KEY, marks=tmp_path)
+    assert not (tmp_path / "s.db").exists()

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.choice import config_folder
-
 TEXT = """\
 # Your Sayso policy. What it says wins over the preset it extends; what it leaves out is the preset's.
 # Check it with: sayso policy lint      See it whole with: sayso policy show
@@ -37,6 +35,7 @@ def init(
 ) -> None:
     """Write a first policy file, where Sayso looks for it. An existing file is never overwritten."""
     from sayso.core.errors import SaysoError
+    from sayso.gate.settings import config_folder
     from sayso.policy import load_preset
 
     mode = load_preset(preset).mode.value

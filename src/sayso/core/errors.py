@@ -29,6 +29,12 @@ class NotCanonical(MalformedRequest):
     code = "not_canonical"
 
 
+class UnknownMode(MalformedRequest, ValueError):
+    """A word that is none of the three approval modes."""
+
+    code = "unknown_mode"
+
+
 class UnknownAnswer(SaysoError):
     """An answer that the question did not offer. It allows nothing."""
 

@@ -14,6 +14,7 @@ from sayso.core.policy import Policy
 from sayso.gate import answer, audit, authorize, conversation, grants, sessions, waiting
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
+from sayso.gate.settings import in_chosen_mode
 from sayso.gate.signing import Key
 from sayso.store.base import QuestionRow, Store
 
@@ -35,11 +36,15 @@ class Sayso:
         policy: Policy | Path | str = "balanced",
         store: Store | Path | str | None = None,
         *,
+        approval: str | None = None,
         key: Key | None = None,
         marks: Path | None = None,
     ) -> Self:
-        """Open the gate: a policy (a file, or a preset by its name) on a store (by default your own file)."""
-        return cls(open_gate(_policy(policy), store, key=key, marks=marks))
+        """Open the gate: a policy (a file, or a preset by its name) on a store (by default your own file).
+
+        The mode is `approval`, else the one the environment or the settings file names, else the policy's.
+        """
+        return cls(open_gate(in_chosen_mode(_policy(policy), approval), store, key=key, marks=marks))
 
     def open_session(
         self,

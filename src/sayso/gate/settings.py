@@ -1,0 +1,87 @@
+"""Settings of the person who runs the gate: the approval mode they chose, and a policy of their own.
+
+Read in the gate's own process, never taken from a request, a hook or a client.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sayso.core.digest import parse
+from sayso.core.errors import SaysoError, UnknownMode
+from sayso.core.model import Mode
+from sayso.core.policy import Policy, with_mode
+
+if TYPE_CHECKING:
+    from sayso.policy import Loaded
+
+VARIABLE = "SAYSO_APPROVAL_MODE"
+KEY = "approval_mode"
+
+
+def in_chosen_mode(policy: Policy, flag: object = None) -> Policy:
+    """The policy in the mode chosen: by the flag, the environment, the settings file, else its own.
+
+    A policy with `lock_mode` keeps its own. A wrong value in any of the three places is an error, whether or
+    not another one would have come first.
+    """
+    return with_mode(policy, *_wishes(flag))
+
+
+def read_mode(word: object, where: str) -> Mode:
+    """The mode a word means, exactly; any other value is an error that names the valid ones."""
+    try:
+        return Mode(word)
+    except ValueError:
+        raise UnknownMode(
+            f"{where}: {word!r} is no approval mode", hint="use paranoid, balanced or trusting"
+        ) from None
+
+
+def own_policy() -> Loaded | None:
+    """The policy file in the config folder; None if there is none."""
+    from sayso.policy import read_file
+
+    own = config_folder() / "policy.yaml"
+    return None if _absent(own) else read_file(own)
+
+
+def config_folder() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("sayso", appauthor=False))
+
+
+def _wishes(flag: object) -> tuple[Mode | None, ...]:
+    """The flag, then the environment, then the settings file. An empty variable counts as not set."""
+    variable = os.environ.get(VARIABLE)
+    return (
+        None if flag is None else read_mode(flag, "approval"),
+        read_mode(variable, VARIABLE) if variable else None,
+        _in_file(config_folder() / "settings.json"),
+    )
+
+
+def _in_file(path: Path) -> Mode | None:
+    if _absent(path):
+        return None
+    try:
+        settings = parse(path.read_bytes())
+    except (OSError, SaysoError) as error:
+        raise SaysoError(f"cannot read {path}: {error}", hint="mend or remove the file") from error
+    if not isinstance(settings, dict):
+        raise SaysoError(f"{path} does not hold a JSON object", hint="mend or remove the file")
+    return read_mode(settings[KEY], f"{KEY} in {path.name}") if KEY in settings else None
+
+
+def _absent(path: Path) -> bool:
+    """Whether nothing is there. A link to nowhere or a closed folder is broken, not absent."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
