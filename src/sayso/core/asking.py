@@ -35,6 +35,7 @@ def open_question(
         turn=session.turn,
         opened_at=now,
         task=session.task.id if session.task else None,
+        policy=policy.digest,
     )
 
 
@@ -73,13 +74,21 @@ def answer(
         given_answer,
         question.request,
         question.items,
-        policy,
+        _no_wider_than_asked(question, policy),
         session,
         now,
         given_by=by,
         question=question.id,
     )
     return (*lifts(question.items, session), *map(Granted, grants), closed)
+
+
+def _no_wider_than_asked(question: Question, policy: Policy) -> Policy:
+    """Under another policy than the one it was asked under, an answer pins exactly what was shown."""
+    if question.policy == policy.digest or policy.settings.grant_pins == "exact":
+        return policy
+    settings = msgspec.structs.replace(policy.settings, grant_pins="exact")
+    return msgspec.structs.replace(policy, settings=settings)
 
 
 def question_text(decision: Decision, request: Request, policy: Policy) -> str:

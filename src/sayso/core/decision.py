@@ -74,7 +74,10 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What an ask opens for a person; answered once. `task` is what "for this task" means."""
+    """What an ask opens for a person; answered once. `task` is what "for this task" means.
+
+    `policy` is the digest of the one it was asked under, which computed the offers.
+    """
 
     id: str
     request: Request
@@ -84,6 +87,7 @@ class Question(msgspec.Struct, frozen=True):
     turn: int
     opened_at: float
     task: str | None = None
+    policy: str = ""
 
     @property
     def risk(self) -> Risk:
