@@ -28,6 +28,7 @@ from sayso.policy import load_preset
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
+CHAT = ("--preset", "chat")
 PROCESSES = 8
 ROUNDS = 1_000 if os.environ.get("SAYSO_ALL") else 50
 
@@ -94,7 +95,7 @@ class Place:
         return subprocess.CompletedProcess(words, process.returncode, out, errors)
 
     def told(self, *words: str) -> Any:
-        ran = self.sayso(*words, "--preset", "chat", "--json")
+        ran = self.sayso(*words, "--json")
         assert ran.returncode == 0, ran.stderr
         return json.loads(ran.stdout)
 
@@ -132,7 +133,7 @@ def test_a_question_of_one_process_is_approved_by_another_and_the_first_sees_it(
     question = asked(gate, edit(session))
     (waiting,) = place.told("inbox")
     assert (waiting["id"], waiting["agent"], waiting["operations"]) == (question, "agent", ["files.edit"])
-    with place.start("approve", question, "--preset", "chat") as approving:
+    with place.start("approve", question, *CHAT) as approving:
         row = wait_for_answer(gate, question, PATIENCE)
         out, errors = approving.communicate(timeout=PATIENCE)
     assert (row.state, row.answer) == ("answered", "once")
@@ -143,8 +144,8 @@ def test_a_question_of_one_process_is_approved_by_another_and_the_first_sees_it(
 
 def test_a_denial_carries_its_reason_to_whoever_waits(place: Place, gate: Gate, session: str) -> None:
     question = asked(gate, edit(session))
-    with place.start("wait", question, "--preset", "chat", "--json") as waiting:
-        denied = place.sayso("deny", question, "--reason", "not before noon", "--preset", "chat")
+    with place.start("wait", question, "--json") as waiting:
+        denied = place.sayso("deny", question, "--reason", "not before noon")
         out, errors = waiting.communicate(timeout=PATIENCE)
     assert denied.returncode == 0, denied.stderr
     assert waiting.returncode == 1, errors
@@ -161,7 +162,7 @@ def test_the_exit_code_of_wait_tells_granted_denied_open_and_unknown(
     answer_question(gate, refused, "deny", by="ana")
     expected = {granted: 0, refused: 1, still: 2, "nowhere.q1": 3}
     for question, code in expected.items():
-        ran = place.sayso("wait", question, "--timeout", "0", "--preset", "chat")
+        ran = place.sayso("wait", question, "--timeout", "0")
         assert ran.returncode == code, ran.stderr
 
 
@@ -170,10 +171,10 @@ def test_an_answer_that_was_not_offered_is_wrong_usage_and_leaves_the_question_o
 ) -> None:
     question = asked(gate, edit(session))
     for how in ("task", "yes", ""):
-        ran = place.sayso("approve", question, "--for", how, "--preset", "chat")
+        ran = place.sayso("approve", question, "--for", how, *CHAT)
         assert (ran.returncode, ran.stdout) == (2, ""), how
     assert [one["id"] for one in place.told("inbox")] == [question]
-    assert place.sayso("approve", "nowhere.q1", "--preset", "chat").returncode == 1
+    assert place.sayso("approve", "nowhere.q1", *CHAT).returncode == 1
 
 
 def test_a_grant_revoked_by_one_process_is_refused_in_the_next_decision_of_another(
@@ -183,7 +184,7 @@ def test_a_grant_revoked_by_one_process_is_refused_in_the_next_decision_of_anoth
     assert [rule(gate, edit(session)) for _ in range(2)] == ["approved_call", "operation_grant"]
     (standing,) = place.told("grants")
     assert (standing["kind"], standing["used"], standing["given_by"]) == ("operation", 1, "ana")
-    ran = place.sayso("revoke", standing["id"], "--preset", "chat")
+    ran = place.sayso("revoke", standing["id"])
     assert ran.returncode == 0, ran.stderr
     assert rule(gate, edit(session)) == "ask"
     assert place.told("grants") == []
@@ -192,8 +193,8 @@ def test_a_grant_revoked_by_one_process_is_refused_in_the_next_decision_of_anoth
 def test_a_grant_given_by_one_process_serves_another_until_all_is_revoked(
     place: Place, gate: Gate, session: str
 ) -> None:
-    place.told("grant", session, "--operation", "files.edit", "--minutes", "5", "--uses", "9")
-    place.told("grant", session, "--command", "git push")
+    place.told("grant", session, "--operation", "files.edit", "--minutes", "5", "--uses", "9", *CHAT)
+    place.told("grant", session, "--command", "git push", *CHAT)
     assert rule(gate, edit(session)) == "operation_grant"
     assert [one["value"] for one in place.told("allowlist")] == ["git push"]
     assert len(place.told("revoke", "--all", session)) == 2
@@ -204,7 +205,7 @@ def test_what_the_policy_does_not_allow_to_grant_is_refused_with_a_sentence(
     place: Place, session: str
 ) -> None:
     for words in (["--operation", "git.push"], ["--operation", "files.edit", "--minutes", "1441"], []):
-        ran = place.sayso("grant", session, *words, "--preset", "chat")
+        ran = place.sayso("grant", session, *words, *CHAT)
         assert (ran.returncode, ran.stdout) == (1, "")
         assert ran.stderr.startswith("sayso: ")
     assert place.told("grants") == []
@@ -214,11 +215,15 @@ def test_of_eight_processes_that_answer_at_once_one_stands_and_seven_are_told_wh
     place: Place, gate: Gate, session: str
 ) -> None:
     question = asked(gate, edit(session))
-    ways = [("approve",), ("deny",), ("approve", "--for", "temporary"), ("approve", "--for", "always")] * 2
+    ways = [
+        ("approve", *CHAT),
+        ("deny",),
+        ("approve", "--for", "temporary"),
+        ("approve", "--for", "always"),
+    ] * 2
     with ExitStack() as all_of_them:
         answering = [
-            all_of_them.enter_context(place.start(way[0], question, *way[1:], "--preset", "chat", "--json"))
-            for way in ways
+            all_of_them.enter_context(place.start(way[0], question, *way[1:], "--json")) for way in ways
         ]
         told = [json.loads(process.communicate(timeout=PATIENCE)[0]) for process in answering]
     assert len(told) == PROCESSES
@@ -276,11 +281,11 @@ def test_lists_and_figures_are_readable_and_say_so_when_there_is_nothing(
         "allowlist": "Session Allowlist:\n(empty)",
     }
     for command, line in empty.items():
-        assert place.sayso(command, "--preset", "chat").stdout == f"{line}\n"
+        assert place.sayso(command).stdout == f"{line}\n"
     begin_task(gate, session, "feature \x1b[31mX")
     hear_message(gate, session, "Grant standing consent for: git push")
     question = asked(gate, edit(session))
-    shown = {name: place.sayso(name, "--preset", "chat").stdout for name in (*empty, "sessions", "stats")}
+    shown = {name: place.sayso(name).stdout for name in (*empty, "sessions", "stats")}
     assert question in shown["inbox"]
     assert "answers: once, task, temporary, always, deny" in shown["inbox"]
     assert "24.0 h left, used 0 times, given by user" in shown["grants"]

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from sayso.cli import audit, chat, check, demo, init, operate, policy, store
+from sayso.cli import audit, chat, check, demo, init, operate, policy, standing, store
 
 USAGE, FAILURE = 2, 1
 
@@ -51,9 +51,9 @@ app.command("wait", short_help="Wait for the answer to a question.")(operate.wai
 app.command("grants", short_help="What is granted now.")(operate.grants)
 app.command("grant", short_help="Grant something before it is asked.")(operate.grant)
 app.command("revoke", short_help="Take a grant back, or all of a session.")(operate.revoke)
-app.command("allowlist", short_help="Commands with standing consent.")(operate.allowlist)
-app.command("sessions", short_help="The sessions that are open.")(operate.sessions)
 app.command("stats", short_help="How often people are asked, and answer.")(operate.stats)
+app.add_typer(standing.allowlist, name="allowlist", short_help="Commands with standing consent.")
+app.add_typer(standing.sessions, name="sessions", short_help="The sessions that are open.")
 app.add_typer(policy.app, name="policy")
 app.add_typer(audit.app, name="audit")
 app.add_typer(store.app, name="store")

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen
+from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
 
 if TYPE_CHECKING:
+    from sayso.core.policy import Policy
     from sayso.gate.gate import Gate
 
 GRANTED, DENIED, TIMED_OUT, NOT_FOUND = 0, 1, 2, 3
 NOT_YOURS = 1
+
+OTHER_POLICY = (
+    "the gate of this store runs under another policy: that one stays in force and decides every call, "
+    "and an answer that is wider than once is pinned to exactly what was asked "
+    "(--policy or --preset names the right one)"
+)
 
 StoreFile = Annotated[
     str | None,
@@ -29,16 +35,14 @@ QuestionId = Annotated[str, typer.Argument(metavar="ID", help="As `sayso inbox` 
 def inbox(
     session: InSession = None,
     store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
     as_json: Json = False,
 ) -> None:
     """The questions that wait for an answer, oldest first."""
     from sayso.cli import operating
 
-    with _gate(store, policy, preset) as gate:
+    with looking(store) as gate:
         questions = operating.open_questions(gate, session)
-    _print(as_json, questions, operating.question_lines(questions))
+    show_or_json(as_json, questions, operating.question_lines(questions))
 
 
 def approve(
@@ -61,7 +65,7 @@ def approve(
 
     if how not in ANSWERS:
         raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
-    _answer(question, how, None, _gate(store, policy, preset, approval), as_json)
+    _answer(question, how, None, acting(store, chosen(policy, preset, approval)), as_json)
 
 
 def deny(
@@ -70,13 +74,10 @@ def deny(
         str | None, typer.Option("--reason", metavar="TEXT", help="What the agent gets to read.")
     ] = None,
     store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
     as_json: Json = False,
 ) -> None:
     """Say no to a question. The first answer stands; exit 1 if another one did."""
-    _answer(question, "deny", reason, _gate(store, policy, preset, approval), as_json)
+    _answer(question, "deny", reason, acting(store), as_json)
 
 
 def wait(
@@ -85,8 +86,6 @@ def wait(
         float, typer.Option("--timeout", metavar="SECONDS", min=0, max=600, help="At most 600.")
     ] = 90.0,
     store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
     as_json: Json = False,
 ) -> None:
     """Wait for the answer to a question.
@@ -95,13 +94,17 @@ def wait(
     """
     from sayso.cli import operating
     from sayso.gate.answer import UnknownQuestion
+    from sayso.gate.open import NoStore
 
-    with _gate(store, policy, preset) as gate:
-        try:
+    try:
+        with looking(store) as gate:
             outcome = operating.wait(gate, question, timeout)
-        except UnknownQuestion:
-            outcome = operating.Outcome(question, "not_found")
-    _print(as_json, outcome, [operating.outcome_line(outcome)])
+    except NoStore as error:
+        remark(error.message)
+        outcome = operating.Outcome(question, "not_found")
+    except UnknownQuestion:
+        outcome = operating.Outcome(question, "not_found")
+    show_or_json(as_json, outcome, [operating.outcome_line(outcome)])
     codes = {"granted": GRANTED, "timeout": TIMED_OUT, "expired": TIMED_OUT, "not_found": NOT_FOUND}
     raise typer.Exit(codes.get(outcome.status, DENIED))
 
@@ -109,44 +112,15 @@ def wait(
 def grants(
     session: InSession = None,
     store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
     as_json: Json = False,
 ) -> None:
     """What is granted now, for how long, by whom, and how often it was used."""
     from sayso.cli import operating
     from sayso.gate.grants import list_grants
 
-    with _gate(store, policy, preset) as gate:
+    with looking(store, sealed=True) as gate:
         found = list_grants(gate, session)
-    _print(as_json, found, operating.grant_lines(found))
-
-
-def allowlist(
-    session: InSession = None,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    as_json: Json = False,
-) -> None:
-    """The commands that have standing consent, word for word, session by session."""
-    from sayso.cli import operating
-    from sayso.gate.grants import list_grants
-
-    with _gate(store, policy, preset) as gate:
-        found = [one for one in list_grants(gate, session) if one.kind == "command"]
-    _print(as_json, found, operating.allowlist_lines(found))
-
-
-def sessions(
-    store: StoreFile = None, policy: PolicyFile = None, preset: Preset = None, as_json: Json = False
-) -> None:
-    """The sessions that are open: who runs in them, where, on what task."""
-    from sayso.cli import operating
-
-    with _gate(store, policy, preset) as gate:
-        found = operating.open_sessions(gate)
-    _print(as_json, found, operating.session_lines(found))
+    show_or_json(as_json, found, operating.grant_lines(found))
 
 
 def grant(
@@ -178,7 +152,7 @@ def grant(
 
     level = None if risk is None else Risk.of(risk)
     pins = Pins(tool=tool, targets=tuple(target) if target else None)
-    with _gate(store, policy, preset, approval) as gate:
+    with acting(store, chosen(policy, preset, approval)) as gate:
         given = give_grant(
             gate,
             session,
@@ -192,7 +166,7 @@ def grant(
             pins=pins,
         )
         (told,) = [one for one in list_grants(gate, session) if one.id == given.id]
-    _print(as_json, told, ["Granted:", *operating.grant_lines([told])])
+    show_or_json(as_json, told, ["Granted:", *operating.grant_lines([told])])
 
 
 def revoke(
@@ -203,8 +177,6 @@ def revoke(
         str | None, typer.Option("--all", metavar="SESSION", help="Everything of this session.")
     ] = None,
     store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
     as_json: Json = False,
 ) -> None:
     """Take a grant back, or with --all everything that a session and those it started were granted."""
@@ -214,20 +186,18 @@ def revoke(
 
     if (grant is None) == (everything is None):
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
-    with _gate(store, policy, preset) as gate:
+    with acting(store) as gate:
         if grant is not None:
             ended = [revoke_grant(gate, grant, operating.operator())]
         else:
             ended = revoke_all(gate, str(everything), operating.operator())
-    _print(as_json, ended, operating.ended_lines(ended))
+    show_or_json(as_json, ended, operating.ended_lines(ended))
 
 
 def stats(
     session: InSession = None,
     days: Annotated[float | None, typer.Option(metavar="N", min=0, help="Of the last N days only.")] = None,
     store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
     as_json: Json = False,
 ) -> None:
     """How often people are asked, how often that was spared, and how they answer."""
@@ -237,19 +207,35 @@ def stats(
     from sayso.gate.stats import figures
 
     since = 0.0 if days is None else time.time() - days * operating.DAY
-    with _gate(store, policy, preset) as gate:
+    with looking(store) as gate:
         found = figures(gate, session=session, since=since)
-    _print(as_json, found, operating.figure_lines(found))
+    show_or_json(as_json, found, operating.figure_lines(found))
 
 
 @contextmanager
-def _gate(
-    store: str | None, policy: Path | None, preset: str | None, approval: str | None = None
-) -> Iterator[Gate]:
-    from sayso.gate.open import open_gate
+def looking(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
+    """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
+    from sayso.gate.audit_tree import key_of
+    from sayso.gate.open import open_to_look
 
-    gate = open_gate(chosen(policy, preset, approval), store)
+    gate = open_to_look(store)
     try:
+        if sealed:
+            key_of(gate)
+        yield gate
+    finally:
+        gate.store.close()
+
+
+@contextmanager
+def acting(store: str | None, policy: Policy | None = None) -> Iterator[Gate]:
+    """The store for an act of the operator, under this policy where the act depends on one."""
+    from sayso.gate.open import open_to_act, policy_in_force
+
+    gate = open_to_act(policy, store)
+    try:
+        if policy is not None and policy_in_force(gate) != policy.digest:
+            remark(OTHER_POLICY)
         yield gate
     finally:
         gate.store.close()
@@ -263,11 +249,11 @@ def _answer(
 
     with opened as gate:
         stands = answer_question(gate, question, given, by=operating.operator(), reason=reason)
-    _print(as_json, stands, [operating.stands_line(stands)])
+    show_or_json(as_json, stands, [operating.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
 
 
-def _print(as_json: bool, value: object, lines: list[str]) -> None:
+def show_or_json(as_json: bool, value: object, lines: list[str]) -> None:
     if as_json:
         import msgspec
 

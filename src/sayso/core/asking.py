@@ -46,6 +46,7 @@ def open_question(
         task=session.task.id if session.task else None,
         bundle=bundle,
         later=later,
+        policy=policy.digest,
     )
 
 
@@ -87,7 +88,8 @@ def answer_each(
     if "deny" in answers.values():
         return (Refused(question.request.digest, session.turn, now), Closed(question.id, "deny"))
     each = [(item, answers[name]) for name, item in zip(question.item_ids, question.items, strict=True)]
-    grants = given_each(each, question.request, policy, session, now, given_by=by, question=question.id)
+    within = _no_wider_than_asked(question, policy)
+    grants = given_each(each, question.request, within, session, now, given_by=by, question=question.id)
     return (*lifts(question.items, session), *map(Granted, grants), Closed(question.id, said(answers)))
 
 
@@ -119,6 +121,14 @@ def _check_answers(question: Question, answers: Mapping[str, str], session: Sess
             )
     if "task" in answers.values() and (session.task is None or session.task.id != question.task):
         raise UnknownAnswer("the task this was asked in has ended", hint="answer once, or deny")
+
+
+def _no_wider_than_asked(question: Question, policy: Policy) -> Policy:
+    """Under another policy than the one it was asked under, an answer pins exactly what was shown."""
+    if question.policy == policy.digest or policy.settings.grant_pins == "exact":
+        return policy
+    settings = msgspec.structs.replace(policy.settings, grant_pins="exact")
+    return msgspec.structs.replace(policy, settings=settings)
 
 
 def question_text(decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = ()) -> str:

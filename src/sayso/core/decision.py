@@ -77,6 +77,7 @@ class Question(msgspec.Struct, frozen=True):
     """What an ask opens for a person; answered once. `task` is what "for this task" means.
 
     `bundle` is the label of what was checked ahead in one go; `later` names what will be asked when reached.
+    `policy` is the digest of the one it was asked under, which computed the offers.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Question(msgspec.Struct, frozen=True):
     task: str | None = None
     bundle: str | None = None
     later: tuple[str, ...] = ()
+    policy: str = ""
 
     @property
     def risk(self) -> Risk:

@@ -303,10 +303,8 @@ def ask(s: Subject) -> Said:
 
 
 def workflow_start(s: Subject) -> Said:
-    """A workflow is asked once: unless its class is granted, the user started it, or it weighs little."""
+    """A workflow is asked once, unless its class is granted or it weighs little."""
     name = s.request.workflow or ""
-    if s.view.scope.user_initiated is not None:
-        return Ruling(ALLOW, "workflow_start", words.user_initiated(s.view.scope.user_initiated))
     for held in s.session.grants.get(("workflow", name), ()):
         if live(s, held) and fits(held.grant.pins, s.request, s.entry.name) and s.weight <= _lent(held.grant):
             return _grant("workflow_start", words.in_workflow(name), held)
@@ -347,7 +345,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-START_RULES: tuple[Rule, ...] = (*RULES[: RULES.index(slash_command)], workflow_start)
+START_RULES: tuple[Rule, ...] = (*RULES[: RULES.index(slash_command)], user_initiated, workflow_start)
 """The checks of a call that starts a workflow."""
 
 

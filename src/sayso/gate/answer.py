@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -14,14 +15,20 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Verdict
 from sayso.core.offers import given as once
+from sayso.gate.acts import operator_act
 from sayso.gate.expiry import expire_question
-from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
-from sayso.gate.journal import record
+from sayso.gate.gate import Gate, everything, loaded, settle, view_of
+from sayso.gate.journal import record, what_would_run
 from sayso.gate.state import Loaded
 from sayso.store.base import QuestionRow, Writer
 
-Reply = tuple[tuple[Effect, ...], dict[str, str]]
-"""What an answer changes, and what else its entry says."""
+
+class Reply(msgspec.Struct, frozen=True):
+    """What an answer changes, what else its entry says, and what of that is sensitive."""
+
+    effects: tuple[Effect, ...]
+    more: dict[str, str] = {}
+    sensitive: dict[str, bytes] = {}
 
 
 class UnknownQuestion(SaysoError):
@@ -49,10 +56,10 @@ class Stands(msgspec.Struct, frozen=True):
 def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: str | None = None) -> Stands:
     """Give this answer if the question is still open; else say how it stands."""
 
-    def effects(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return answered(asked, given, gate.policy, found.session, tx.now, by=by), {}
+    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        return Reply(answered(asked, given, gate.policy, found.session, tx.now, by=by))
 
-    return _reply(gate, question, given, by, reason, effects)
+    return _reply(gate, question, given, by, reason, reply)
 
 
 def edit_and_allow(
@@ -64,7 +71,7 @@ def edit_and_allow(
     that was asked about is not approved.
     """
 
-    def effects(tx: Writer, asked: Question, found: Loaded) -> Reply:
+    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
         if _maker(asked.request) != _maker(edited):
             raise EditRefused("an edit changes what a call does, not who makes it with which tool")
         decision = decide(edited, gate.policy, view_of(gate, tx, found), tx.now)
@@ -74,9 +81,10 @@ def edit_and_allow(
         if decision.verdict is Verdict.ASK:
             how = {"given_by": by, "question": question}
             grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
-        return (*map(Granted, grants), Closed(question, "edit")), {"edited": edited.digest}
+        effects = (*map(Granted, grants), Closed(question, "edit"))
+        return Reply(effects, {"edited": edited.digest}, what_would_run(edited.call))
 
-    return _reply(gate, question, "edit", by, reason, effects)
+    return _reply(gate, question, "edit", by, reason, reply)
 
 
 def _reply(
@@ -85,9 +93,9 @@ def _reply(
     given: str,
     by: str,
     reason: str | None,
-    effects_of: Callable[[Writer, Question, Loaded], Reply],
+    reply_to: Callable[[Writer, Question, Loaded], Reply],
 ) -> Stands:
-    with writing(gate) as tx:
+    with operator_act(gate) as tx:
         row = tx.question(question)
         if row is None:
             raise UnknownQuestion(f"there is no question {question}")
@@ -99,29 +107,33 @@ def _reply(
         asked = found.session.questions.get(row.id)
         if asked is None:
             raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
-        effects, more = effects_of(tx, asked, found)
+        reply = reply_to(tx, asked, found)
         closed = msgspec.structs.replace(
             row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now
         )
         if not tx.close_question(closed):
             return _stands(tx.question(row.id) or row, yours=False)
-        settle(gate, tx, found, effects)
-        grants = tuple(effect.grant.id for effect in effects if isinstance(effect, Granted))
-        details = {
+        settle(gate, tx, found, reply.effects)
+        grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, Granted))
+        details: dict[str, Any] = {
             "question": row.id,
             "digest": row.digest,
             "answer": given,
             "by": by,
             "reason": reason or "",
+            "grants": list(grants),
         }
+        if grants:
+            details["policy"] = gate.policy.digest
         record(
             tx,
             "ANSWERED",
             session=row.session,
             agent=found.row.agent,
             operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
-            details=details | {"grants": list(grants)} | more,
+            details=details | reply.more,
             stream=gate.stream,
+            sensitive=reply.sensitive,
         )
         return _stands(closed, yours=True, grants=grants)
 

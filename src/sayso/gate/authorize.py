@@ -16,14 +16,20 @@ from sayso.core.offers import with_offers
 from sayso.core.session import Scope, Session
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
-from sayso.gate.journal import record
+from sayso.gate.journal import record, what_would_run
 from sayso.store.base import Writer
 
 MOST_OPEN = 20
 MOST_AN_HOUR = 60
 HOUR = 3_600.0
 
-EVENTS = {Verdict.ALLOW: "DECIDED", Verdict.ASK: "ASKED", Verdict.DENY: "BLOCKED"}
+EVENTS = {
+    Verdict.ALLOW: "DECIDED",
+    Verdict.ASK: "ASKED",
+    Verdict.DENY: "BLOCKED",
+    "user_initiated": "USER_INITIATED_COVERED",
+    "workflow_start": "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT",
+}
 FLOODED = "too many questions: at most 20 may be open and 60 be opened in an hour"
 
 
@@ -57,7 +63,7 @@ def authorize_in(
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
-    return Authorized(decision, question, _record(gate, tx, request, decision))
+    return Authorized(decision, question, _record(gate, tx, request, decision, question))
 
 
 @contextmanager
@@ -95,7 +101,8 @@ def _refused(decision: Decision) -> Decision:
     )
 
 
-def _record(gate: Gate, tx: Writer, request: Request, decision: Decision) -> int:
+def _record(gate: Gate, tx: Writer, request: Request, decision: Decision, question: Question | None) -> int:
+    """The entry of a decision. Where the call is stopped, it commits to what would have run."""
     details = {
         "digest": request.digest,
         "tool": request.call.tool,
@@ -110,12 +117,21 @@ def _record(gate: Gate, tx: Writer, request: Request, decision: Decision) -> int
     for effect in decision.effects:
         if isinstance(effect, (Noticed, Alerted)):
             details["notice"] = effect.text
+    if question is not None:
+        details |= {"question": question.id, "task": question.task or ""}
     return record(
         tx,
-        EVENTS[decision.verdict],
+        _event(decision),
         session=request.session,
         agent=request.agent,
         operations=tuple(dict.fromkeys(operation.name for operation in request.operations)),
         details=details,
         stream=gate.stream,
+        sensitive=None if decision.verdict is Verdict.ALLOW else what_would_run(request.call),
     )
+
+
+def _event(decision: Decision) -> str:
+    if decision.verdict is not Verdict.ALLOW or decision.grants:
+        return EVENTS[decision.verdict]
+    return EVENTS.get(decision.rule, EVENTS[decision.verdict])

@@ -18,6 +18,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow, Standing
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
+from sayso.gate.acts import operator_act
 from sayso.gate.authorize import authorize_in, reporting
 from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
@@ -185,14 +186,20 @@ def recover_calls(gate: Gate) -> list[str]:
 
 def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None:
     """The operator says what became of an ambiguous call."""
-    with writing(gate) as tx:
+    with operator_act(gate) as tx:
         row = _row(tx, call)
         ended = _placed(row, ledger.resolve(_standing(row), state))
         if not tx.move_call(
             msgspec.structs.replace(ended, ended_at=tx.now), states=("ambiguous",), fence=row.fence
         ):
             raise NotNow("the call was resolved meanwhile")
-        record(tx, "RESOLVED", session=row.session, details={"call": call, "by": by, "state": state})
+        record(
+            tx,
+            "RESOLVED",
+            session=row.session,
+            details={"call": call, "by": by, "state": state},
+            stream=gate.stream,
+        )
         _follow_up(gate, tx, ended)
 
 

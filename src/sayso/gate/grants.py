@@ -12,8 +12,9 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, Held, Kind, Pins, spent
 from sayso.core.model import Risk
 from sayso.core.session import Session
+from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
-from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, view_of, writing
+from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, view_of
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, load
 from sayso.store.base import Reader, Writer
@@ -89,7 +90,7 @@ def give_grant(
     unless the pins name another.
     """
     wish = Wish(operation, category, command, risk, minutes, uses, pins)
-    with writing(gate) as tx:
+    with operator_act(gate) as tx:
         found = loaded(gate, tx, session, everything())
         grant = permitted(wish, gate.policy, found.session, tx.now, by)
         effects: tuple[Effect, ...] = (Granted(grant),)
@@ -102,19 +103,19 @@ def give_grant(
 
 def revoke_grant(gate: Gate, grant: str, by: str) -> Ended:
     """End this grant. The next decision of any process does not use it."""
-    with writing(gate) as tx:
+    with operator_act(gate) as tx:
         found, held = _find(gate, tx, grant)
         ended = held is not None and _revoke(gate, tx, found, held, by)
         if held is None:
             settle(gate, tx, found, ())
     if held is None:
         raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
-    return Ended(grant, found.session.id, words.consent(held.grant), already=not ended)
+    return _ended(held, live=ended)
 
 
 def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
     """End every consent of a session and of those it started, and their open questions, all at once."""
-    with writing(gate) as tx:
+    with operator_act(gate) as tx:
         found = loaded(gate, tx, session, everything())
         ended, doubtful = _revoke_all(gate, tx, found, by)
     if doubtful:
@@ -123,6 +124,21 @@ def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
             hint="end these sessions, and look at the audit",
         )
     return ended
+
+
+def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = None) -> list[Ended]:
+    """Take standing consent back: of this command, word for word, or of all in this session."""
+    wanted = None if command is None else command.strip()
+    with operator_act(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        listed = [held for held in found.session.held if held.grant.kind == "command" and not held.revoked]
+        ending = [held for held in listed if wanted in (None, held.grant.value)]
+        if wanted is not None and not ending:
+            raise UnknownGrant(f"{words.visible(wanted)} is not on the allowlist of {session}")
+        settle(gate, tx, found, tuple(Revoked(held.grant.key, held.grant.id) for held in ending))
+        for held in ending:
+            _record_ended(gate, tx, found, held.grant, by)
+        return [_ended(held, live=is_live(held, found.session, tx.now)) for held in ending]
 
 
 def is_live(held: Held, session: Session, now: float) -> bool:
@@ -135,6 +151,10 @@ def is_live(held: Held, session: Session, now: float) -> bool:
     if grant.ends_with == "task":
         return session.task is not None and session.task.id == grant.bound_to
     return grant.ends_with != "turn" or grant.bound_to == str(session.turn)
+
+
+def _ended(held: Held, *, live: bool) -> Ended:
+    return Ended(held.grant.id, held.grant.session, words.consent(held.grant), already=not live)
 
 
 def _live(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:

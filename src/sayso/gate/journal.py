@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from secrets import token_bytes
 from typing import Any
 
 from sayso.core.audit import Entry, Head, append, genesis
-from sayso.store.base import EntryRow, Writer
+from sayso.core.commitments import SALT_BYTES, Sealed, commitment
+from sayso.core.digest import canonical, decode
+from sayso.core.model import Call
+from sayso.store.base import EntryRow, SecretRow, Writer
 
 CLOCK = "CLOCK"
 """The operator says the clock is right. No other entry goes back in time: a clock set back is noticed."""
@@ -21,11 +25,16 @@ def record(
     operations: tuple[str, ...] = (),
     details: Mapping[str, Any] | None = None,
     stream: str = "main",
+    sensitive: Mapping[str, bytes] | None = None,
 ) -> int:
-    """Append an entry to its chain; its number. If it cannot be written, nothing else is either."""
+    """Append an entry to its chain; its number. If it cannot be written, nothing else is either.
+
+    Of `sensitive` values (canonical JSON) the entry holds commitments; they lie beside it and can be erased.
+    """
     last = tx.head(stream)
     at = tx.now if last is None or event == CLOCK else max(tx.now, last.at)
     head = genesis(stream) if last is None else Head(last.seq, last.hash, stream)
+    kept = [Sealed(name, value, token_bytes(SALT_BYTES)) for name, value in (sensitive or {}).items()]
     entry = Entry(
         seq=head.seq + 1,
         at=at,
@@ -34,8 +43,22 @@ def record(
         agent=agent,
         operations=operations,
         details=details or {},
+        commitments={sealed.name: commitment(sealed) for sealed in kept},
         stream=stream,
     )
     body, after = append(head, entry)
     tx.add_entry(EntryRow(stream, after.seq, at, event, session, body, head.hash, after.hash, after.hash))
+    for sealed in kept:
+        tx.add_secret(SecretRow(stream, after.seq, sealed.name, sealed.salt, sealed.value))
     return after.seq
+
+
+def what_would_run(call: Call) -> dict[str, bytes]:
+    """The sensitive part of an entry about a call: what a person was shown, or would have been."""
+    told = {
+        "tool": call.tool,
+        "command": call.command,
+        "arguments": decode(call.arguments),
+        "folder": call.folder,
+    }
+    return {"call": canonical(told)}

@@ -13,9 +13,15 @@ from sayso.gate.marks import Mark
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.gate.state import Sealer
-from sayso.store.base import Store, Writer
+from sayso.store.base import Reader, Store, Writer
 
 KEY_NAME = "sayso"
+
+
+class NoStore(SaysoError):
+    """Looking makes nothing: where no gate ever wrote, there is nothing to see."""
+
+    code = "no_store"
 
 
 def open_gate(
@@ -25,7 +31,9 @@ def open_gate(
     key: Key | None = None,
     marks: Path | None = None,
 ) -> Gate:
-    """A gate on a store: one that is given, a file, or the file in the user's data folder.
+    """A gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
+
+    The policy it is opened with is the one in force there, and if that is news it is recorded.
 
     Without a key of its own it uses the one in the data folder, and keeps its marks there.
     """
@@ -53,46 +61,126 @@ def open_gate(
     )
 
 
+def open_to_act(
+    policy: Policy | None = None,
+    store: str | Path | None = None,
+    *,
+    key: Key | None = None,
+    marks: Path | None = None,
+) -> Gate:
+    """A gate for the operator, on a store that is in use: answers, grants, revocations.
+
+    Which policy is in force there is the deciding gate's to say: opening records nothing about this one, and
+    starts no permission's clock. Without a policy it blocks all, which is enough to deny and to revoke. A
+    store that was put back from a copy begins its new epoch here too.
+    """
+    if key is None:
+        key, marks = _own_key(), marks or data_folder(make=False)
+    if key is None:
+        raise SaysoError(
+            "the gate's key is not at hand", hint=f"it is {_own_key_file()} of who runs the gate"
+        )
+    opened = _existing(store)
+    with opened.write() as tx:
+        name = _name(tx)
+        mark = None if marks is None else Mark(marks / f"{name}.mark")
+        sealer = Sealer(mac_key(key), name, _epoch(tx, name, mark))
+    return Gate(opened, policy or _blocking(), sealer, mark=mark, key=key)
+
+
+def open_to_look(
+    store: str | Path | None = None, *, key: Key | None = None, marks: Path | None = None
+) -> Gate:
+    """A gate only for looking: opening it writes nothing, makes nothing, and its policy blocks all.
+
+    Grants of a store that was put back from a copy show as void already. If there is no key, neither given
+    nor in the data folder, nothing that is sealed can be believed.
+    """
+    if key is None:
+        key, marks = _own_key(), marks or data_folder(make=False)
+    opened = _existing(store)
+    with opened.read() as tx:
+        name, epoch = _name(tx), int(tx.meta("epoch") or "1")
+        mark = None if marks is None or key is None else Mark(marks / f"{name}.mark")
+        void = mark is not None and not mark.holds(tx, "main")
+    sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch + void)
+    return Gate(opened, _blocking(), sealer, key=key)
+
+
 def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Gate:
     """A gate only for looking after the audit trail: opening it writes nothing, and its policy blocks all.
 
     If there is no key, neither given nor in the data folder, all it can do is read.
     """
-    file, marks = data_folder() / "gate.key", None
-    if key is None and file.exists():
-        key, marks = load_key(KEY_NAME, file), data_folder()
-    path = store if store is not None else data_folder() / "sayso.db"
-    if not str(path).startswith(("postgresql://", "postgres://")) and not Path(path).exists():
-        raise SaysoError(f"there is no store at {path}", hint="name one with --store")
-    opened = open_store(path)
+    marks = None
+    if key is None:
+        key, marks = _own_key(), data_folder(make=False)
+    opened = _existing(store)
     with opened.read() as tx:
-        name, epoch = tx.meta("name"), int(tx.meta("epoch") or "1")
-    if name is None:
-        raise SaysoError(f"nothing was ever written to {path}", hint="name another store with --store")
-    kept = None if marks is None else marks / f"{name}.mark"
+        name, epoch = _name(tx), int(tx.meta("epoch") or "1")
+    kept = None if marks is None or key is None else marks / f"{name}.mark"
     mark = Mark(kept) if kept is not None and kept.exists() else None
-    policy = compile_policy(settings=Settings(unlisted="block"))
     sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch)
-    return Gate(opened, policy, sealer, mark=mark, key=key)
+    return Gate(opened, _blocking(), sealer, mark=mark, key=key)
 
 
-def open_store(where: str | Path | None) -> Store:
+def policy_in_force(gate: Gate) -> str | None:
+    """The digest of the policy under which a gate that decides was last opened on this store."""
+    with gate.store.read() as tx:
+        return tx.meta("policy")
+
+
+def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
     """The store at this place: PostgreSQL by its address, otherwise an SQLite file."""
-    if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
+    if _is_address(where):
         from sayso.store.postgres import PostgresStore
 
-        return PostgresStore(where)
+        return PostgresStore(str(where), upgrade=upgrade)
     from sayso.store.sqlite import SqliteStore
 
-    return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db")
+    return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db", upgrade=upgrade)
 
 
-def data_folder() -> Path:
+def data_folder(*, make: bool = True) -> Path:
+    """The folder for store, key and marks of this user; made if it is not there, unless told not to."""
     import platformdirs
 
     folder = Path(platformdirs.user_data_dir("sayso", appauthor=False))
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if make:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def _existing(store: str | Path | None) -> Store:
+    """The store at this place as it stands: neither made nor upgraded."""
+    where = store if store is not None else data_folder(make=False) / "sayso.db"
+    if not _is_address(where) and not Path(where).exists():
+        raise NoStore(f"there is no store at {where}", hint="name one with --store; the first gate makes one")
+    return open_store(where, upgrade=False)
+
+
+def _is_address(where: str | Path | None) -> bool:
+    return isinstance(where, str) and where.startswith(("postgresql://", "postgres://"))
+
+
+def _name(tx: Reader) -> str:
+    """The name the first gate gave this store."""
+    name = tx.meta("name")
+    if name is None:
+        raise NoStore("nothing was ever written to this store", hint="name another with --store")
+    return name
+
+
+def _own_key_file() -> Path:
+    return data_folder(make=False) / "gate.key"
+
+
+def _own_key() -> Key | None:
+    return load_key(KEY_NAME, _own_key_file()) if _own_key_file().exists() else None
+
+
+def _blocking() -> Policy:
+    return compile_policy(settings=Settings(unlisted="block"))
 
 
 def _epoch(tx: Writer, name: str, mark: Mark | None) -> int:

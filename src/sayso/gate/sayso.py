@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sayso.core.audit import AuditError
 from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Request
 from sayso.core.policy import Policy
-from sayso.gate import answer, audit, authorize, conversation, grants, sessions, waiting
+from sayso.gate import answer, authorize, conversation, grants, sessions, waiting
+from sayso.gate.acts import sign_off
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.settings import in_chosen_mode
 from sayso.gate.signing import Key
 from sayso.store.base import QuestionRow, Store
-
-log = logging.getLogger("sayso")
 
 
 class Sayso:
@@ -69,9 +66,7 @@ class Sayso:
         return conversation.hear_message(self.gate, session, text, assurance)
 
     def answer(self, question: str, given: str, *, by: str, reason: str | None = None) -> answer.Stands:
-        stands = answer.answer_question(self.gate, question, given, by=by, reason=reason)
-        self._checkpoint()
-        return stands
+        return answer.answer_question(self.gate, question, given, by=by, reason=reason)
 
     def wait(self, question: str, timeout: float = 90.0) -> QuestionRow:
         return waiting.wait_for_answer(self.gate, question, timeout)
@@ -81,11 +76,10 @@ class Sayso:
 
     def revoke(self, grant: str, *, by: str) -> None:
         grants.revoke_grant(self.gate, grant, by=by)
-        self._checkpoint()
 
     def close(self) -> None:
         """Sign what was recorded, and let the store go."""
-        self._checkpoint()
+        sign_off(self.gate)
         self.gate.store.close()
 
     def __enter__(self) -> Self:
@@ -95,15 +89,6 @@ class Sayso:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _checkpoint(self) -> None:
-        """The act before it has happened: a trail that cannot be signed is told, and fails nothing."""
-        if self.gate.key is None:
-            return
-        try:
-            audit.checkpoint(self.gate)
-        except AuditError as error:
-            log.warning("no checkpoint was signed: %s", error)
 
 
 def _policy(policy: Policy | Path | str) -> Policy:

@@ -8,6 +8,7 @@ import msgspec
 
 from sayso.core.effects import Cleared
 from sayso.core.session import Session
+from sayso.gate.acts import operator_act
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import new_row
@@ -28,15 +29,17 @@ def open_session(
     return session.id
 
 
-def end_session(gate: Gate, session: str) -> None:
-    """Everything granted in it ends; it cannot be used again."""
-    with writing(gate) as tx:
+def end_session(gate: Gate, session: str, *, by: str = "") -> None:
+    """Everything granted in it ends; it cannot be used again. `by` names the operator, if it was one."""
+    with operator_act(gate) if by else writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         settle(gate, tx, found, (Cleared("everything", "the session ended"),))
         row = tx.session(session)
         if row is not None:
             tx.put_session(gate.sealer.session(msgspec.structs.replace(row, ended_at=tx.now)))
-        record(tx, "SESSION_ENDED", session=session, agent=found.row.agent, stream=gate.stream)
+        details = {"by": by} if by else {}
+        agent = found.row.agent
+        record(tx, "SESSION_ENDED", session=session, agent=agent, details=details, stream=gate.stream)
 
 
 def list_sessions(gate: Gate) -> list[SessionRow]:
