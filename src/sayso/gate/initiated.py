@@ -6,7 +6,7 @@ from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 
 
-def record_initiated(gate: Gate, session: str, operation: str) -> None:
+def user_started(gate: Gate, session: str, operation: str) -> None:
     """A scope of the user's own begins. If this cannot be written, nothing in it runs."""
     with writing(gate) as tx:
         record(tx, "USER_INITIATED", session=session, operations=(operation,), stream=gate.stream)

@@ -17,7 +17,7 @@ from sayso.doors.python.capability import Capability, gateable, lowered, names, 
 from sayso.doors.python.door import Door
 from sayso.doors.python.scope import Frame, inside
 from sayso.doors.python.steps import Done, adrive, drive
-from sayso.gate.initiated import record_initiated
+from sayso.gate.initiated import user_started
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,7 +85,7 @@ def reduces_risk_for(
 def user_initiated(door: Door, operation: str) -> Iterator[None]:
     """The user clicked: what runs in this block is what they started. Never for code an agent can reach."""
     session = door.session_here()
-    record_initiated(door.gate, session, operation)
+    user_started(door.gate, session, operation)
     with inside(Frame(door, session, clicked=operation)):
         yield
 
