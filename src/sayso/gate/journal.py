@@ -37,5 +37,5 @@ def record(
         stream=stream,
     )
     body, after = append(head, entry)
-    tx.add_entry(EntryRow(stream, after.seq, at, event, session, body, head.hash, after.hash, after.hash))
+    tx.add_entry(EntryRow(stream, after.seq, at, event, session, body, head.hash, after.hash))
     return after.seq

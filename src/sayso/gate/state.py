@@ -143,13 +143,7 @@ class Sealer:
         """A seal on a text that is kept beside the rows."""
         return seal(self._key, tag, self._where, text.encode())
 
-    def spend(self, row: SpendRow) -> SpendRow:
-        return msgspec.structs.replace(row, mac=seal(self._key, "spend", *self._spend_parts(row)))
-
     def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
-        return (self._where, _encode(msgspec.structs.replace(row, mac=b"")))
-
-    def _spend_parts(self, row: SpendRow) -> tuple[bytes, ...]:
         return (self._where, _encode(msgspec.structs.replace(row, mac=b"")))
 
 
@@ -195,13 +189,13 @@ def save(
     spent = dict(before.spent)
     spends = list(_spends(old, after, spent, tx.now, call))
     for spend in spends:
-        tx.add_spend(sealer.spend(spend if spend.what == "use" else _after_all(tx, spend)))
+        tx.add_spend(spend if spend.what == "use" else _after_all(tx, spend))
     _save_denials_and_sendings(tx, old, after)
     _save_questions(tx, sealer, old, after, answers or {})
     head, count = _sealed_head(after, spent), before.row.spends + len(spends)
     if head != before.row.head or spends:
         row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
-        tx.put_session(sealer.session(row))
+        tx.change_session(sealer.session(row))
 
 
 def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
@@ -314,10 +308,10 @@ def _spends(
             before = spent.get(held.grant.id, Spent())
             if what == "use":
                 spent[held.grant.id] = Spent(before.number + 1, before.used + 1, before.revoked)
-                yield SpendRow(held.grant.id, before.number + 1, old.id, "use", call, now, b"")
+                yield SpendRow(held.grant.id, before.number + 1, old.id, "use", call, now)
             else:
                 spent[held.grant.id] = Spent(before.number + 1, before.used, True)
-                yield SpendRow(held.grant.id, before.number + 1, old.id, "revoke", call, now, b"")
+                yield SpendRow(held.grant.id, before.number + 1, old.id, "revoke", call, now)
 
 
 def _denials(tx: Reader, session: str, wanted: Wanted) -> dict[str, Denial]:

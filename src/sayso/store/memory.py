@@ -100,9 +100,6 @@ class MemoryReader:
             row for grant in sorted(set(grants)) for row in self._group(self._tables.spends, grant).values()
         ]
 
-    def count_spends(self, session: str) -> int:
-        return sum(row.session == session for group in self._tables.spends.values() for row in group.values())
-
     def denial(self, session: str, digest: str) -> DenialRow | None:
         return self._group(self._tables.denials, session).get(digest)
 
@@ -201,6 +198,14 @@ class MemoryWriter(MemoryReader):
 
     def put_session(self, row: SessionRow) -> None:
         self._touch("sessions")[row.id] = row
+
+    def change_session(self, row: SessionRow) -> None:
+        stored = self.session(row.id)
+        if stored is None:
+            raise self._refused(f"there is no session {row.id}")
+        self._touch("sessions")[row.id] = msgspec.structs.replace(
+            stored, workspace=row.workspace, head=row.head, spends=row.spends, mac=row.mac
+        )
 
     def add_grant(self, row: GrantRow) -> None:
         if self.grant(row.id) is not None:

@@ -96,10 +96,6 @@ class SqlReader:
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
 
-    def count_spends(self, session: str) -> int:
-        self._hold(session)
-        return self._count(sql.COUNT_SPENDS, session)
-
     def denial(self, session: str, digest: str) -> DenialRow | None:
         self._hold(session)
         return self._one(DenialRow, sql.DENIAL, session, digest)
@@ -225,6 +221,12 @@ class SqlWriter(SqlReader):
     def put_session(self, row: SessionRow) -> None:
         self._hold(row.id)
         self._store(sql.PUT_SESSION, row)
+
+    def change_session(self, row: SessionRow) -> None:
+        self._hold(row.id)
+        values = (row.workspace, row.head, row.spends, row.mac, row.id)
+        if not self._connection.change(sql.CHANGE_SESSION, values):
+            raise self._connection.refused(f"there is no session {row.id}")
 
     def add_grant(self, row: GrantRow) -> None:
         self._hold(row.session)
