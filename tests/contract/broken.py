@@ -128,6 +128,13 @@ class OverwritesEntries(MemoryWriter):
         self._touch("entries", row.stream)[row.seq] = row
 
 
+class ForgetsItsOwnEntries(MemoryWriter):
+    def head(self, stream: str) -> EntryRow | None:
+        if not hasattr(self, "_first"):
+            self._first = super().head(stream)
+        return self._first
+
+
 class ReadsEntriesBackwards(MemoryWriter):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return super().entries(stream, after=after, limit=limit)[::-1]
@@ -362,6 +369,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     DropsAnEntry: CHAIN,
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,
+    ForgetsItsOwnEntries: "the_head_is_the_newest_entry_at_every_moment_of_a_transaction",
     ReadsEntriesBackwards: CHAIN,
     PrunesHashesToo: "pruning_drops_bodies_and_nothing_else",
     IgnoresTheFence: MOVES,

@@ -225,7 +225,11 @@ def check_a_review_put_again_is_the_newer_one(make: Open) -> None:
         w.put_review(seen)
         w.put_review(replace(rows.REVIEW, at=NOON + 9, by="bo"))
     with store.read() as r:
-        assert list(r.reviews()) == [seen, replace(rows.REVIEW, at=NOON + 9, by="bo")]
+        newer = replace(rows.REVIEW, at=NOON + 9, by="bo")
+        assert list(r.reviews()) == [seen, newer]
+        assert list(r.reviews(["email", "shell", "calendar", "email"])) == [seen, newer]
+        assert list(r.reviews(["email"])) == [newer]
+        assert list(r.reviews([])) == []
 
 
 def check_the_open_question_of_a_digest_is_found_until_it_is_closed(make: Open) -> None:
@@ -455,6 +459,22 @@ def check_pruning_drops_bodies_and_nothing_else(make: Open) -> None:
         pruned = [replace(entry(seq), body=None) for seq in range(1, 5)]
         assert list(r.entries("main")) == [*pruned, entry(5)]
         assert r.head("another") == entry(1, "another")
+
+
+def check_the_head_is_the_newest_entry_at_every_moment_of_a_transaction(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        assert w.head("main") is None
+        for seq in (1, 2):
+            w.add_entry(entry(seq))
+            assert w.head("main") == entry(seq)
+        assert w.head("another") is None
+    with store.write() as w:
+        assert w.head("main") == entry(2)
+        w.prune_entries("main", before=3)
+        assert w.head("main") == replace(entry(2), body=None)
+    with store.write() as w:
+        assert w.head("main") == replace(entry(2), body=None)
 
 
 def check_nodes_are_found_by_their_places(make: Open) -> None:

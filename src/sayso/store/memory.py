@@ -108,8 +108,9 @@ class MemoryReader:
         rows = self._group(self._tables.sendings, session).values()
         return [row for row in rows if (row.domain, row.content) in wanted]
 
-    def reviews(self) -> Sequence[ReviewRow]:
-        return sorted(self._group(self._tables.reviews).values(), key=lambda row: row.name)
+    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+        rows = self._group(self._tables.reviews)
+        return [rows[name] for name in sorted(rows if names is None else set(names) & rows.keys())]
 
     def question(self, question: str) -> QuestionRow | None:
         return self._group(self._tables.questions).get(question)

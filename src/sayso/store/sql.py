@@ -104,8 +104,10 @@ class SqlReader:
         self._hold(session)
         return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
-    def reviews(self) -> Sequence[ReviewRow]:
-        return self._all(ReviewRow, sql.REVIEWS)
+    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+        if names is None:
+            return self._all(ReviewRow, sql.REVIEWS)
+        return self._for_each(ReviewRow, sql.REVIEWS_BY_NAME, [(name,) for name in sorted(set(names))])
 
     def question(self, question: str) -> QuestionRow | None:
         return self._held(QuestionRow, sql.QUESTION, question)
@@ -214,6 +216,17 @@ class SqlWriter(SqlReader):
 
     urgent = False
 
+    def __init__(self, connection: Connection, now: float) -> None:
+        super().__init__(connection, now)
+        self._heads: dict[str, EntryRow] = {}
+
+    def head(self, stream: str) -> EntryRow | None:
+        """Read once: from then on it is held, and only this transaction adds to the stream."""
+        found = self._heads.get(stream) or super().head(stream)
+        if found is not None:
+            self._heads[stream] = found
+        return found
+
     def set_meta(self, name: str, value: str) -> None:
         self.urgent = True
         self._connection.change(sql.SET_META, (name, value))
@@ -279,6 +292,7 @@ class SqlWriter(SqlReader):
             raise self._connection.refused(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
+        self._heads[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:
@@ -294,6 +308,7 @@ class SqlWriter(SqlReader):
         return self._connection.change(sql.ERASE_SECRET, (stream, seq, name)) > 0
 
     def prune_entries(self, stream: str, *, before: int) -> int:
+        self._heads.pop(stream, None)
         return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:

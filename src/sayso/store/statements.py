@@ -94,6 +94,7 @@ SENDINGS = _select_pairs(
 ADD_SENDING = _insert("sendings", base.SendingRow)
 
 REVIEWS = _select("reviews", base.ReviewRow, "ORDER BY name")
+REVIEWS_BY_NAME = _select("reviews", base.ReviewRow, f"WHERE name IN (VALUES {EACH}) ORDER BY name")
 PUT_REVIEW = _put("reviews", base.ReviewRow, "name")
 
 QUESTION = _select("questions", base.QuestionRow, "WHERE id = ?")
