@@ -315,12 +315,12 @@ class MemoryStore:
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        with self._single.enter():
+        with self._single:
             yield MemoryReader(self._tables, self._clock())
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        with self._single.enter(), self._alone():
+        with self._single, self._alone():
             writer = self.writer(self._tables, self._clock())
             try:
                 yield writer

@@ -62,6 +62,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         upgrade: bool = True,
     ) -> None:
         self._path = Path(path).absolute()
+        self._name = str(self._path)
         self._clock = clock
         self._busy = busy
         super().__init__()
@@ -124,7 +125,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _check_file(self) -> None:
         """A file that was moved away while open would go on giving rights that nobody can revoke any more."""
-        if sqlite_file.identity(self._path) != self._file:
+        if sqlite_file.identity(self._name) != self._file:
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
     def _connect(self, *, full: bool) -> sqlite3.Connection:

@@ -85,17 +85,25 @@ class SqlStore(ABC, Generic[Begun]):
     @contextmanager
     def read(self) -> Iterator[Reader]:
         self._here()
-        with self._single.enter(), self._ending(self._begin_reading()) as transaction:
-            yield SqlReader(transaction, transaction.now)
+        with self._single:
+            transaction = self._begin_reading()
+            try:
+                yield SqlReader(transaction, transaction.now)
+            finally:
+                self._left(transaction)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         self._here()
-        with self._single.enter(), self._ending(self._begin_writing(durable)) as transaction:
-            writer = SqlWriter(transaction, transaction.now)
-            yield writer
-            transaction.check()  # an error that somebody caught has ended it all the same
-            self._commit(transaction, urgent=writer.urgent)
+        with self._single:
+            transaction = self._begin_writing(durable)
+            try:
+                writer = SqlWriter(transaction, transaction.now)
+                yield writer
+                transaction.check()  # an error that somebody caught has ended it all the same
+                self._commit(transaction, urgent=writer.urgent)
+            finally:
+                self._left(transaction)
         self._pulse.beat()
 
     def changed(self, seen: int, timeout: float) -> int:
@@ -114,15 +122,11 @@ class SqlStore(ABC, Generic[Begun]):
                 self._watch.stop()
         self._close()
 
-    @contextmanager
-    def _ending(self, transaction: Begun) -> Iterator[Begun]:
-        """Whatever was not committed by the end is rolled back, and the connection let go."""
-        try:
-            yield transaction
-        finally:
-            transaction.over = True
-            if not transaction.foreign:
-                self._end(transaction)
+    def _left(self, transaction: Begun) -> None:
+        """Whatever was not committed by now is rolled back, and the connection let go."""
+        transaction.over = True
+        if not transaction.foreign:
+            self._end(transaction)
 
     def _start(self) -> None:
         self._process = os.getpid()
