@@ -6,7 +6,7 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -204,10 +204,10 @@ class SqlReader:
     ) -> list[Row]:
         """The rows for these keys. More keys than fit are asked for in turn, so they come sorted."""
         found: list[Row] = []
-        left = iter(keys)
-        while chunk := list(islice(left, CHUNK)):
+        for start in range(0, len(keys), CHUNK):
+            chunk = keys[start : start + CHUNK]
             text = sql.repeated(statement, len(chunk), len(chunk[0]))
-            found += self._all(row, text, *(part for key in chunk for part in key), *rest)
+            found += self._all(row, text, *chain.from_iterable(chunk), *rest)
         return found
 
 
