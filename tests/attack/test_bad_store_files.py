@@ -23,7 +23,7 @@ from sayso.store import sqlite_file
 from sayso.store.base import EntryRow, StoreBusy, StoreError
 from sayso.store.sqlite import SqliteStore
 
-ENTRY = EntryRow("main", 1, 1.0, "GRANTED", "s1", b"x" * 100_000, b"p", b"h", b"l")
+ENTRY = EntryRow("main", 1, 1.0, "GRANTED", "s1", b"x" * 100_000, b"p", b"h")
 
 
 @pytest.fixture

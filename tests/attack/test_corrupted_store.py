@@ -96,7 +96,6 @@ def edit_a_column(db: sqlite3.Connection, rng: Random) -> None:
             ("session", "s_other"),
             ("prev", rng.randbytes(32)),
             ("hash", rng.randbytes(32)),
-            ("leaf", rng.randbytes(32)),
             ("hash", b""),
         ]
     )
@@ -112,8 +111,8 @@ def edit_and_rehash(db: sqlite3.Connection, rng: Random) -> None:
     changed = body.replace(b'"agent":""', b'"agent":"other"')
     hashed = chain_hash(prev, changed)
     db.execute(
-        "UPDATE entries SET body = ?, hash = ?, leaf = ? WHERE stream = 'main' AND seq = ?",
-        (changed, hashed, hashed, seq),
+        "UPDATE entries SET body = ?, hash = ? WHERE stream = 'main' AND seq = ?",
+        (changed, hashed, seq),
     )
 
 
@@ -141,7 +140,7 @@ def insert_an_entry(db: sqlite3.Connection, rng: Random) -> None:
     seq = a_seq(db, rng)
     move(db, seq, 1)
     db.execute(
-        "INSERT INTO entries SELECT stream, ?, at, event, session, body, prev, hash, leaf"
+        "INSERT INTO entries SELECT stream, ?, at, event, session, body, prev, hash"
         " FROM entries WHERE stream = 'main' AND seq = ?",
         (seq, seq + 1),
     )
@@ -151,7 +150,7 @@ def insert_an_entry(db: sqlite3.Connection, rng: Random) -> None:
 
 def insert_before_the_first(db: sqlite3.Connection, rng: Random) -> None:
     db.execute(
-        "INSERT INTO entries SELECT stream, ?, at, event, session, body, prev, hash, leaf"
+        "INSERT INTO entries SELECT stream, ?, at, event, session, body, prev, hash"
         " FROM entries WHERE stream = 'main' AND seq = ?",
         (-rng.randint(0, 9), a_seq(db, rng)),
     )
@@ -295,8 +294,8 @@ def rechain(db: sqlite3.Connection, stream: str, first: int) -> None:
         renumbered = start + middle + str(seq).encode() + rest[rest.index(b",") :]
         hashed = chain_hash(head, renumbered)
         db.execute(
-            "UPDATE entries SET body = ?, prev = ?, hash = ?, leaf = ? WHERE stream = ? AND seq = ?",
-            (renumbered, head, hashed, hashed, stream, seq),
+            "UPDATE entries SET body = ?, prev = ?, hash = ? WHERE stream = ? AND seq = ?",
+            (renumbered, head, hashed, stream, seq),
         )
         head = hashed
 

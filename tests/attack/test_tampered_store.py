@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,6 +39,14 @@ def by_hand(path: Path, *statements: str) -> None:
         for statement in statements:
             connection.execute(statement)
     connection.close()
+
+
+def elsewhere(path: Path, *statements: str) -> None:
+    """The same by another process, while this one has the store open."""
+    code = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); [*map(c.execute, sys.argv[2:])]; c.commit()"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path), *statements], check=True)
 
 
 def push(session: str) -> Request:
@@ -103,6 +113,46 @@ def test_what_was_changed_by_hand_allows_nothing(
     told = any("grants" in one or "sessions" in one for one in statements)
     assert ("TAMPERED" in events(again)) == (told and what != "a grant of another session")
     again.store.close()
+
+
+@pytest.mark.parametrize(("what", "given", "statements"), TAMPERED, ids=[name for name, _, _ in TAMPERED])
+def test_what_another_process_changes_between_two_decisions_is_noticed_by_the_next(
+    what: str, given: Callable[[Gate, str], None], statements: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.db"
+    gate = gate_on(path)
+    session = open_session(gate, agent="tester", owner="host")
+    given(gate, session)
+    assert not allowed(gate, open_session(gate, agent="tester", owner="host"))
+    elsewhere(path, *statements)
+    assert not allowed(gate, session), what
+    told = any("grants" in one or "sessions" in one for one in statements)
+    assert ("TAMPERED" in events(gate)) == (told and what != "a grant of another session")
+    gate.store.close()
+
+
+def test_a_grant_that_another_process_takes_away_is_not_used_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    gate = gate_on(path)
+    session = open_session(gate, agent="tester", owner="host")
+    hear_message(gate, session, "Grant standing consent for: git push")
+    assert allowed(gate, session)
+    assert allowed(gate, session)
+    elsewhere(path, "DELETE FROM grants")
+    assert not allowed(gate, session)
+    gate.store.close()
+
+
+def test_a_parent_whose_row_was_taken_away_counts_as_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    gate = gate_on(path)
+    parent = open_session(gate, agent="tester", owner="host")
+    child = open_session(gate, agent="sub", owner="host", parent=parent)
+    hear_message(gate, child, "Grant standing consent for: git push")
+    assert allowed(gate, child)
+    elsewhere(path, f"DELETE FROM sessions WHERE id = '{parent}'")  # noqa: S608  an id of our own
+    assert authorize(gate, push(child)).decision.rule == "stopped"
+    gate.store.close()
 
 
 @pytest.mark.parametrize("given", [used_up, revoked])

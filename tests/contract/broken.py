@@ -65,9 +65,15 @@ class SpendsANumberTwice(MemoryWriter):
         self._touch("spends", row.grant)[row.number] = row
 
 
-class CountsSpendsOfAllSessions(MemoryWriter):
-    def count_spends(self, session: str) -> int:
-        return sum(len(group) for group in self._tables.spends.values())
+class EndsASessionThatOnlyChanges(MemoryWriter):
+    def change_session(self, row: SessionRow) -> None:
+        super().change_session(row)
+        self.put_session(row)
+
+
+class MakesUpSessions(MemoryWriter):
+    def change_session(self, row: SessionRow) -> None:
+        self.put_session(row)
 
 
 class AcceptsASecondAnswer(MemoryWriter):
@@ -122,6 +128,13 @@ class OverwritesEntries(MemoryWriter):
         self._touch("entries", row.stream)[row.seq] = row
 
 
+class ForgetsItsOwnEntries(MemoryWriter):
+    def head(self, stream: str) -> EntryRow | None:
+        if not hasattr(self, "_first"):
+            self._first = super().head(stream)
+        return self._first
+
+
 class ReadsEntriesBackwards(MemoryWriter):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return super().entries(stream, after=after, limit=limit)[::-1]
@@ -131,7 +144,7 @@ class PrunesHashesToo(MemoryWriter):
     def prune_entries(self, stream: str, *, before: int) -> int:
         pruned = super().prune_entries(stream, before=before)
         for row in self.entries(stream, limit=before - 1):
-            self._touch("entries", stream)[row.seq] = replace(row, leaf=b"")
+            self._touch("entries", stream)[row.seq] = replace(row, hash=b"")
         return pruned
 
 
@@ -334,7 +347,8 @@ def in_a_file(kind: type[SqliteStore]) -> Place:
     return lambda folder: lambda: kind(folder / "store.db")
 
 
-SPENDS = "spends_come_by_grant_and_number_and_are_counted_by_session"
+SPENDS = "spends_come_by_grant_and_number"
+CHANGES = "a_session_that_changes_keeps_whose_it_is_and_when_it_ended"
 OPEN_QUESTION = "the_open_question_of_a_digest_is_found_until_it_is_closed"
 PAGES = "questions_come_in_pages_in_the_order_they_were_opened"
 CHAIN = "entries_are_read_in_the_order_of_the_chain"
@@ -345,7 +359,8 @@ OTHERS = "a_waiter_is_told_of_the_commit_of_another_handle"
 WRITERS: dict[type[MemoryWriter], str] = {
     LosesRevocations: SPENDS,
     SpendsANumberTwice: "a_number_of_a_grant_is_spent_once_and_in_turn",
-    CountsSpendsOfAllSessions: SPENDS,
+    EndsASessionThatOnlyChanges: CHANGES,
+    MakesUpSessions: CHANGES,
     AcceptsASecondAnswer: "the_first_answer_stands",
     ClosesWithoutSayingHow: "the_first_answer_stands",
     JoinsClosedQuestions: OPEN_QUESTION,
@@ -354,6 +369,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     DropsAnEntry: CHAIN,
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,
+    ForgetsItsOwnEntries: "the_head_is_the_newest_entry_at_every_moment_of_a_transaction",
     ReadsEntriesBackwards: CHAIN,
     PrunesHashesToo: "pruning_drops_bodies_and_nothing_else",
     IgnoresTheFence: MOVES,

@@ -57,7 +57,7 @@ def check_what_does_not_exist_is_not_found(make: Open) -> None:
         many += [r.questions(after="x"), r.calls_by_effect("x"), r.calls(states=["x"]), r.calls(states=[])]
         many += [r.entries("x"), r.streams(), r.nodes("x", [(0, 0)]), r.checkpoints(), r.secrets("x", 1)]
         assert [list(found) for found in many] == [[]] * len(many)
-        assert (r.count_spends("x"), r.count_questions("x", since=0.0)) == (0, (0, 0))
+        assert r.count_questions("x", since=0.0) == (0, 0)
 
 
 def check_meta_keeps_the_last_value(make: Open) -> None:
@@ -81,6 +81,24 @@ def check_a_session_put_again_is_replaced_in_its_place(make: Open) -> None:
     with store.read() as r:
         assert r.session("b") == session("b", head=b"new", spends=9, mac=b"other")
         assert [row.id for row in r.sessions()] == ["b", "a", "c"]
+
+
+def check_a_session_that_changes_keeps_whose_it_is_and_when_it_ended(make: Open) -> None:
+    store = make()
+    new = {"workspace": "/other", "head": b"new", "spends": 9, "mac": b"other"}
+    with store.write() as w:
+        for name in ("b", "a"):
+            w.put_session(session(name, ended_at=NOON))
+    with store.write() as w:
+        w.change_session(session("b", owner="thief", user="x", agent="y", parent="a", opened_at=1.0, **new))
+        assert w.session("b") == session("b", ended_at=NOON, **new)
+    with pytest.raises(StoreError), store.write() as w:
+        w.change_session(session("c"))
+    with store.read() as r:
+        assert list(r.sessions(open_only=False)) == [
+            session("b", ended_at=NOON, **new), session("a", ended_at=NOON)
+        ]  # fmt: skip
+        assert r.session("c") is None
 
 
 def check_sessions_are_listed_in_order_the_ended_ones_on_demand(make: Open) -> None:
@@ -133,7 +151,6 @@ def check_any_number_of_keys_can_be_asked_for(make: Open) -> None:
         assert [row.index for row in r.nodes("main", [(0, i) for i in reversed(range(1300))])] == list(
             range(1300)
         )
-        assert r.count_spends("s1") == 1300
 
 
 def check_a_grant_is_added_once(make: Open) -> None:
@@ -147,7 +164,7 @@ def check_a_grant_is_added_once(make: Open) -> None:
         assert list(r.grants("s2")) == []
 
 
-def check_spends_come_by_grant_and_number_and_are_counted_by_session(make: Open) -> None:
+def check_spends_come_by_grant_and_number(make: Open) -> None:
     store = make()
     added = [("b", 1, "s1", "use"), ("a", 1, "s1", "use"), ("b", 2, "s1", "return"), ("c", 1, "s2", "revoke"),
              ("b", 3, "s1", "revoke")]  # fmt: skip
@@ -158,7 +175,6 @@ def check_spends_come_by_grant_and_number_and_are_counted_by_session(make: Open)
         found = [(row.grant, row.number, row.session, row.what) for row in r.spends(["c", "b", "a", "b"])]
         assert found == sorted(added)
         assert [row.number for row in r.spends(["b"])] == [1, 2, 3]
-        assert (r.count_spends("s1"), r.count_spends("s2")) == (4, 1)
 
 
 def check_a_number_of_a_grant_is_spent_once_and_in_turn(make: Open) -> None:
@@ -170,7 +186,6 @@ def check_a_number_of_a_grant_is_spent_once_and_in_turn(make: Open) -> None:
             w.add_spend(replace(rows.SPEND, number=number, call="other"))
     with store.read() as r:
         assert list(r.spends(["g1"])) == [rows.SPEND]
-        assert r.count_spends("s1") == 1
 
 
 def check_a_denial_put_again_is_the_newer_one(make: Open) -> None:
@@ -210,7 +225,11 @@ def check_a_review_put_again_is_the_newer_one(make: Open) -> None:
         w.put_review(seen)
         w.put_review(replace(rows.REVIEW, at=NOON + 9, by="bo"))
     with store.read() as r:
-        assert list(r.reviews()) == [seen, replace(rows.REVIEW, at=NOON + 9, by="bo")]
+        newer = replace(rows.REVIEW, at=NOON + 9, by="bo")
+        assert list(r.reviews()) == [seen, newer]
+        assert list(r.reviews(["email", "shell", "calendar", "email"])) == [seen, newer]
+        assert list(r.reviews(["email"])) == [newer]
+        assert list(r.reviews([])) == []
 
 
 def check_the_open_question_of_a_digest_is_found_until_it_is_closed(make: Open) -> None:
@@ -440,6 +459,22 @@ def check_pruning_drops_bodies_and_nothing_else(make: Open) -> None:
         pruned = [replace(entry(seq), body=None) for seq in range(1, 5)]
         assert list(r.entries("main")) == [*pruned, entry(5)]
         assert r.head("another") == entry(1, "another")
+
+
+def check_the_head_is_the_newest_entry_at_every_moment_of_a_transaction(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        assert w.head("main") is None
+        for seq in (1, 2):
+            w.add_entry(entry(seq))
+            assert w.head("main") == entry(seq)
+        assert w.head("another") is None
+    with store.write() as w:
+        assert w.head("main") == entry(2)
+        w.prune_entries("main", before=3)
+        assert w.head("main") == replace(entry(2), body=None)
+    with store.write() as w:
+        assert w.head("main") == replace(entry(2), body=None)
 
 
 def check_nodes_are_found_by_their_places(make: Open) -> None:

@@ -29,7 +29,7 @@ TEXT = "größe 'x' \"y\" ? %s \\ \n 東京 🙂"
 
 SESSION = SessionRow("s1", "token", "agent", "ana", TEXT, None, NOON, None, BYTES, 2**40, b"\0mac")
 GRANT = GrantRow("g1", "s1", "command", TEXT, BYTES, 7, b"mac\0")
-SPEND = SpendRow("g1", 1, "s1", "use", "c1", NOON, BYTES)
+SPEND = SpendRow("g1", 1, "s1", "use", "c1", NOON)
 DENIAL = DenialRow("s1", "d1", 3, NOON)
 SENDING = SendingRow("s1", "email", TEXT, "email.send", NOON)
 QUESTION = QuestionRow("q1", "s1", "d1", BYTES, NOON, NOON + 7200)
@@ -53,7 +53,7 @@ FULL_CALL = CallRow(
     BYTES,
     NOON,
 )
-ENTRY = EntryRow("main", 1, NOON, "GRANTED", "s1", BYTES, b"\0" * 32, b"\1" * 32, b"\2" * 32)
+ENTRY = EntryRow("main", 1, NOON, "GRANTED", "s1", BYTES, b"\0" * 32, b"\1" * 32)
 NODE = NodeRow("main", 0, 0, BYTES)
 CHECKPOINT = CheckpointRow(2**40, NOON, TEXT)
 SECRET = SecretRow("main", 1, "token", BYTES, b"\0")

@@ -50,9 +50,7 @@ def commit_to(gate: Gate, **values: object) -> int:
         commitments, kept = seal(values, lambda: os.urandom(32))
         entry = Entry(head.seq + 1, tx.now, "DECIDED", commitments=commitments)
         body, after = append(head, entry)
-        tx.add_entry(
-            EntryRow(MAIN, after.seq, tx.now, "DECIDED", "", body, head.hash, after.hash, after.hash)
-        )
+        tx.add_entry(EntryRow(MAIN, after.seq, tx.now, "DECIDED", "", body, head.hash, after.hash))
         for one in kept:
             tx.add_secret(SecretRow(MAIN, after.seq, one.name, one.salt, one.value))
     return after.seq
@@ -119,7 +117,7 @@ def test_what_is_broken_is_not_signed(gate: Gate) -> None:
     with gate.store.write() as tx:
         last = tx.head(MAIN)
         assert last is not None
-        tx.add_entry(EntryRow(MAIN, last.seq + 1, 1.0, "DECIDED", "", b"{}", last.hash, b"x" * 32, b"x" * 32))
+        tx.add_entry(EntryRow(MAIN, last.seq + 1, 1.0, "DECIDED", "", b"{}", last.hash, b"x" * 32))
     with pytest.raises(AuditError, match="not signed"):
         checkpoint(gate)
     assert Kind.EDITED in kinds(gate)

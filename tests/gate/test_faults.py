@@ -64,7 +64,7 @@ def test_a_row_in_the_spend_log_put_there_by_hand_does_not_keep_a_stop_out(gate:
     grants = answer_question(gate, question.id, "always", by="ana").grants
     with gate.store.write() as tx:
         for grant in grants:
-            tx.add_spend(SpendRow(grant, 1, session, "use", None, tx.now, b"by hand"))
+            tx.add_spend(SpendRow(grant, 1, session, "use", None, tx.now))
     hear_message(gate, session, "stop")
     hear_message(gate, session, "go on")
     assert authorize(gate, edit(session)).decision.verdict is Verdict.ASK

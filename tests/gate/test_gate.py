@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.errors import UnknownAnswer
+from sayso.core.grants import DAY
 from sayso.core.model import Operation, Request, Verdict
+from sayso.core.policy import Decay, Domain, compile_policy
 from sayso.gate.answer import EditRefused, answer_question, edit_and_allow
 from sayso.gate.authorize import MOST_OPEN, Authorized, authorize
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.open import open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
-from tests.gate.conftest import Clock
+from tests.gate.conftest import KEY, Clock
 
 
 def edit(session: str, target: str = "a.py", operation: str = "files.edit") -> Request:
@@ -126,6 +129,21 @@ def test_a_session_that_ended_or_never_was_decides_nothing(gate: Gate, session: 
     for name in (session, "s_nowhere"):
         with pytest.raises(UnknownSession):
             authorize(gate, edit(name))
+
+
+def test_a_permission_decays_unless_its_own_domain_was_reviewed(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    domains = {name: Domain(autonomous=("list",)) for name in ("files", "mail")}
+    strict = open_gate(compile_policy(domains=domains, decay=Decay(True, 30)), gate.store, key=KEY)
+    lists = {name: edit(session, operation=f"{name}.list") for name in domains}
+    assert authorize(strict, lists["files"]).decision.rule == "autonomous"
+    clock.now += 30 * DAY
+    assert authorize(strict, lists["files"]).decision.verdict is Verdict.ASK
+    with gate.store.write() as tx:
+        tx.put_review(strict.sealer.review("files", tx.now, "ana"))
+    assert authorize(strict, lists["files"]).decision.rule == "autonomous"
+    assert authorize(strict, lists["mail"]).decision.verdict is Verdict.ASK
 
 
 def test_too_many_questions_are_denied_not_asked(gate: Gate, session: str) -> None:

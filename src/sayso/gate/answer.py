@@ -74,7 +74,7 @@ def edit_and_allow(
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
         if _maker(asked.request) != _maker(edited):
             raise EditRefused("an edit changes what a call does, not who makes it with which tool")
-        decision = decide(edited, gate.policy, view_of(gate, tx, found), tx.now)
+        decision = decide(edited, gate.policy, view_of(gate, tx, found, edited), tx.now)
         if decision.verdict is Verdict.DENY:
             raise EditRefused(f"the edited call is denied: {decision.reason}")
         grants: tuple[Grant, ...] = ()

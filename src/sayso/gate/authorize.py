@@ -55,7 +55,7 @@ def authorize_in(
     found = loaded(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
         found = loaded(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
-    view = view_of(gate, tx, found, scope)
+    view = view_of(gate, tx, found, request, scope)
     decision = decide(request, gate.policy, view, tx.now)
     decision = with_offers(decision, request, gate.policy, view, tx.now)
     question = _question(gate, tx, request, decision, found.session)

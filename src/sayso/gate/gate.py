@@ -10,7 +10,7 @@ import msgspec
 from sayso.core.effects import Closed, Effect
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Key
-from sayso.core.model import Request
+from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, View, apply
 from sayso.gate.journal import record
@@ -90,18 +90,23 @@ def loaded(gate: Gate, tx: Reader, session: str, wanted: Wanted) -> Loaded:
     return found
 
 
-def view_of(gate: Gate, tx: Reader, found: Loaded, scope: Scope = NO_SCOPE) -> View:
-    """What a decision may look at, as of this transaction."""
-    newest = tx.head(gate.stream)
-    parent = tx.session(found.row.parent) if found.row.parent else None
+def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scope = NO_SCOPE) -> View:
+    """What the decision of this request may look at, as of this transaction."""
+    parent = found.row.parent
     return View(
         found.session,
         scope=scope,
-        reviews=gate.sealer.reviews(tx.reviews()),
+        reviews=_reviews(gate, tx, request),
         notices=gate.notices,
-        time_trusted=newest is None or tx.now >= newest.at - CLOCK_SLACK,
-        parent_stopped=parent is not None and _stopped(gate, tx, parent.id),
+        time_trusted=time_trusted(gate, tx),
+        parent_stopped=parent is not None and _stopped(gate, tx, parent),
     )
+
+
+def time_trusted(gate: Gate, tx: Reader) -> bool:
+    """Whether the clock has not fallen behind what is recorded."""
+    newest = tx.head(gate.stream)
+    return newest is None or tx.now >= newest.at - CLOCK_SLACK
 
 
 def settle(
@@ -114,6 +119,15 @@ def settle(
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
     return after
+
+
+def _reviews(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
+    """When what the request is about was reviewed. Only autonomous permissions decay."""
+    entries = (gate.policy.entry(operation.name) for operation in request.operations)
+    names = [
+        name for entry in entries if entry.tier is Tier.AUTONOMOUS for name in (entry.domain, entry.name)
+    ]
+    return gate.sealer.reviews(tx.reviews(names)) if names else {}
 
 
 def _stopped(gate: Gate, tx: Reader, session: str) -> bool:

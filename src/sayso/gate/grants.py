@@ -14,7 +14,7 @@ from sayso.core.model import Risk
 from sayso.core.session import Session
 from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
-from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, view_of
+from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, time_trusted
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, load
 from sayso.store.base import Reader, Writer
@@ -158,7 +158,7 @@ def _ended(held: Held, *, live: bool) -> Ended:
 
 
 def _live(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
-    if not found.believed or not view_of(gate, tx, found).time_trusted:
+    if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent
     return [_listed(held, agent, tx.now) for held in session.held if is_live(held, session, tx.now)]

@@ -47,7 +47,7 @@ def record(
         stream=stream,
     )
     body, after = append(head, entry)
-    tx.add_entry(EntryRow(stream, after.seq, at, event, session, body, head.hash, after.hash, after.hash))
+    tx.add_entry(EntryRow(stream, after.seq, at, event, session, body, head.hash, after.hash))
     for sealed in kept:
         tx.add_secret(SecretRow(stream, after.seq, sealed.name, sealed.salt, sealed.value))
     return after.seq

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
@@ -22,6 +24,7 @@ class Mark:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._own = threading.local()
 
     def reach(self, entry: EntryRow) -> None:
         """Raise the mark to this entry, unless another process has raised it further."""
@@ -34,14 +37,21 @@ class Mark:
             ) from error
 
     def _reach(self, entry: EntryRow) -> None:
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        file = self._opened().number
+        fcntl.flock(file, fcntl.LOCK_EX)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            known = _read(descriptor, self._path)
+            known = _read(file, self._path)
             if known is None or known[0] < entry.seq:
-                os.pwrite(descriptor, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
+                os.pwrite(file, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
         finally:
-            os.close(descriptor)
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _opened(self) -> _File:
+        """The file, opened once by each thread of each process: a lock keeps apart who opened it apart."""
+        file: _File | None = getattr(self._own, "file", None)
+        if file is None or not file.ours:
+            file = self._own.file = _File(self._path)
+        return file
 
     def holds(self, tx: Reader, stream: str) -> bool:
         """Whether the store still has the entry the mark was last raised to."""
@@ -57,6 +67,23 @@ class Mark:
             return tx.head(stream) is None
         found = tx.entries(stream, after=known[0] - 1, limit=1)
         return bool(found) and found[0].seq == known[0] and found[0].hash == known[1]
+
+
+class _File:
+    """A file that is open for as long as anybody has this object."""
+
+    def __init__(self, path: Path) -> None:
+        self.number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        self._process = os.getpid()
+
+    @property
+    def ours(self) -> bool:
+        """Opened by this process, not the one it was forked from, and not taken away since."""
+        return self._process == os.getpid() and os.fstat(self.number).st_nlink > 0
+
+    def __del__(self) -> None:
+        with suppress(AttributeError, OSError):
+            os.close(self.number)
 
 
 def _read(descriptor: int, path: Path) -> tuple[int, bytes] | None:

@@ -11,6 +11,8 @@ in which changes reach the store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -31,6 +33,7 @@ from sayso.store.base import (
 )
 
 QUESTION_LASTS = 7_200.0
+MOST_BELIEVED = 10_000
 _MAC_BYTES = 32
 
 
@@ -59,10 +62,32 @@ class Kept(msgspec.Struct, frozen=True):
     spent: Mapping[str, Spent] = {}
 
 
+_fields_of_head = attrgetter(*Head.__struct_fields__)
 _encode = msgspec.json.Encoder().encode
 _kept = msgspec.json.Decoder(Kept).decode
 _grant = msgspec.json.Decoder(Grant).decode
 _question = msgspec.json.Decoder(Question).decode
+
+
+Row = TypeVar("Row")
+Value = TypeVar("Value")
+
+
+class Believed(Generic[Row, Value]):
+    """The last row of each name whose seal was right, and what it says. An equal row is as right."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[Row, Value]] = {}
+
+    def get(self, name: str, row: Row) -> Value | None:
+        found = self._rows.get(name)
+        return found[1] if found is not None and found[0] == row else None
+
+    def put(self, name: str, row: Row, value: Value) -> Value:
+        if len(self._rows) >= MOST_BELIEVED:  # a long life with many sessions must not fill the memory
+            self._rows.clear()
+        self._rows[name] = (row, value)
+        return value
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -81,14 +106,23 @@ class Sealer:
         self._store = store.encode()
         self._where = f"{store}/{epoch}".encode()
         self.epoch = epoch
-        self._opened: dict[bytes, Grant] = {}
-        self._reviews: set[ReviewRow] = set()
+        self._sessions: Believed[SessionRow, Kept] = Believed()
+        self._grants: Believed[GrantRow, Grant] = Believed()
+        self._reviews: Believed[ReviewRow, float] = Believed()
 
     def session(self, row: SessionRow) -> SessionRow:
         return msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
 
-    def is_ours(self, row: SessionRow) -> bool:
-        return sealed(self._key, row.mac, "session", *self._session_parts(row))
+    def open_session(self, row: SessionRow) -> Kept | None:
+        """What is kept in this row, if it is as we wrote it."""
+        known = self._sessions.get(row.id, row)
+        if known is None and sealed(self._key, row.mac, "session", *self._session_parts(row)):
+            known = self._sessions.put(row.id, row, _kept(row.head))
+        return known
+
+    def remember(self, row: SessionRow, kept: Kept) -> None:
+        """This row was sealed just now, and this is kept in it."""
+        self._sessions.put(row.id, row, kept)
 
     def grant(self, grant: Grant) -> GrantRow:
         body = _encode(grant)
@@ -96,19 +130,14 @@ class Sealer:
         return GrantRow(grant.id, grant.session, grant.kind, grant.value, body, self.epoch, mac)
 
     def open_grant(self, row: GrantRow) -> Grant | None:
-        """The grant in this row, if it is one we gave in this epoch; checked once, as it never changes."""
-        known = self._opened.get(row.mac)
-        if known is None:
-            if not sealed(self._key, row.mac, "grant", self._where, row.body):
-                return None
-            known = self._opened[row.mac] = _grant(row.body)
-        same = (known.id, known.session, known.kind, known.value) == (
-            row.id,
-            row.session,
-            row.kind,
-            row.value,
-        )
-        return known if same and _encode(known) == row.body else None
+        """The grant in this row, if it is one we gave in this epoch."""
+        known = self._grants.get(row.id, row)
+        if known is None and sealed(self._key, row.mac, "grant", self._where, row.body):
+            grant = _grant(row.body)
+            same = (grant.id, grant.session, *grant.key) == (row.id, row.session, row.kind, row.value)
+            if same and _encode(grant) == row.body:
+                known = self._grants.put(row.id, row, grant)
+        return known
 
     def review(self, name: str, at: float, by: str | None) -> ReviewRow:
         row = ReviewRow(name, at, by, b"")
@@ -116,15 +145,15 @@ class Sealer:
 
     def reviews(self, rows: Iterable[ReviewRow]) -> dict[str, float]:
         """When each was reviewed or first seen; rows that are not ours do not count."""
-        return {row.name: row.at for row in rows if self._is_review(row)}
+        found = ((row.name, self._reviewed(row)) for row in rows)
+        return {name: at for name, at in found if at is not None}
 
-    def _is_review(self, row: ReviewRow) -> bool:
-        if row not in self._reviews:
-            bare = msgspec.structs.replace(row, mac=b"")
-            if not sealed(self._key, row.mac, "review", self._store, _encode(bare)):
-                return False
-            self._reviews.add(row)
-        return True
+    def _reviewed(self, row: ReviewRow) -> float | None:
+        known = self._reviews.get(row.name, row)
+        bare = msgspec.structs.replace(row, mac=b"")
+        if known is None and sealed(self._key, row.mac, "review", self._store, _encode(bare)):
+            known = self._reviews.put(row.name, row, row.at)
+        return known
 
     def question(self, question: Question) -> bytes:
         body = _encode(question)
@@ -143,14 +172,9 @@ class Sealer:
         """A seal on a text that is kept beside the rows."""
         return seal(self._key, tag, self._where, text.encode())
 
-    def spend(self, row: SpendRow) -> SpendRow:
-        return msgspec.structs.replace(row, mac=seal(self._key, "spend", *self._spend_parts(row)))
-
     def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
-        return (self._where, _encode(msgspec.structs.replace(row, mac=b"")))
-
-    def _spend_parts(self, row: SpendRow) -> tuple[bytes, ...]:
-        return (self._where, _encode(msgspec.structs.replace(row, mac=b"")))
+        rest = (row.id, row.owner, row.agent, row.user, row.workspace, row.parent)
+        return (self._where, row.head, _encode((*rest, row.opened_at, row.ended_at, row.spends)))
 
 
 def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | None:
@@ -158,24 +182,19 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
     row = tx.session(session)
     if row is None:
         return None
-    if not sealer.is_ours(row):
+    kept = sealer.open_session(row)
+    if kept is None:
         why = ("the session row was changed by hand",)
         return Loaded(row, _without_consent(row), findings=why, believed=False)
-    kept = _kept(row.head)
-    head = kept.head
     grants, findings = _grants(tx, sealer, row.id, kept.spent, wanted.keys)
-    return Loaded(
-        row,
-        Session(
-            **{name: getattr(head, name) for name in Head.__struct_fields__},
-            grants=grants,
-            denials=_denials(tx, session, wanted),
-            questions=_questions(tx, sealer, session, wanted),
-            sent=_sent(tx, session, wanted.sent),
-        ),
-        kept.spent,
-        findings,
+    fields: tuple[Any, ...] = (
+        *_fields_of_head(kept.head),
+        grants,
+        _denials(tx, session, wanted),
+        _questions(tx, sealer, session, wanted),
+        _sent(tx, session, wanted.sent),
     )
+    return Loaded(row, Session(*fields), kept.spent, findings)
 
 
 def save(
@@ -195,13 +214,16 @@ def save(
     spent = dict(before.spent)
     spends = list(_spends(old, after, spent, tx.now, call))
     for spend in spends:
-        tx.add_spend(sealer.spend(spend if spend.what == "use" else _after_all(tx, spend)))
+        tx.add_spend(spend if spend.what == "use" else _after_all(tx, spend))
     _save_denials_and_sendings(tx, old, after)
     _save_questions(tx, sealer, old, after, answers or {})
-    head, count = _sealed_head(after, spent), before.row.spends + len(spends)
+    kept = Kept(Head(*_fields_of_head(after)), spent)
+    head, count = _encode(kept), before.row.spends + len(spends)
     if head != before.row.head or spends:
         row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
-        tx.put_session(sealer.session(row))
+        row = sealer.session(row)
+        tx.change_session(row)
+        sealer.remember(row, kept)
 
 
 def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
@@ -255,7 +277,7 @@ def new_row(
         parent,
         now,
         None,
-        _sealed_head(session, {}),
+        _encode(Kept(Head(*_fields_of_head(session)))),
         0,
         b"",
     )
@@ -273,11 +295,6 @@ def question_row(sealer: Sealer, question: Question) -> QuestionRow:
 def as_written(row: QuestionRow) -> Question:
     """The question as its row has it, seal or no seal: for figures and lists, never for an answer."""
     return _question(row.body[_MAC_BYTES:])
-
-
-def _sealed_head(session: Session, spent: Mapping[str, Spent]) -> bytes:
-    head = Head(**{name: getattr(session, name) for name in Head.__struct_fields__})
-    return _encode(Kept(head, spent))
 
 
 def _without_consent(row: SessionRow) -> Session:
@@ -314,10 +331,10 @@ def _spends(
             before = spent.get(held.grant.id, Spent())
             if what == "use":
                 spent[held.grant.id] = Spent(before.number + 1, before.used + 1, before.revoked)
-                yield SpendRow(held.grant.id, before.number + 1, old.id, "use", call, now, b"")
+                yield SpendRow(held.grant.id, before.number + 1, old.id, "use", call, now)
             else:
                 spent[held.grant.id] = Spent(before.number + 1, before.used, True)
-                yield SpendRow(held.grant.id, before.number + 1, old.id, "revoke", call, now, b"")
+                yield SpendRow(held.grant.id, before.number + 1, old.id, "revoke", call, now)
 
 
 def _denials(tx: Reader, session: str, wanted: Wanted) -> dict[str, Denial]:

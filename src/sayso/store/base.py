@@ -68,7 +68,10 @@ class GrantRow(msgspec.Struct, frozen=True):
 
 
 class SpendRow(msgspec.Struct, frozen=True):
-    """One use of a grant, one use given back, or its end. Numbered from 1 for each grant, without gaps."""
+    """One use of a grant, one use given back, or its end. Numbered from 1 for each grant, without gaps.
+
+    It has no MAC: what counts stands in the sealed row of the session, and a number is taken in any case.
+    """
 
     grant: str
     number: int
@@ -76,7 +79,6 @@ class SpendRow(msgspec.Struct, frozen=True):
     what: Literal["use", "return", "revoke"]
     call: str | None
     at: float
-    mac: bytes
 
 
 class DenialRow(msgspec.Struct, frozen=True):
@@ -148,7 +150,6 @@ class EntryRow(msgspec.Struct, frozen=True):
     body: bytes | None
     prev: bytes
     hash: bytes
-    leaf: bytes
 
 
 class NodeRow(msgspec.Struct, frozen=True):
@@ -205,11 +206,10 @@ class Reader(Protocol):
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         """All spends of these grants, by grant and number."""
 
-    def count_spends(self, session: str) -> int: ...
-
     def denial(self, session: str, digest: str) -> DenialRow | None: ...
     def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]: ...
-    def reviews(self) -> Sequence[ReviewRow]: ...
+    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+        """The reviews of these names or all of them, by name."""
 
     def question(self, question: str) -> QuestionRow | None: ...
     def open_question(self, session: str, digest: str) -> QuestionRow | None: ...
@@ -250,6 +250,9 @@ class Writer(Reader, Protocol):
     def set_meta(self, name: str, value: str) -> None: ...
 
     def put_session(self, row: SessionRow) -> None: ...
+    def change_session(self, row: SessionRow) -> None:
+        """Give a stored session this workspace, head, count and MAC; without one, StoreError."""
+
     def add_grant(self, row: GrantRow) -> None: ...
     def add_spend(self, row: SpendRow) -> None:
         """Refused with StoreError if this number was taken: somebody else spent it first."""

@@ -100,9 +100,6 @@ class MemoryReader:
             row for grant in sorted(set(grants)) for row in self._group(self._tables.spends, grant).values()
         ]
 
-    def count_spends(self, session: str) -> int:
-        return sum(row.session == session for group in self._tables.spends.values() for row in group.values())
-
     def denial(self, session: str, digest: str) -> DenialRow | None:
         return self._group(self._tables.denials, session).get(digest)
 
@@ -111,8 +108,9 @@ class MemoryReader:
         rows = self._group(self._tables.sendings, session).values()
         return [row for row in rows if (row.domain, row.content) in wanted]
 
-    def reviews(self) -> Sequence[ReviewRow]:
-        return sorted(self._group(self._tables.reviews).values(), key=lambda row: row.name)
+    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+        rows = self._group(self._tables.reviews)
+        return [rows[name] for name in sorted(rows if names is None else set(names) & rows.keys())]
 
     def question(self, question: str) -> QuestionRow | None:
         return self._group(self._tables.questions).get(question)
@@ -201,6 +199,14 @@ class MemoryWriter(MemoryReader):
 
     def put_session(self, row: SessionRow) -> None:
         self._touch("sessions")[row.id] = row
+
+    def change_session(self, row: SessionRow) -> None:
+        stored = self.session(row.id)
+        if stored is None:
+            raise self._refused(f"there is no session {row.id}")
+        self._touch("sessions")[row.id] = msgspec.structs.replace(
+            stored, workspace=row.workspace, head=row.head, spends=row.spends, mac=row.mac
+        )
 
     def add_grant(self, row: GrantRow) -> None:
         if self.grant(row.id) is not None:
@@ -309,12 +315,12 @@ class MemoryStore:
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        with self._single.enter():
+        with self._single:
             yield MemoryReader(self._tables, self._clock())
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        with self._single.enter(), self._alone():
+        with self._single, self._alone():
             writer = self.writer(self._tables, self._clock())
             try:
                 yield writer

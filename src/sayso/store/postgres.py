@@ -58,17 +58,19 @@ class PostgresTransaction(Transaction):
         self._place = place
         self._held: set[str] = set()
 
-    def fetch(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        self.check()
         try:
             return self.connection.execute(placed(statement), parameters).fetchall()
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise explain(error, self._place) from error
+            raise self.ended(explain(error, self._place)) from error
 
-    def execute(self, statement: str, parameters: Sequence[object]) -> int:
+    def change(self, statement: str, parameters: Sequence[object]) -> int:
+        self.check()
         try:
             return self.connection.execute(placed(statement), parameters).rowcount
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise explain(error, self._place) from error
+            raise self.ended(explain(error, self._place)) from error
 
     def hold(self, what: str) -> bool:
         if not self.xid or what in self._held:

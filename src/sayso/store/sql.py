@@ -6,7 +6,7 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -96,10 +96,6 @@ class SqlReader:
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
 
-    def count_spends(self, session: str) -> int:
-        self._hold(session)
-        return self._count(sql.COUNT_SPENDS, session)
-
     def denial(self, session: str, digest: str) -> DenialRow | None:
         self._hold(session)
         return self._one(DenialRow, sql.DENIAL, session, digest)
@@ -108,8 +104,10 @@ class SqlReader:
         self._hold(session)
         return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
-    def reviews(self) -> Sequence[ReviewRow]:
-        return self._all(ReviewRow, sql.REVIEWS)
+    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+        if names is None:
+            return self._all(ReviewRow, sql.REVIEWS)
+        return self._for_each(ReviewRow, sql.REVIEWS_BY_NAME, [(name,) for name in sorted(set(names))])
 
     def question(self, question: str) -> QuestionRow | None:
         return self._held(QuestionRow, sql.QUESTION, question)
@@ -206,10 +204,10 @@ class SqlReader:
     ) -> list[Row]:
         """The rows for these keys. More keys than fit are asked for in turn, so they come sorted."""
         found: list[Row] = []
-        left = iter(keys)
-        while chunk := list(islice(left, CHUNK)):
+        for start in range(0, len(keys), CHUNK):
+            chunk = keys[start : start + CHUNK]
             text = sql.repeated(statement, len(chunk), len(chunk[0]))
-            found += self._all(row, text, *(part for key in chunk for part in key), *rest)
+            found += self._all(row, text, *chain.from_iterable(chunk), *rest)
         return found
 
 
@@ -218,6 +216,17 @@ class SqlWriter(SqlReader):
 
     urgent = False
 
+    def __init__(self, connection: Connection, now: float) -> None:
+        super().__init__(connection, now)
+        self._heads: dict[str, EntryRow] = {}
+
+    def head(self, stream: str) -> EntryRow | None:
+        """Read once: from then on it is held, and only this transaction adds to the stream."""
+        found = self._heads.get(stream) or super().head(stream)
+        if found is not None:
+            self._heads[stream] = found
+        return found
+
     def set_meta(self, name: str, value: str) -> None:
         self.urgent = True
         self._connection.change(sql.SET_META, (name, value))
@@ -225,6 +234,12 @@ class SqlWriter(SqlReader):
     def put_session(self, row: SessionRow) -> None:
         self._hold(row.id)
         self._store(sql.PUT_SESSION, row)
+
+    def change_session(self, row: SessionRow) -> None:
+        self._hold(row.id)
+        values = (row.workspace, row.head, row.spends, row.mac, row.id)
+        if not self._connection.change(sql.CHANGE_SESSION, values):
+            raise self._connection.refused(f"there is no session {row.id}")
 
     def add_grant(self, row: GrantRow) -> None:
         self._hold(row.session)
@@ -277,6 +292,7 @@ class SqlWriter(SqlReader):
             raise self._connection.refused(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
+        self._heads[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:
@@ -292,6 +308,7 @@ class SqlWriter(SqlReader):
         return self._connection.change(sql.ERASE_SECRET, (stream, seq, name)) > 0
 
     def prune_entries(self, stream: str, *, before: int) -> int:
+        self._heads.pop(stream, None)
         return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:

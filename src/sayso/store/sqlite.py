@@ -29,17 +29,19 @@ class SqliteTransaction(Transaction):
         self.full = full
         self._path = path
 
-    def fetch(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        self.check()
         try:
             return self.connection.execute(statement, parameters).fetchall()
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
-            raise explain(error, self._path) from error
+            raise self.ended(explain(error, self._path)) from error
 
-    def execute(self, statement: str, parameters: Sequence[object]) -> int:
+    def change(self, statement: str, parameters: Sequence[object]) -> int:
+        self.check()
         try:
             return self.connection.execute(statement, parameters).rowcount
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
-            raise explain(error, self._path) from error
+            raise self.ended(explain(error, self._path)) from error
 
 
 class SqliteStore(SqlStore[SqliteTransaction]):
@@ -62,6 +64,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         upgrade: bool = True,
     ) -> None:
         self._path = Path(path).absolute()
+        self._name = str(self._path)
         self._clock = clock
         self._busy = busy
         super().__init__()
@@ -97,7 +100,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         return SqliteTransaction(connection, self._path, self._clock(), full=full)
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
-        transaction.execute("COMMIT", ())
+        transaction.change("COMMIT", ())
         self._commits += 1
 
     def _end(self, transaction: SqliteTransaction) -> None:
@@ -124,7 +127,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _check_file(self) -> None:
         """A file that was moved away while open would go on giving rights that nobody can revoke any more."""
-        if sqlite_file.identity(self._path) != self._file:
+        if sqlite_file.identity(self._name) != self._file:
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
     def _connect(self, *, full: bool) -> sqlite3.Connection:

@@ -87,10 +87,10 @@ def network_drive(path: Path) -> str | None:
     return kind if _REMOTE.fullmatch(kind) else None
 
 
-def identity(path: Path) -> tuple[int, int]:
+def identity(path: Path | str) -> tuple[int, int]:
     """Which file this is, whatever it is called."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  called for every transaction, where a Path costs as much again
     except OSError as error:
         raise StoreError(f"{path} is gone: {error.strerror}", hint="put it back and start again") from error
     return (found.st_dev, found.st_ino)

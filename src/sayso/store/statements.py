@@ -72,6 +72,8 @@ SESSIONS = _select("sessions", base.SessionRow, "ORDER BY place LIMIT ?")
 SESSIONS_OPEN = _select("sessions", base.SessionRow, "WHERE ended_at IS NULL ORDER BY place LIMIT ?")
 CHILDREN = _select("sessions", base.SessionRow, "WHERE parent = ? ORDER BY place")
 PUT_SESSION = _put("sessions", base.SessionRow, "id")
+# Only what a decision changes: to name the other columns would touch their indexes as well.
+CHANGE_SESSION = "UPDATE sessions SET workspace = ?, head = ?, spends = ?, mac = ? WHERE id = ?"
 
 GRANT = _select("grants", base.GrantRow, "WHERE id = ?")
 GRANTS = _select("grants", base.GrantRow, "WHERE session = ? ORDER BY place")
@@ -81,7 +83,6 @@ GRANTS_BY_KEY = _select_pairs(
 ADD_GRANT = _insert("grants", base.GrantRow)
 
 SPENDS = _select("spends", base.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
-COUNT_SPENDS = "SELECT COUNT(*) FROM spends WHERE session = ?"
 ADD_SPEND = _next("spends", base.SpendRow, "grant", "number")
 
 DENIAL = _select("denials", base.DenialRow, "WHERE session = ? AND digest = ?")
@@ -93,6 +94,7 @@ SENDINGS = _select_pairs(
 ADD_SENDING = _insert("sendings", base.SendingRow)
 
 REVIEWS = _select("reviews", base.ReviewRow, "ORDER BY name")
+REVIEWS_BY_NAME = _select("reviews", base.ReviewRow, f"WHERE name IN (VALUES {EACH}) ORDER BY name")
 PUT_REVIEW = _put("reviews", base.ReviewRow, "name")
 
 QUESTION = _select("questions", base.QuestionRow, "WHERE id = ?")

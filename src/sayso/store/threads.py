@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 from sayso.store.base import StoreError
@@ -71,15 +69,13 @@ class Single(threading.local):
 
     inside = False
 
-    @contextmanager
-    def enter(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         if self.inside:
             raise StoreError(
                 "a transaction was begun inside another one of the same thread",
                 hint="read and write through the one that is open",
             )
         self.inside = True
-        try:
-            yield
-        finally:
-            self.inside = False
+
+    def __exit__(self, *error: object) -> None:
+        self.inside = False

@@ -14,6 +14,15 @@ from sayso.store.sql import SqlReader, SqlWriter
 from sayso.store.threads import Look, Pulse, Single, Watch
 
 _inherited: list[object] = []  # what a forked process must neither use nor close
+_forks = 0  # how many forks lie between the first process and this one
+
+
+def _forked() -> None:
+    global _forks  # noqa: PLW0603  a process is a fact about the whole program
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class Transaction(ABC):
@@ -23,47 +32,35 @@ class Transaction(ABC):
         self.now = now
         self.failed = False
         self.over = False
-        self._process = os.getpid()
+        self._forks = _forks
 
     @property
     def foreign(self) -> bool:
         """Begun in the process this one was forked from: its connection must not even be closed here."""
-        return os.getpid() != self._process
+        return self._forks != _forks
 
-    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
-        self.check()
-        try:
-            return self.fetch(statement, parameters)
-        except StoreError:
-            self.failed = True
-            raise
+    @abstractmethod
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
-    def change(self, statement: str, parameters: Sequence[object]) -> int:
-        self.check()
-        try:
-            return self.execute(statement, parameters)
-        except StoreError:
-            self.failed = True
-            raise
+    @abstractmethod
+    def change(self, statement: str, parameters: Sequence[object]) -> int: ...
 
     def hold(self, what: str) -> bool:
         """Nothing to do where a transaction that writes is alone anyway."""
         return False
 
     def refused(self, why: str) -> StoreError:
+        return self.ended(StoreError(why))
+
+    def ended(self, error: StoreError) -> StoreError:
+        """The same error, to be raised; with it the transaction is lost."""
         self.failed = True
-        return StoreError(why)
+        return error
 
     def check(self) -> None:
         """Refuse to go on with what was left, has failed, or belongs to another process."""
-        if self.over or self.failed or self.foreign:
+        if self.over or self.failed or self._forks != _forks:
             raise StoreError("this transaction is over: it was left, or something in it failed")
-
-    @abstractmethod
-    def fetch(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
-
-    @abstractmethod
-    def execute(self, statement: str, parameters: Sequence[object]) -> int: ...
 
 
 Begun = TypeVar("Begun", bound=Transaction)
@@ -85,17 +82,25 @@ class SqlStore(ABC, Generic[Begun]):
     @contextmanager
     def read(self) -> Iterator[Reader]:
         self._here()
-        with self._single.enter(), self._ending(self._begin_reading()) as transaction:
-            yield SqlReader(transaction, transaction.now)
+        with self._single:
+            transaction = self._begin_reading()
+            try:
+                yield SqlReader(transaction, transaction.now)
+            finally:
+                self._left(transaction)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         self._here()
-        with self._single.enter(), self._ending(self._begin_writing(durable)) as transaction:
-            writer = SqlWriter(transaction, transaction.now)
-            yield writer
-            transaction.check()  # an error that somebody caught has ended it all the same
-            self._commit(transaction, urgent=writer.urgent)
+        with self._single:
+            transaction = self._begin_writing(durable)
+            try:
+                writer = SqlWriter(transaction, transaction.now)
+                yield writer
+                transaction.check()  # an error that somebody caught has ended it all the same
+                self._commit(transaction, urgent=writer.urgent)
+            finally:
+                self._left(transaction)
         self._pulse.beat()
 
     def changed(self, seen: int, timeout: float) -> int:
@@ -106,7 +111,7 @@ class SqlStore(ABC, Generic[Begun]):
         return self._pulse.wait(seen, timeout)
 
     def close(self) -> None:
-        if self._closed or os.getpid() != self._process:
+        if self._closed or self._forks != _forks:
             return
         self._closed = True
         with self._starting:
@@ -114,18 +119,14 @@ class SqlStore(ABC, Generic[Begun]):
                 self._watch.stop()
         self._close()
 
-    @contextmanager
-    def _ending(self, transaction: Begun) -> Iterator[Begun]:
-        """Whatever was not committed by the end is rolled back, and the connection let go."""
-        try:
-            yield transaction
-        finally:
-            transaction.over = True
-            if not transaction.foreign:
-                self._end(transaction)
+    def _left(self, transaction: Begun) -> None:
+        """Whatever was not committed by now is rolled back, and the connection let go."""
+        transaction.over = True
+        if not transaction.foreign:
+            self._end(transaction)
 
     def _start(self) -> None:
-        self._process = os.getpid()
+        self._forks = _forks
         self._closed = False
         self._pulse = Pulse()
         self._single = Single()
@@ -134,7 +135,7 @@ class SqlStore(ABC, Generic[Begun]):
 
     def _here(self) -> None:
         """Refuse a store that is closed. After a fork, leave to the parent what belongs to it."""
-        if os.getpid() != self._process:
+        if self._forks != _forks:
             _inherited.append((self._watch, self._connections()))
             self._start()
         if self._closed:

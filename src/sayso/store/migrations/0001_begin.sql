@@ -43,10 +43,8 @@ CREATE TABLE spends (
     what TEXT NOT NULL,
     call TEXT,
     at REAL NOT NULL,
-    mac BLOB NOT NULL,
     PRIMARY KEY ("grant", number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX spends_session ON spends (session);
 
 CREATE TABLE denials (
     session TEXT NOT NULL,
@@ -124,7 +122,6 @@ CREATE TABLE entries (
     body BLOB,
     prev BLOB NOT NULL,
     hash BLOB NOT NULL,
-    leaf BLOB NOT NULL,
     PRIMARY KEY (stream, seq)
 ) STRICT, WITHOUT ROWID;
 
