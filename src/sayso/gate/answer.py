@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from sayso.core.asking import answer as answered
+from sayso.core.asking import answer, answer_each, said
 from sayso.core.decide import decide
 from sayso.core.decision import Question
 from sayso.core.effects import Closed, Effect, Granted
@@ -17,7 +17,7 @@ from sayso.core.model import Origin, Request, Verdict
 from sayso.core.offers import given as once
 from sayso.gate.acts import operator_act
 from sayso.gate.expiry import expire_question
-from sayso.gate.gate import Gate, everything, loaded, settle, view_of
+from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
 from sayso.gate.state import Loaded
 from sayso.store.base import QuestionRow, Writer
@@ -28,6 +28,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     effects: tuple[Effect, ...]
     more: dict[str, str] = {}
+    edited: bytes | None = None
     sensitive: dict[str, bytes] = {}
 
 
@@ -57,9 +58,32 @@ def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: s
     """Give this answer if the question is still open; else say how it stands."""
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return Reply(answered(asked, given, gate.policy, found.session, tx.now, by=by))
+        return Reply(answer(asked, given, gate.policy, found.session, tx.now, by=by))
 
     return _reply(gate, question, given, by, reason, reply)
+
+
+def answer_items(
+    gate: Gate, question: str, given: Mapping[str, str], *, by: str, reason: str | None = None
+) -> Stands:
+    """The same with an answer to each item by its id. One no refuses the call."""
+
+    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by))
+
+    return _reply(gate, question, said(given), by, reason, reply)
+
+
+def cancel_question(gate: Gate, question: str, why: str) -> None:
+    """Take back a question that nobody can answer; one that was answered meanwhile stands."""
+    with writing(gate) as tx:
+        row = tx.question(question)
+        if row is None:
+            raise UnknownQuestion(f"there is no question {question}")
+        closed = msgspec.structs.replace(row, state="cancelled", reason=why, closed_at=tx.now)
+        if tx.close_question(closed):
+            details = {"question": row.id, "why": why}
+            record(tx, "CANCELLED", session=row.session, details=details, stream=gate.stream)
 
 
 def edit_and_allow(
@@ -82,7 +106,8 @@ def edit_and_allow(
             how = {"given_by": by, "question": question}
             grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
         effects = (*map(Granted, grants), Closed(question, "edit"))
-        return Reply(effects, {"edited": edited.digest}, what_would_run(edited.call))
+        kept = gate.sealer.edited(question, edited)
+        return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call))
 
     return _reply(gate, question, "edit", by, reason, reply)
 
@@ -109,7 +134,7 @@ def _reply(
             raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
         reply = reply_to(tx, asked, found)
         closed = msgspec.structs.replace(
-            row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now
+            row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now, edited=reply.edited
         )
         if not tx.close_question(closed):
             return _stands(tx.question(row.id) or row, yours=False)
@@ -125,6 +150,8 @@ def _reply(
         }
         if grants:
             details["policy"] = gate.policy.digest
+        if asked.bundle is not None:
+            details["bundle"] = asked.bundle
         record(
             tx,
             "ANSWERED",

@@ -17,7 +17,7 @@ from sayso.core.session import Scope, Session
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
-from sayso.store.base import Writer
+from sayso.store.base import Reader, Writer
 
 MOST_OPEN = 20
 MOST_AN_HOUR = 60
@@ -31,6 +31,13 @@ EVENTS = {
     "workflow_start": "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT",
 }
 FLOODED = "too many questions: at most 20 may be open and 60 be opened in an hour"
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """What is checked ahead in one go, by its label, and what of it will be asked when it is reached."""
+
+    label: str
+    later: tuple[str, ...] = ()
 
 
 class Authorized(msgspec.Struct, frozen=True):
@@ -48,9 +55,16 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
 
 
 def authorize_in(
-    gate: Gate, tx: Writer, request: Request, scope: Scope = NO_SCOPE, *, call: str | None = None
+    gate: Gate,
+    tx: Writer,
+    request: Request,
+    scope: Scope = NO_SCOPE,
+    *,
+    call: str | None = None,
+    bundle: Bundle | None = None,
 ) -> Authorized:
     """The same as part of a transaction that writes more."""
+    scope = as_it_stands(tx, request.session, scope)
     wanted = needed_for(request, gate.policy, scope)
     found = loaded(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
@@ -58,12 +72,12 @@ def authorize_in(
     view = view_of(gate, tx, found, request, scope)
     decision = decide(request, gate.policy, view, tx.now)
     decision = with_offers(decision, request, gate.policy, view, tx.now)
-    question = _question(gate, tx, request, decision, found.session)
+    question = _question(gate, tx, request, decision, found.session, bundle)
     if decision.verdict is Verdict.ASK and question is None:
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
-    return Authorized(decision, question, _record(gate, tx, request, decision, question))
+    return Authorized(decision, question, _record(gate, tx, request, decision, question, bundle))
 
 
 @contextmanager
@@ -77,13 +91,28 @@ def reporting(gate: Gate, session: str) -> Iterator[None]:
         raise
 
 
+def as_it_stands(tx: Reader, session: str, scope: Scope) -> Scope:
+    """The scope with its run as the ledger has it: alive while somebody keeps its lease or waits in it."""
+    if scope.run is None:
+        return scope
+    row = tx.call(scope.run.id)
+    leased = row is not None and row.lease_until is not None and tx.now < row.lease_until
+    alive = (
+        row is not None
+        and row.session == session
+        and (row.state == "waiting" or (row.state == "running" and leased))
+    )
+    return msgspec.structs.replace(scope, run=msgspec.structs.replace(scope.run, alive=alive))
+
+
 def _question(
-    gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session
+    gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session, bundle: Bundle | None
 ) -> Question | None:
     """The question to ask, the open one if there is; None if nothing is asked or too much was."""
     if decision.verdict is not Verdict.ASK:
         return None
-    question = open_question(decision, request, gate.policy, session, tx.now)
+    label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
+    question = open_question(decision, request, gate.policy, session, tx.now, bundle=label, later=later)
     return None if question.id not in session.questions and _flooded(gate, tx, request.session) else question
 
 
@@ -101,7 +130,14 @@ def _refused(decision: Decision) -> Decision:
     )
 
 
-def _record(gate: Gate, tx: Writer, request: Request, decision: Decision, question: Question | None) -> int:
+def _record(
+    gate: Gate,
+    tx: Writer,
+    request: Request,
+    decision: Decision,
+    question: Question | None,
+    bundle: Bundle | None,
+) -> int:
     """The entry of a decision. Where the call is stopped, it commits to what would have run."""
     details = {
         "digest": request.digest,
@@ -119,6 +155,8 @@ def _record(gate: Gate, tx: Writer, request: Request, decision: Decision, questi
             details["notice"] = effect.text
     if question is not None:
         details |= {"question": question.id, "task": question.task or ""}
+    if bundle is not None:
+        details["bundle"] = bundle.label
     return record(
         tx,
         _event(decision),

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from sayso.core.decide import explain
+from sayso.core.decide import decide, explain
+from sayso.core.decision import Decision
 from sayso.core.model import Request
 from sayso.core.session import Scope
 from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, view_of
+
+
+def preview(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
+    """What would be decided now. Nothing is used up, opened or written."""
+    with gate.store.read() as tx:
+        found = loaded(gate, tx, request.session, everything())
+        return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
 
 
 def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
     """One line a check, for each operation of the call. Deciding again changes nothing."""
     with gate.store.read() as tx:
         found = loaded(gate, tx, request.session, everything())
-        _, traces = explain(request, gate.policy, view_of(gate, tx, found, scope), tx.now)
+        _, traces = explain(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
     lines: list[str] = []
     for trace in traces:
         lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")

@@ -18,6 +18,7 @@ import msgspec
 
 from sayso.core.decision import Question
 from sayso.core.grants import Grant, Held, Key
+from sayso.core.model import Request
 from sayso.core.session import Denial, Head, Sending, Session
 from sayso.gate.seals import seal, sealed
 from sayso.store.base import (
@@ -67,6 +68,7 @@ _encode = msgspec.json.Encoder().encode
 _kept = msgspec.json.Decoder(Kept).decode
 _grant = msgspec.json.Decoder(Grant).decode
 _question = msgspec.json.Decoder(Question).decode
+_request = msgspec.json.Decoder(Request).decode
 
 
 Row = TypeVar("Row")
@@ -167,6 +169,19 @@ class Sealer:
         question = _question(body)
         same = (question.id, question.request.session, question.request.digest)
         return question if same == (row.id, row.session, row.digest) else None
+
+    def edited(self, question: str, request: Request) -> bytes:
+        """A request allowed in place of the one that was asked about, sealed for this question."""
+        body = _encode(request)
+        return seal(self._key, "edited", self._where, question.encode(), body) + body
+
+    def open_edited(self, row: QuestionRow) -> Request | None:
+        """What was allowed in place of what was asked about; None if nothing was, or it is not ours."""
+        if row.edited is None:
+            return None
+        mac, body = row.edited[:_MAC_BYTES], row.edited[_MAC_BYTES:]
+        ours = sealed(self._key, mac, "edited", self._where, row.id.encode(), body)
+        return _request(body) if ours else None
 
     def text(self, tag: str, text: str) -> bytes:
         """A seal on a text that is kept beside the rows."""

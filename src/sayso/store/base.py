@@ -100,7 +100,7 @@ QuestionState = Literal["open", "answered", "expired", "cancelled"]
 
 
 class QuestionRow(msgspec.Struct, frozen=True):
-    """A question and, once it is closed, how: the first answer stands."""
+    """A question and, once it is closed, how: the first answer stands. `edited`: what was allowed instead."""
 
     id: str
     session: str
@@ -113,6 +113,7 @@ class QuestionRow(msgspec.Struct, frozen=True):
     reason: str | None = None
     by: str | None = None
     closed_at: float | None = None
+    edited: bytes | None = None
 
 
 class CallRow(msgspec.Struct, frozen=True):

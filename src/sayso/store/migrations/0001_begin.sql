@@ -83,7 +83,8 @@ CREATE TABLE questions (
     answer TEXT,
     reason TEXT,
     "by" TEXT,
-    closed_at REAL
+    closed_at REAL,
+    edited BLOB
 ) STRICT;
 CREATE INDEX questions_state ON questions (state, place);
 CREATE INDEX questions_session ON questions (session, place);
