@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sayso.core.decide import decide, explain
     from sayso.core.errors import SaysoError
     from sayso.doors.approval_manager import ApprovalManager, ApprovalMode, RiskLevel
-    from sayso.gate.sayso import Sayso
+    from sayso.doors.python.sayso import Sayso
 
 __version__ = "0.1.0"
 
@@ -22,7 +22,7 @@ _HOMES = {
     "ApprovalManager": "sayso.doors.approval_manager",
     "ApprovalMode": "sayso.doors.approval_manager",
     "RiskLevel": "sayso.doors.approval_manager",
-    "Sayso": "sayso.gate.sayso",
+    "Sayso": "sayso.doors.python.sayso",
     "SaysoError": "sayso.core.errors",
     "decide": "sayso.core.decide",
     "explain": "sayso.core.decide",

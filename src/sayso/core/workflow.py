@@ -1,0 +1,40 @@
+"""Workflow runs: what a run that was allowed to start may carry."""
+
+from __future__ import annotations
+
+from sayso.core.decision import Decision
+from sayso.core.grants import DAY, Grant, Pins
+from sayso.core.model import Request, Risk
+from sayso.core.policy import Policy
+from sayso.core.session import Session
+
+
+def source(workflow: str) -> str:
+    """What run grants say of where they come from."""
+    return f"workflow:{workflow}"
+
+
+def run_grant(
+    run: str, request: Request, decision: Decision, policy: Policy, session: Session, now: float
+) -> Grant:
+    """The grant of one run: for the operations it declares, up to the weight it started with, never high.
+
+    It ends with the run, and after a day at the latest. A run without anything above low carries only low.
+    """
+    carried = [item for item in decision.items if item.weight < Risk.HIGH]
+    return Grant(
+        id=f"{session.id}.g{session.granted + 1}",
+        kind="run",
+        value=run,
+        risk=max((item.weight for item in carried), default=Risk.LOW),
+        expires_at=now + DAY,
+        session=session.id,
+        pins=Pins(operations=tuple(dict.fromkeys(item.operation for item in carried))),
+        ends_with="run",
+        bound_to=run,
+        source=source(request.workflow or ""),
+        turn=session.turn,
+        given_at=now,
+        given_by="workflow start",
+        policy=policy.digest,
+    )
