@@ -36,7 +36,7 @@ def inbox(
     """The questions that wait for an answer, oldest first."""
     from sayso.cli import operating
 
-    with _gate(store, policy, preset) as gate:
+    with opened_gate(store, policy, preset) as gate:
         questions = operating.open_questions(gate, session)
     _print(as_json, questions, operating.question_lines(questions))
 
@@ -61,7 +61,7 @@ def approve(
 
     if how not in ANSWERS:
         raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
-    _answer(question, how, None, _gate(store, policy, preset, approval), as_json)
+    _answer(question, how, None, opened_gate(store, policy, preset, approval), as_json)
 
 
 def deny(
@@ -76,7 +76,7 @@ def deny(
     as_json: Json = False,
 ) -> None:
     """Say no to a question. The first answer stands; exit 1 if another one did."""
-    _answer(question, "deny", reason, _gate(store, policy, preset, approval), as_json)
+    _answer(question, "deny", reason, opened_gate(store, policy, preset, approval), as_json)
 
 
 def wait(
@@ -96,7 +96,7 @@ def wait(
     from sayso.cli import operating
     from sayso.gate.answer import UnknownQuestion
 
-    with _gate(store, policy, preset) as gate:
+    with opened_gate(store, policy, preset) as gate:
         try:
             outcome = operating.wait(gate, question, timeout)
         except UnknownQuestion:
@@ -117,7 +117,7 @@ def grants(
     from sayso.cli import operating
     from sayso.gate.grants import list_grants
 
-    with _gate(store, policy, preset) as gate:
+    with opened_gate(store, policy, preset) as gate:
         found = list_grants(gate, session)
     _print(as_json, found, operating.grant_lines(found))
 
@@ -133,7 +133,7 @@ def allowlist(
     from sayso.cli import operating
     from sayso.gate.grants import list_grants
 
-    with _gate(store, policy, preset) as gate:
+    with opened_gate(store, policy, preset) as gate:
         found = [one for one in list_grants(gate, session) if one.kind == "command"]
     _print(as_json, found, operating.allowlist_lines(found))
 
@@ -144,7 +144,7 @@ def sessions(
     """The sessions that are open: who runs in them, where, on what task."""
     from sayso.cli import operating
 
-    with _gate(store, policy, preset) as gate:
+    with opened_gate(store, policy, preset) as gate:
         found = operating.open_sessions(gate)
     _print(as_json, found, operating.session_lines(found))
 
@@ -178,7 +178,7 @@ def grant(
 
     level = None if risk is None else Risk.of(risk)
     pins = Pins(tool=tool, targets=tuple(target) if target else None)
-    with _gate(store, policy, preset, approval) as gate:
+    with opened_gate(store, policy, preset, approval) as gate:
         given = give_grant(
             gate,
             session,
@@ -214,7 +214,7 @@ def revoke(
 
     if (grant is None) == (everything is None):
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
-    with _gate(store, policy, preset) as gate:
+    with opened_gate(store, policy, preset) as gate:
         if grant is not None:
             ended = [revoke_grant(gate, grant, operating.operator())]
         else:
@@ -237,13 +237,13 @@ def stats(
     from sayso.gate.stats import figures
 
     since = 0.0 if days is None else time.time() - days * operating.DAY
-    with _gate(store, policy, preset) as gate:
+    with opened_gate(store, policy, preset) as gate:
         found = figures(gate, session=session, since=since)
     _print(as_json, found, operating.figure_lines(found))
 
 
 @contextmanager
-def _gate(
+def opened_gate(
     store: str | None, policy: Path | None, preset: str | None, approval: str | None = None
 ) -> Iterator[Gate]:
     from sayso.gate.open import open_gate

@@ -171,6 +171,10 @@ def question(rule: str, reason: str, categories: str, lines: Iterable[str], will
     return f"{_heading(rule, reason, categories)}\n{listed}\n\n{effects}Proceed?"
 
 
+def state(text: str) -> str:
+    return f"as things stand now: {visible(text)}"
+
+
 def _heading(rule: str, reason: str, categories: str) -> str:
     if rule == "risky":
         return "Risky operation (requires consent every time):"

@@ -17,7 +17,7 @@ from sayso.gate.journal import record
 from sayso.gate.marks import Mark
 from sayso.gate.signing import Key as SigningKey
 from sayso.gate.state import Loaded, Sealer, Wanted, load, save
-from sayso.store.base import Reader, Store, Writer
+from sayso.store.base import EntryRow, Reader, Store, Writer
 
 NO_SCOPE = Scope()
 CLOCK_SLACK = 60.0
@@ -99,9 +99,14 @@ def view_of(gate: Gate, tx: Reader, found: Loaded, scope: Scope = NO_SCOPE) -> V
         scope=scope,
         reviews=gate.sealer.reviews(tx.reviews()),
         notices=gate.notices,
-        time_trusted=newest is None or tx.now >= newest.at - CLOCK_SLACK,
+        time_trusted=time_trusted(newest, tx.now),
         parent_stopped=parent is not None and _stopped(gate, tx, parent.id),
     )
+
+
+def time_trusted(newest: EntryRow | None, now: float) -> bool:
+    """Whether the clock has not fallen behind what was written last."""
+    return newest is None or now >= newest.at - CLOCK_SLACK
 
 
 def settle(
