@@ -148,6 +148,11 @@ class PrunesHashesToo(MemoryWriter):
         return pruned
 
 
+class ForgetsNewResultsToo(MemoryWriter):
+    def drop_results(self, *, before: float) -> int:
+        return super().drop_results(before=before + 1)
+
+
 class IgnoresTheFence(MemoryWriter):
     def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
         stored = self.call(row.id)
@@ -372,6 +377,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     ForgetsItsOwnEntries: "the_head_is_the_newest_entry_at_every_moment_of_a_transaction",
     ReadsEntriesBackwards: CHAIN,
     PrunesHashesToo: "pruning_drops_bodies_and_nothing_else",
+    ForgetsNewResultsToo: "results_of_calls_that_ended_before_a_time_are_forgotten_and_nothing_else",
     IgnoresTheFence: MOVES,
     IgnoresTheState: MOVES,
     MovesAllCalls: MOVES,

@@ -391,6 +391,26 @@ def check_calls_are_listed_by_state_in_their_order(make: Open) -> None:
         assert r.call("c") == call("c", state="running", fence=2)
 
 
+def check_results_of_calls_that_ended_before_a_time_are_forgotten_and_nothing_else(make: Open) -> None:
+    store = make()
+    kept = [
+        call("a", state="succeeded", result=b"new", ended_at=NOON),
+        call("b", state="failed", ended_at=NOON - 1),
+        call("c", state="running", fence=1, result=b"half"),
+        call("d"),
+    ]
+    old = [call(name, state="succeeded", result=b"", ended_at=NOON - 1) for name in ("e", "f")]
+    with store.write() as w:
+        for row in (*kept, *old):
+            w.put_call(row)
+    with store.write() as w:
+        assert w.drop_results(before=NOON) == 2
+        assert w.drop_results(before=NOON) == 0
+    with store.read() as r:
+        assert [r.call(row.id) for row in kept] == kept
+        assert [r.call(row.id) for row in old] == [replace(row, result=None) for row in old]
+
+
 def check_a_call_moves_only_from_the_states_and_the_fence_given(make: Open) -> None:
     store = make()
     with store.write() as w:

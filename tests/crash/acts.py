@@ -12,10 +12,13 @@ from sayso.core.ledger import State
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import Attempt, end_call, recover_calls, resolve_call, retry_call, start_call
+from sayso.gate.call_rows import Attempt
+from sayso.gate.calls import end_call, retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, list_grants, revoke_all, revoke_grant
+from sayso.gate.lease import enter_call, park_call, release_call, unpark_call
+from sayso.gate.recovery import reconcile_calls, recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
 
@@ -71,7 +74,9 @@ class Side:
             "answer": self._answer, "give": self._give, "revoke": self._revoke,
             "revoke all": self._revoke_all, "start": self._start, "retry": self._retry, "end": self._end,
             "resolve": self._resolve, "recover": self._recover, "end session": self._end_session,
-            "ask a lot": self._ask_a_lot,
+            "ask a lot": self._ask_a_lot, "hold": self._hold, "enter": self._enter,
+            "release": self._release, "park": self._park, "unpark": self._unpark,
+            "reconcile": self._reconcile,
         }  # fmt: skip
         try:
             came: object = acts[name](one, two)
@@ -139,10 +144,41 @@ class Side:
     def _retry(self, one: int, two: int) -> object:
         return self._tried(retry_call(self._gate, _pick(self._calls, one), holder="two"))
 
-    def _end(self, one: int, two: int) -> object:
+    def _hold(self, one: int, two: int) -> object:
+        """Start without entering: what was asked for before, or a new call."""
+        if self._calls and two % 2:
+            attempt = retry_call(self._gate, _pick(self._calls, one), holder="two", entered=False)
+        else:
+            attempt = start_call(self._gate, self._request(one, two), holder="one", entered=False)
+        return self._tried(attempt)
+
+    def _enter(self, one: int, two: int) -> object:
+        enter_call(self._gate, *self._some_start(one, two))
+        return "entered"
+
+    def _release(self, one: int, two: int) -> object:
+        release_call(self._gate, *self._some_start(one, two))
+        return "released"
+
+    def _park(self, one: int, two: int) -> object:
+        park_call(self._gate, *self._some_start(one, two), _pick(self._questions, two))
+        return "parked"
+
+    def _unpark(self, one: int, two: int) -> object:
+        return self._tried(unpark_call(self._gate, _pick(self._calls, one), holder="two"))
+
+    def _reconcile(self, one: int, two: int) -> object:
+        said = reconcile_calls(self._gate, {"edit": lambda request: ENDS[two % len(ENDS)]})
+        return sorted((self._calls.index(call), state) for call, state in said.items() if call in self._calls)
+
+    def _some_start(self, one: int, two: int) -> tuple[str, int]:
+        """A call and the number of a start of it; at times one that never was."""
         running = [call for call in self._calls if call in self._fences]
         call = _pick(running if two % 7 else self._calls, one)
-        fence = self._fences.get(call, 0) + (two % 5 == 4)
+        return call, self._fences.get(call, 0) + (two % 5 == 4)
+
+    def _end(self, one: int, two: int) -> object:
+        call, fence = self._some_start(one, two)
         end_call(self._gate, call, fence, ENDS[two % len(ENDS)], b'"result"')
         return "ended"
 

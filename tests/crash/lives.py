@@ -8,18 +8,13 @@ from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import checkpoint
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import (
-    Attempt,
-    end_call,
-    keep_alive,
-    recover_calls,
-    resolve_call,
-    retry_call,
-    start_call,
-)
+from sayso.gate.call_rows import Attempt
+from sayso.gate.calls import end_call, retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, revoke_all, revoke_grant
+from sayso.gate.lease import enter_call, keep_alive, park_call, release_call, unpark_call
+from sayso.gate.recovery import reconcile_calls, recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, list_sessions, open_session
 from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_on, look, opened, take_effect
@@ -69,9 +64,13 @@ class Life:
     def lead(self) -> None:
         self._begin("open the gate")
         gate = gate_on(self._store, self._job)
-        {"asking": self._asking, "consent": self._consent, "looking after": self._looking_after}[
-            self._job.script
-        ](gate)
+        scripts = {
+            "asking": self._asking,
+            "consent": self._consent,
+            "holding": self._holding,
+            "looking after": self._looking_after,
+        }
+        scripts[self._job.script](gate)
         self._plain.close()
         reference = Reference(tuple(self._points), tuple(self._seen))
         self._job.file("reference").write_bytes(msgspec.json.encode(reference))
@@ -109,6 +108,34 @@ class Life:
         revoke_grant(gate, grant.id, by="operator")
         self._begin("stop")
         hear_message(gate, session, "stop")
+
+    def _holding(self, gate: Gate) -> None:
+        """A call is given back, started again, entered, parked, resumed; a tool tells the end of another."""
+        session = self._opened(gate)
+        first, second = (self._asked(gate, edit(session, number), number) for number in (1, 2))
+        self._answered(gate, first, "once")
+        self._begin("hold")
+        held = retry_call(gate, first.call, holder="first life", entered=False)
+        self._begin("release")
+        release_call(gate, held.call, held.fence)
+        self._begin("hold again")
+        held = retry_call(gate, first.call, holder="first life", entered=False)
+        self._begin("enter")
+        enter_call(gate, held.call, held.fence)
+        self._begin("park")
+        assert second.question is not None
+        park_call(gate, held.call, held.fence, second.question)
+        self._answered(gate, second, "once")
+        self._begin("unpark")
+        self._run(gate, unpark_call(gate, held.call, holder="first life"), 1)
+        self._begin("retry")
+        running = retry_call(gate, second.call, holder="first life")
+        self._effect(2)
+        let_leases_lapse(self._plain, self._clock)
+        self._begin("recover")
+        assert recover_calls(gate) == [running.call]
+        self._begin("reconcile")
+        assert reconcile_calls(gate, {"edit": lambda request: "succeeded"}) == {running.call: "succeeded"}
 
     def _looking_after(self, gate: Gate) -> None:
         """A task, a holder that goes silent, the operator's word on it, checkpoints, the end."""

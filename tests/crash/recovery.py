@@ -11,8 +11,9 @@ from sayso.core.model import Operation
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import end_call, recover_calls, retry_call, start_call
+from sayso.gate.calls import end_call, retry_call, start_call
 from sayso.gate.gate import Gate
+from sayso.gate.recovery import recover_calls
 from sayso.gate.request import make_call, make_request
 from sayso.store.base import CallRow, Reader, Store
 from tests.crash.jobs import (
@@ -104,7 +105,8 @@ def _spent_twice(tx: Reader) -> list[str]:
     for session in tx.sessions(open_only=False):
         for row in tx.grants(session.id):
             uses = msgspec.json.decode(row.body, type=Grant).uses
-            used = sum(spend.what == "use" for spend in tx.spends([row.id]))
+            spends = [spend.what for spend in tx.spends([row.id])]
+            used = spends.count("use") - spends.count("return")
             if uses is not None and used > uses:
                 found.append(row.id)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from sayso.core.model import Verdict
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import MOST_AN_HOUR, MOST_OPEN, authorize
+from sayso.gate.calls import start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.sessions import open_session
@@ -24,7 +26,12 @@ from tests.contract.postgres_place import new_schema
 from tests.crash.jobs import Clock, Job, gate_on
 from tests.crash.lives import edit, push
 from tests.crash.nursery import Nursery
+from tests.crash.workers import working
 
+EVERY = bool(os.environ.get("SAYSO_ALL"))
+PROCESSES = 8
+RESUMED = 1_000 if EVERY else 30
+OPPOSED = 300 if EVERY else 25
 SESSIONS = 50
 TOO_MANY = 3
 PATIENCE = 60.0
@@ -123,3 +130,33 @@ def test_what_another_process_revoked_the_next_decision_refuses(
     assert authorize(gate, push(session)).decision.verdict is Verdict.ALLOW
     assert processes.run(job) == 0
     assert authorize(gate, push(session)).decision.verdict is not Verdict.ALLOW
+
+
+def test_of_eight_processes_that_resume_an_approved_call_exactly_one_runs_it(gate: Gate, job: Job) -> None:
+    sessions = []
+    with working(job, *["resume"] * PROCESSES) as workers:
+        for _ in range(RESUMED):
+            session = open_session(gate, agent="tester", owner="host")
+            attempt = start_call(gate, edit(session), holder="first")
+            assert attempt.question is not None
+            answer_question(gate, attempt.question, "once", by="ana")
+            sessions.append(session)
+            for one in workers:
+                one.tell(f"{session} {attempt.call}")
+            assert [one.said() for one in workers] == ["done"] * PROCESSES
+    assert job.file("runs").read_text("utf-8").split() == sessions
+    assert verify_audit(gate).clean
+
+
+def test_stopping_a_session_and_deciding_calls_below_it_never_get_in_each_others_way(
+    gate: Gate, job: Job
+) -> None:
+    parent = open_session(gate, agent="tester", owner="host")
+    child = open_session(gate, agent="tester", owner="host", parent=parent)
+    below = open_session(gate, agent="tester", owner="host", parent=child)
+    told = {"stop": parent, "decide": below, "tidy": parent}
+    with working(job, *told) as workers:
+        for one, session in zip(workers, told.values(), strict=True):
+            one.tell(f"{session} {OPPOSED}")
+        assert [one.said() for one in workers] == ["done"] * len(told)
+    assert verify_audit(gate).clean

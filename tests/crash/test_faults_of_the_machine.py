@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -16,7 +16,8 @@ from sayso.core.model import Verdict
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import Attempt, end_call, retry_call, start_call
+from sayso.gate.call_rows import Attempt
+from sayso.gate.calls import end_call, retry_call, start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import list_grants, revoke_all
@@ -170,20 +171,11 @@ def test_a_server_that_is_stopped_allows_nothing_and_started_again_goes_on() -> 
             with pytest.raises(StoreError):
                 retry_call(gate, attempt.call, holder="one")
         server.start()
-        wait_until_reached(store)
         assert allows(gate, session)
         assert counted(gate, session) == (2, 2)
         tries = [retry_call(gate, attempt.call, holder="one").runs for _ in range(2)]
         assert tries == [True, False]
         assert verify_audit(gate).clean
-
-
-def wait_until_reached(store: Store) -> None:
-    """A store that met a closed door knocks again only after a while."""
-    for _ in range(60):
-        with suppress(StoreBusy), store.read():
-            return
-    pytest.fail("the server is back, and the store does not find it")
 
 
 def cut_all(address: str) -> None:

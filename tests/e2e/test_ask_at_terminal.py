@@ -91,4 +91,4 @@ def test_the_example_in_the_documentation_runs_as_shown_there(
             screen += read_until(person, b"\n> ")
             os.write(person, keys)
         screen += read_until(person, b"the end")
-    assert screen.decode().replace("\r", "").removesuffix("the end") == transcript.removeprefix("\n")
+    assert screen.decode().replace("\r", "").partition("the end")[0] == transcript.removeprefix("\n")

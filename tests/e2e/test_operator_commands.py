@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import pytest
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.open import KEY_NAME, open_gate
@@ -25,39 +24,21 @@ from sayso.gate.sessions import open_session
 from sayso.gate.signing import load_or_make_key
 from sayso.gate.waiting import wait_for_answer
 from sayso.policy import load_preset
+from sayso.store.sqlite import SqliteStore
 
-ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
 CHAT = ("--preset", "chat")
 PROCESSES = 8
-ROUNDS = 1_000 if os.environ.get("SAYSO_ALL") else 50
-
-WORKER = """
-import os, sys
-from sayso.gate.calls import end_call, retry_call, start_call
-from tests.e2e.test_operator_commands import Place, edit
-
-home, file, me = sys.argv[1:]
-gate = Place(home).gate()
-runs = os.open(file, os.O_WRONLY | os.O_APPEND)
-print("ready", flush=True)
-for line in sys.stdin:
-    session, call = line.split()
-    if int(me) % 2:
-        attempt = retry_call(gate, call, holder=me)
-    else:
-        attempt = start_call(gate, edit(session), holder=me)
-    if attempt.runs:
-        os.write(runs, f"{session}\\n".encode())
-        end_call(gate, attempt.call, attempt.fence, "succeeded")
-    print("done", flush=True)
-"""
-"""Half of them retry the call by its id, half make the identical call anew."""
+IN_2099 = 4_070_908_800.0
 
 
 def edit(session: str, target: str = "a.py") -> Request:
     call = make_call("edit", {"path": target}, target=target)
     return make_request(call, [Operation("files.edit")], session=session)
+
+
+def push(session: str) -> Request:
+    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
 
 
 class Place:
@@ -235,43 +216,6 @@ def test_of_eight_processes_that_answer_at_once_one_stands_and_seven_are_told_wh
         assert [row.event for row in tx.entries("main", limit=10_000)].count("ANSWERED") == 1
 
 
-def test_of_eight_processes_that_resume_an_approved_call_exactly_one_runs_it(
-    place: Place, gate: Gate
-) -> None:
-    runs = place.home / "runs"
-    runs.touch()
-    sessions = []
-    with ExitStack() as all_of_them:
-        workers = [all_of_them.enter_context(worker(place, runs, number)) for number in range(PROCESSES)]
-        assert [said(one) for one in workers] == ["ready"] * PROCESSES
-        for _ in range(ROUNDS):
-            session = open_session(gate, agent="tester", owner="host")
-            attempt = start_call(gate, edit(session), holder="first")
-            assert attempt.question is not None
-            answer_question(gate, attempt.question, "once", by="ana")
-            sessions.append(session)
-            for one in workers:
-                tell(one, f"{session} {attempt.call}")
-            assert [said(one) for one in workers] == ["done"] * PROCESSES
-    assert runs.read_text().split() == sessions
-
-
-def worker(place: Place, runs: Path, number: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WORKER, str(place.home), str(runs), str(number)]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def tell(process: subprocess.Popen[str], line: str) -> None:
-    assert process.stdin is not None
-    process.stdin.write(f"{line}\n")
-    process.stdin.flush()
-
-
-def said(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
 def test_lists_and_figures_are_readable_and_say_so_when_there_is_nothing(
     place: Place, gate: Gate, session: str
 ) -> None:
@@ -307,6 +251,35 @@ def test_a_store_is_made_once_described_without_change_and_needs_no_migration(pl
     told = json.loads(place.sayso("store", "info", "--json").stdout)
     assert (told["schema"], told["open_sessions"], told["audit_entries"]) == (1, 0, 0)
     assert json.loads(place.sayso("store", "migrate", "--json").stdout)["changed"] is False
+
+
+def test_a_clock_that_was_in_2099_is_shown_and_accepted_only_on_the_operators_word(
+    place: Place, gate: Gate, session: str
+) -> None:
+    trusted = place.told("store", "clock")
+    assert (trusted["trusted"], trusted["behind_seconds"]) == (True, 0)
+    with closing(SqliteStore(place.store, clock=lambda: IN_2099)) as store:
+        ahead = Gate(store, gate.policy, gate.sealer, mark=gate.mark, key=gate.key)
+        hear_message(ahead, session, "Grant standing consent for: git push")
+    shown = place.sayso("store", "clock")
+    assert (shown.returncode, shown.stderr) == (1, "")
+    assert "highest time stored: 2099-01-01T00:00:00Z" in shown.stdout
+    assert "sayso store clock --accept" in shown.stdout
+    unsure = place.sayso("store", "clock", "--accept")
+    assert (unsure.returncode, unsure.stdout.strip()) == (1, "")
+    assert place.sayso("store", "clock").returncode == 1
+    accepted = place.told("store", "clock", "--accept", "--yes")
+    assert accepted["trusted"]
+    assert rule(gate, push(session)) == "risky"
+    hear_message(gate, session, "Grant standing consent for: git push")
+    assert rule(gate, push(session)) == "allowlist"
+
+
+def test_a_clock_of_a_store_that_is_not_there_makes_none(place: Place) -> None:
+    ran = place.sayso("store", "clock")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "sayso store init" in ran.stderr
+    assert not place.store.exists()
 
 
 def test_a_file_that_is_no_store_is_left_alone(place: Place) -> None:

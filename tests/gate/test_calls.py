@@ -4,42 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from sayso.core.grants import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
-from sayso.gate.calls import (
-    Attempt,
-    KeyReused,
-    end_call,
-    keep_alive,
-    recover_calls,
-    resolve_call,
-    retry_call,
-    start_call,
-)
+from sayso.gate.calls import KeyReused, end_call, retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
+from sayso.gate.lease import keep_alive, park_call
+from sayso.gate.recovery import forget_results, recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
+from tests.gate.calling import answered, approved, edit
 from tests.gate.conftest import Clock
 
 
 @pytest.fixture
 def session(gate: Gate) -> str:
     return open_session(gate, agent="tester", owner="host")
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
-
-
-def approved(gate: Gate, session: str, answer: str = "once") -> Attempt:
-    attempt = start_call(gate, edit(session), holder="one")
-    assert attempt.state == "pending"
-    assert attempt.question is not None
-    answer_question(gate, attempt.question, answer, by="ana")
-    return attempt
 
 
 def test_a_call_that_was_approved_runs_for_the_first_that_tries(gate: Gate, session: str) -> None:
@@ -142,3 +124,88 @@ def test_a_call_ends_as_succeeded_failed_or_ambiguous_and_nothing_else(
     with pytest.raises(NotNow):
         end_call(gate, running.call, running.fence, state)
     end_call(gate, running.call, running.fence, "succeeded")
+
+
+def test_a_key_stands_for_one_call_of_one_tool_in_one_session(gate: Gate, session: str) -> None:
+    first = start_call(gate, edit(session), holder="one", key="k")
+    again = start_call(gate, edit(session), holder="two", key="k", host_id="toolu_1")
+    assert (first.call, first.question) == (again.call, again.question)
+    with pytest.raises(KeyReused):
+        start_call(gate, edit(session, "b.py"), holder="one", key="k")
+    other_tool = make_request(
+        make_call("write", {}, target="a.py"), [Operation("files.edit")], session=session
+    )
+    assert start_call(gate, other_tool, holder="one", key="k").call != first.call
+    other = open_session(gate, agent="tester", owner="host")
+    assert start_call(gate, edit(other, "b.py"), holder="one", key="k").call != first.call
+
+
+def test_a_key_that_stands_for_another_call_is_an_error_whatever_the_host_id_says(
+    gate: Gate, session: str
+) -> None:
+    start_call(gate, edit(session), holder="one", host_id="toolu_1")
+    start_call(gate, edit(session, "b.py"), holder="one", key="k")
+    with pytest.raises(KeyReused):
+        start_call(gate, edit(session), holder="one", host_id="toolu_1", key="k")
+
+
+def test_an_identical_call_under_a_new_id_or_without_one_is_decided_anew(gate: Gate, session: str) -> None:
+    running = retry_call(gate, approved(gate, session).call, holder="one")
+    end_call(gate, running.call, running.fence, "succeeded")
+    for host_id in ("toolu_2", None):
+        again = start_call(gate, edit(session), holder="one", host_id=host_id)
+        assert (again.call != running.call, again.state) == (True, "pending")
+
+
+@pytest.mark.parametrize("end", ["succeeded", "failed", "ambiguous", "waiting"])
+def test_an_effect_is_had_again_only_if_it_failed(gate: Gate, session: str, end: State) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    call = make_call("shell", {}, command="git push")
+    push = make_request(call, [Operation("git.push")], session=session)
+    running = start_call(gate, push, holder="one", effect_key="invoice-7")
+    if end == "waiting":
+        question = start_call(gate, edit(session), holder="one").question
+        assert question is not None
+        park_call(gate, running.call, running.fence, question)
+    else:
+        end_call(gate, running.call, running.fence, end)
+    if end == "failed":
+        assert start_call(gate, push, holder="two", effect_key="invoice-7").runs
+        return
+    with pytest.raises(KeyReused):
+        start_call(gate, push, holder="two", effect_key="invoice-7")
+
+
+def test_a_result_is_told_for_a_day_and_then_forgotten(gate: Gate, session: str, clock: Clock) -> None:
+    running = retry_call(gate, approved(gate, session).call, holder="one")
+    end_call(gate, running.call, running.fence, "succeeded", b'"done"')
+    clock.now += DAY - 1
+    assert (retry_call(gate, running.call, holder="late").result, forget_results(gate)) == (b'"done"', 0)
+    clock.now += 1
+    late = retry_call(gate, running.call, holder="late")
+    assert (late.state, late.result) == ("succeeded", None)
+    clock.now += 1
+    assert (forget_results(gate), forget_results(gate)) == (1, 0)
+    with gate.store.read() as tx:
+        row = tx.call(running.call)
+    assert row is not None
+    assert (row.state, row.result) == ("succeeded", None)
+
+
+@pytest.mark.parametrize(("size", "kept"), [(0, True), (64 * 1024, True), (64 * 1024 + 1, False)])
+def test_a_result_of_up_to_64_kib_is_kept(gate: Gate, session: str, size: int, kept: bool) -> None:
+    running = retry_call(gate, approved(gate, session).call, holder="one")
+    end_call(gate, running.call, running.fence, "succeeded", b"x" * size)
+    again = retry_call(gate, running.call, holder="late")
+    assert (again.state, again.result) == ("succeeded", b"x" * size if kept else None)
+
+
+def test_an_approval_that_came_too_late_is_asked_for_again_under_a_question_that_is_told(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    attempt = approved(gate, session)
+    clock.now += 16 * 60
+    again = retry_call(gate, attempt.call, holder="one")
+    assert (again.state, again.question != attempt.question) == ("pending", True)
+    answered(gate, again)
+    assert retry_call(gate, attempt.call, holder="one").runs

@@ -13,10 +13,11 @@ from sayso.gate.acts import operator_act
 from sayso.gate.answer import answer_question, edit_and_allow
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import recover_calls, resolve_call, start_call
+from sayso.gate.calls import start_call
 from sayso.gate.gate import Gate, writing
 from sayso.gate.grants import UnknownGrant, clear_allowlist, give_grant, list_grants, revoke_all, revoke_grant
 from sayso.gate.journal import record
+from sayso.gate.recovery import recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
 from tests.gate.conftest import Clock

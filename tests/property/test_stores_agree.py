@@ -31,7 +31,7 @@ POLICY = load_preset("chat")
 OFTEN = ("authorize", "authorize", "answer", "answer", "start", "start", "retry", "retry", "end", "hear")
 NAMES = (
     *4 * OFTEN, "task", "give", "give", "revoke", "resolve", "open", "revoke all", "end session",
-    "ask a lot", "ask a lot",
+    "ask a lot", "ask a lot", *4 * ("hold", "enter", "release"), *2 * ("park", "unpark"),
 )  # fmt: skip
 TIMES = (1.0, 29.0, 30.0, 59.0, 61.0, 600.0, 900.0, 7_199.0, 7_200.0, 86_400.0)
 
@@ -64,7 +64,7 @@ def test_memory_and_sqlite_agree_on_every_step_as_time_goes_by(seed: int) -> Non
         closing(SqliteStore(Path(folder) / "store.db", clock=clock)) as file,
     ):
         memory, sqlite = Side(gate_on(MemoryStore(clock=clock))), Side(gate_on(file))
-        for act in acts(seed, (*NAMES, "pass", "pass", "recover")):
+        for act in acts(seed, (*NAMES, "pass", "pass", "recover", "recover", "reconcile")):
             if act[0] == "pass":
                 clock.now += TIMES[act[1] % len(TIMES)]
             else:

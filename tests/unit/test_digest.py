@@ -300,6 +300,7 @@ OTHERS: Mapping[str, Any] = {
     "door": "mcp",
     "server": "other",
     "schema": "changed",
+    "state": "dirty",
 }
 
 

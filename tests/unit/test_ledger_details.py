@@ -16,9 +16,13 @@ from sayso.core.ledger import (
     State,
     beat,
     finish,
+    held,
     lapse,
     move,
+    park,
+    release,
     resolve,
+    resume,
     start,
 )
 
@@ -117,3 +121,33 @@ def test_only_an_ambiguous_call_is_resolved_and_only_as_succeeded_or_failed(stat
         return
     with pytest.raises(NotNow):
         resolve(Standing(state, 3), to)
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("fence", [2, 3, 4])
+def test_only_who_holds_a_running_call_gives_it_back_or_parks_it(state: State, fence: int) -> None:
+    standing = Standing(state, 3, "one", NOW)
+    if (state, fence) == ("running", 3):
+        assert release(standing, fence) == Standing("allowed", 3, None, None)
+        assert park(standing, fence) == Standing("waiting", 3, None, None)
+        held(standing, fence)
+        return
+    for act in (release, park, held):
+        with pytest.raises(NotNow):
+            act(standing, fence)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_only_a_parked_call_is_resumed_and_under_the_next_fence_with_a_lease(state: State) -> None:
+    standing = Standing(state, 3)
+    if state == "waiting":
+        assert resume(standing, "two", NOW) == Standing("running", 4, "two", NOW + LEASE)
+        assert resume(standing, "two", NOW, 5.0).lease_until == NOW + 5.0
+        return
+    with pytest.raises(NotNow, match="not parked"):
+        resume(standing, "two", NOW)
+
+
+def test_a_parked_call_never_lapses() -> None:
+    parked = park(RUNNING, 3)
+    assert lapse(parked, NOW + 1_000 * LEASE) == parked

@@ -88,6 +88,8 @@ def test_a_use_and_a_revocation_touch_the_one_grant_they_name() -> None:
     used = msgspec.structs.replace(twin, used=1)
     revoked = msgspec.structs.replace(twin, revoked=True)
     assert changes(fx.Used(key, "g5"), session) == {"grants": {**FULL.grants, key: (FOR_SESSION, used)}}
+    assert changes(fx.Returned(key, "g5"), session) == {}
+    assert changes(fx.Returned(key, "g5"), apply(session, [fx.Used(key, "g5")])) == {"grants": session.grants}
     assert changes(fx.Revoked(key, "g5"), session) == {"grants": {**FULL.grants, key: (FOR_SESSION, revoked)}}
 
 

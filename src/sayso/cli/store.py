@@ -1,16 +1,17 @@
-"""`sayso store …`: make the store, see what it holds, bring it up to date."""
+"""`sayso store …`: make the store, see what it holds, bring it up to date, set its time right."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sayso.cli.choice import Json
-from sayso.cli.operate import StoreFile
+from sayso.cli.operate import StoreFile, acting
 
 if TYPE_CHECKING:
+    from sayso.gate.clock import Reading
     from sayso.store.base import Reader, Store
 
 app = typer.Typer(help="The store: where consent is kept.", no_args_is_help=True, rich_markup_mode=None)
@@ -58,6 +59,65 @@ def migrate(store: StoreFile = None, as_json: Json = False) -> None:
         changed = True
     said = f"brought up to schema {LATEST}" if changed else f"nothing to do, the schema is {LATEST}"
     _tell(as_json, {"store": str(where), "schema": LATEST, "changed": changed}, [f"{where}: {said}"])
+
+
+@app.command(short_help="Whether time can be trusted, and your word that it can.")
+def clock(
+    accept: Annotated[bool, typer.Option("--accept", help="Say that the clock is right now.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """The highest time stored beside the time now, and what follows from it. Exit 1 if time is not trusted.
+
+    After the clock was wrong for a while, set it right and say so with --accept: time counts again. All
+    consent of the open sessions ends with that, as nobody can say how long it should still have lived.
+    """
+    from sayso.cli.operating import operator
+    from sayso.gate.clock import read_clock, trust_clock
+
+    if store is None or "://" not in store:
+        _existing(store)
+    with acting(store) as gate:
+        found = read_clock(gate)
+        if accept and not found.trusted:
+            for line in [] if yes else _clock_lines(found):
+                typer.echo(line, err=True)
+            if not yes:
+                typer.confirm("Is the time now right, and may all consent end?", abort=True, err=True)
+            trust_clock(gate, by=operator())
+            found = read_clock(gate)
+    _tell(as_json, _clock_told(found), _clock_lines(found))
+    raise typer.Exit(0 if found.trusted else 1)
+
+
+def _clock_told(found: Reading) -> dict[str, Any]:
+    return {
+        "now": _time(found.now),
+        "stored": None if found.stored is None else _time(found.stored),
+        "behind_seconds": round(found.behind, 3),
+        "trusted": found.trusted,
+    }
+
+
+def _clock_lines(found: Reading) -> list[str]:
+    stored = "nothing yet" if found.stored is None else _time(found.stored)
+    lines = [f"highest time stored: {stored}", f"time now:            {_time(found.now)}"]
+    if found.trusted:
+        return [*lines, "Time is trusted."]
+    return [
+        *lines,
+        f"Time is not trusted: the clock is {found.behind:,.0f} seconds behind what is stored.",
+        "Until you accept it, grants count as expired and autonomous permissions as decayed.",
+        "If the time now is right, `sayso store clock --accept` says so, and all consent ends.",
+        "If it is wrong, set the clock of this machine right first.",
+    ]
+
+
+def _time(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _place(store: str | None) -> Path:

@@ -143,12 +143,13 @@ def question_text(decision: Decision, request: Request, policy: Policy, later: t
 
 
 def lines(request: Request, asked: tuple[Item, ...]) -> list[str]:
-    """What would run: the command, or the operations with target and arguments."""
+    """What would run: the command, or the operations with target and arguments; and what state it meets."""
     call = request.call
+    state = [] if call.state is None else [words.state(call.state)]
     if call.command is not None:
-        return [words.visible(call.command)]
+        return [words.visible(call.command), *state]
     target = f" {words.visible(call.target)}" if call.target else ""
-    return [f"{item.operation}{target}{_arguments(call)}" for item in asked]
+    return [*(f"{item.operation}{target}{_arguments(call)}" for item in asked), *state]
 
 
 def _arguments(call: Call) -> str:

@@ -65,15 +65,23 @@ def call_digest(call: Call, operations: Iterable[str], agent: str, session: str)
                 "operations": list(operations),
                 "agent": agent,
                 "session": session,
+                **_state(call),
             }
         )
     )
 
 
 def what_digest(call: Call) -> str:
-    """The digest of what a call would do, leaving aside who makes it where: arguments, command and target."""
+    """The digest of what a call would do, leaving aside who makes it where: arguments, command and target.
+
+    And, where the tool tells it, the state it would do this to: consent is for what was shown.
+    """
     what = {"arguments": decode(call.arguments), "command": call.command, "target": call.target}
-    return sha256(canonical({"tag": TAG, **what}))
+    return sha256(canonical({"tag": TAG, **what, **_state(call)}))
+
+
+def _state(call: Call) -> dict[str, str]:
+    return {} if call.state is None else {"state": call.state}
 
 
 def _spell(value: object, depth: int) -> Iterable[str]:

@@ -27,6 +27,13 @@ class Used(Effect, frozen=True):
     grant: str
 
 
+class Returned(Effect, frozen=True):
+    """One use of a grant given back: the call it was for was not entered."""
+
+    key: Key
+    grant: str
+
+
 class Revoked(Effect, frozen=True):
     key: Key
     grant: str

@@ -76,7 +76,7 @@ def start(standing: Standing, holder: str, now: float, lease: float = LEASE) -> 
 
 def beat(standing: Standing, fence: int, now: float, lease: float = LEASE) -> Standing:
     """The holder is alive."""
-    _held(standing, fence)
+    held(standing, fence)
     return msgspec.structs.replace(standing, lease_until=now + lease)
 
 
@@ -84,8 +84,27 @@ def finish(standing: Standing, fence: int, to: State) -> Standing:
     """The holder says how it ended; also after its lease, as long as nobody else has said it."""
     if standing.state == "ambiguous" and standing.fence == fence:
         return move(standing, to)
-    _held(standing, fence)
+    held(standing, fence)
     return move(standing, to)
+
+
+def release(standing: Standing, fence: int) -> Standing:
+    """The holder gives the call back; it can be started again by whoever is allowed to then."""
+    held(standing, fence)
+    return move(standing, "allowed")
+
+
+def park(standing: Standing, fence: int) -> Standing:
+    """The holder waits for a person: without a lease, so it may take as long as it takes."""
+    held(standing, fence)
+    return move(standing, "waiting")
+
+
+def resume(standing: Standing, holder: str, now: float, lease: float = LEASE) -> Standing:
+    """Go on with a parked call, under a new number: what the one who parked it says counts no more."""
+    if standing.state != "waiting":
+        raise NotNow(f"a call that is {standing.state} is not parked")
+    return start(standing, holder, now, lease)
 
 
 def lapse(standing: Standing, now: float) -> Standing:
@@ -102,6 +121,7 @@ def resolve(standing: Standing, to: State) -> Standing:
     return move(standing, to)
 
 
-def _held(standing: Standing, fence: int) -> None:
+def held(standing: Standing, fence: int) -> None:
+    """Refuse whoever does not hold the call."""
     if standing.state != "running" or standing.fence != fence:
         raise NotNow("this start of the call is over", hint="somebody else started or ended it since")

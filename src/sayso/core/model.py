@@ -86,7 +86,10 @@ class Verdict(enum.Enum):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A tool call as a host makes it. `arguments` are its canonical bytes: what runs is decoded from them."""
+    """A tool call as a host makes it. `arguments` are its canonical bytes: what runs is decoded from them.
+
+    `state` is what the tool says of the world the call would meet, if it says anything.
+    """
 
     tool: str
     arguments: bytes = b"{}"
@@ -97,6 +100,7 @@ class Call(msgspec.Struct, frozen=True):
     door: str = "python"
     server: str = ""
     schema: str = ""
+    state: str | None = None
 
 
 class Operation(msgspec.Struct, frozen=True):

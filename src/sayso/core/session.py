@@ -75,7 +75,8 @@ class Head(msgspec.Struct, frozen=True):
 
     `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
     assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer. `shown` says
-    in which turn a question was last put in the conversation.
+    in which turn a question was last put in the conversation. `unentered` names the calls that were started
+    but not entered yet, with the grants that each of them used and may give back.
     """
 
     id: str = "session"
@@ -98,6 +99,7 @@ class Head(msgspec.Struct, frozen=True):
     shown: Mapping[str, int] = {}
     granted: int = 0
     asked: int = 0
+    unentered: Mapping[str, tuple[str, ...]] = {}
 
 
 class Session(Head, frozen=True):
@@ -180,6 +182,15 @@ def _touch(session: Session, key: Key, grant: str, change: Callable[[Held], Held
 def _used(session: Session, effect: fx.Used) -> Session:
     return _touch(
         session, effect.key, effect.grant, lambda held: msgspec.structs.replace(held, used=held.used + 1)
+    )
+
+
+def _returned(session: Session, effect: fx.Returned) -> Session:
+    return _touch(
+        session,
+        effect.key,
+        effect.grant,
+        lambda held: msgspec.structs.replace(held, used=max(held.used - 1, 0)),
     )
 
 
@@ -291,6 +302,7 @@ def _changed(session: Session, effect: fx.Changed) -> Session:
 _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
     fx.Granted: _granted,
     fx.Used: _used,
+    fx.Returned: _returned,
     fx.Revoked: _revoked,
     fx.Cleared: _cleared,
     fx.Refused: _refused,

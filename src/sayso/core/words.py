@@ -180,6 +180,10 @@ def asked_later(operation: str) -> str:
     return f"{operation} will be asked with its arguments"
 
 
+def state(text: str) -> str:
+    return f"as things stand now: {visible(text)}"
+
+
 def _heading(rule: str, reason: str, categories: str) -> str:
     if rule == "risky":
         return "Risky operation (requires consent every time):"

@@ -8,19 +8,27 @@ from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.store.base import QuestionRow, Writer
 
+MOST = 10_000
+
 
 def expire_questions(gate: Gate) -> int:
-    """Close every question that nobody answered in time; how many."""
-    with writing(gate) as tx:
-        return expire_in(gate, tx, None)
+    """Close every question that nobody answered in time; how many. Sessions are held one at a time."""
+    with gate.store.read() as tx:
+        late = {row.session: None for row in tx.questions(limit=MOST) if tx.now >= row.expires_at}
+    return sum(_expire_session(gate, session) for session in late)
 
 
-def expire_in(gate: Gate, tx: Writer, session: str | None) -> int:
+def expire_in(gate: Gate, tx: Writer, session: str) -> int:
     """The same for one session, as part of a transaction that does more."""
-    late = [row for row in tx.questions(session, limit=10_000) if tx.now >= row.expires_at]
+    late = [row for row in tx.questions(session, limit=MOST) if tx.now >= row.expires_at]
     for row in late:
         expire_question(gate, tx, row)
     return len(late)
+
+
+def _expire_session(gate: Gate, session: str) -> int:
+    with writing(gate) as tx:
+        return expire_in(gate, tx, session)
 
 
 def expire_question(gate: Gate, tx: Writer, row: QuestionRow) -> QuestionRow:

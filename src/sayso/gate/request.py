@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from sayso.core.digest import call_digest, canonical, what_digest
 from sayso.core.model import Call, Operation, Origin, Request
 from sayso.core.policy import Policy
@@ -34,6 +36,21 @@ def make_request(
         session=session,
         origin=origin,
         confidence=confidence,
+    )
+
+
+def restated(request: Request, state: str | None) -> Request:
+    """The same request for another state of the world: another question, as the digest covers the state."""
+    if state == request.call.state:
+        return request
+    call = msgspec.structs.replace(request.call, state=state)
+    return make_request(
+        call,
+        request.operations,
+        agent=request.agent,
+        session=request.session,
+        origin=request.origin,
+        confidence=request.confidence,
     )
 
 

@@ -30,11 +30,13 @@ from sayso.store.base import (
     SendingRow,
     SessionRow,
     SpendRow,
+    What,
     Writer,
 )
 
 QUESTION_LASTS = 7_200.0
 MOST_BELIEVED = 10_000
+COUNTS: dict[What, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 _MAC_BYTES = 32
 
 
@@ -183,6 +185,15 @@ class Sealer:
         ours = sealed(self._key, mac, "edited", self._where, row.id.encode(), body)
         return _request(body) if ours else None
 
+    def call(self, name: str, record: bytes) -> bytes:
+        """The record of this call, sealed: for every epoch, as what ran has to be looked after in all."""
+        return seal(self._key, "call", self._store, name.encode(), record) + record
+
+    def open_call(self, name: str, body: bytes) -> bytes | None:
+        """The record in this body, if we wrote it for this call."""
+        mac, record = body[:_MAC_BYTES], body[_MAC_BYTES:]
+        return record if sealed(self._key, mac, "call", self._store, name.encode(), record) else None
+
     def text(self, tag: str, text: str) -> bytes:
         """A seal on a text that is kept beside the rows."""
         return seal(self._key, tag, self._where, text.encode())
@@ -229,7 +240,7 @@ def save(
     spent = dict(before.spent)
     spends = list(_spends(old, after, spent, tx.now, call))
     for spend in spends:
-        tx.add_spend(spend if spend.what == "use" else _after_all(tx, spend))
+        tx.add_spend(_after_all(tx, spend) if spend.what == "revoke" else spend)
     _save_denials_and_sendings(tx, old, after)
     _save_questions(tx, sealer, old, after, answers or {})
     kept = Kept(Head(*_fields_of_head(after)), spent)
@@ -336,20 +347,30 @@ def _grants(
 def _spends(
     old: Session, after: Session, spent: dict[str, Spent], now: float, call: str | None
 ) -> Iterator[SpendRow]:
-    """A use for each time a grant was used, an end for each revoked or cleared; `spent` is kept up."""
+    """What became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
     still = {held.grant.id: held for held in after.held}
+    entered = [
+        grant for name in old.unentered if name not in after.unentered for grant in old.unentered[name]
+    ]
     for held in old.held:
         became = still.get(held.grant.id)
         ended = not held.revoked and (became is None or became.revoked)
         used = 0 if became is None else became.used - held.used
-        for what in ("use",) * used + ("revoke",) * ended:
+        returned = max(-used, 0)
+        kept = max(entered.count(held.grant.id) - returned, 0)
+        for what in _whats(use=used, back=returned, enter=kept, revoke=ended):
             before = spent.get(held.grant.id, Spent())
-            if what == "use":
-                spent[held.grant.id] = Spent(before.number + 1, before.used + 1, before.revoked)
-                yield SpendRow(held.grant.id, before.number + 1, old.id, "use", call, now)
-            else:
-                spent[held.grant.id] = Spent(before.number + 1, before.used, True)
-                yield SpendRow(held.grant.id, before.number + 1, old.id, "revoke", call, now)
+            after_it = Spent(
+                before.number + 1, before.used + COUNTS[what], before.revoked or what == "revoke"
+            )
+            spent[held.grant.id] = after_it
+            yield SpendRow(held.grant.id, after_it.number, old.id, what, call, now)
+
+
+def _whats(*, use: int, back: int, enter: int, revoke: bool) -> list[What]:
+    """Each as often as it happened, in an order in which they make sense."""
+    times: dict[What, int] = {"use": use, "return": back, "enter": enter, "revoke": revoke}
+    return [what for what, count in times.items() for _ in range(count)]
 
 
 def _denials(tx: Reader, session: str, wanted: Wanted) -> dict[str, Denial]:

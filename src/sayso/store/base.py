@@ -67,8 +67,12 @@ class GrantRow(msgspec.Struct, frozen=True):
     mac: bytes
 
 
+What = Literal["use", "return", "enter", "revoke"]
+"""A grant is used; the use is given back; its call is entered, so that it cannot be any more; it ends."""
+
+
 class SpendRow(msgspec.Struct, frozen=True):
-    """One use of a grant, one use given back, or its end. Numbered from 1 for each grant, without gaps.
+    """One thing that happened to a grant. Numbered from 1 for each grant, without gaps.
 
     It has no MAC: what counts stands in the sealed row of the session, and a number is taken in any case.
     """
@@ -76,7 +80,7 @@ class SpendRow(msgspec.Struct, frozen=True):
     grant: str
     number: int
     session: str
-    what: Literal["use", "return", "revoke"]
+    what: What
     call: str | None
     at: float
 
@@ -269,6 +273,9 @@ class Writer(Reader, Protocol):
     def put_call(self, row: CallRow) -> None: ...
     def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
         """Store this row if the call is in one of these states with this fence; else False, no change."""
+
+    def drop_results(self, *, before: float) -> int:
+        """Forget the results of calls that ended before this time; how many."""
 
     def add_entry(self, row: EntryRow) -> None:
         """Refused with StoreError if this place in the chain is taken or leaves a gap."""

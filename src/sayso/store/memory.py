@@ -251,6 +251,17 @@ class MemoryWriter(MemoryReader):
         self._touch("calls")[row.id] = row
         return True
 
+    def drop_results(self, *, before: float) -> int:
+        rows = self._group(self._tables.calls).values()
+        old = [
+            row
+            for row in rows
+            if row.result is not None and row.ended_at is not None and row.ended_at < before
+        ]
+        for row in old:
+            self._touch("calls")[row.id] = msgspec.structs.replace(row, result=None)
+        return len(old)
+
     def add_entry(self, row: EntryRow) -> None:
         if row.seq != len(self._group(self._tables.entries, row.stream)) + 1:
             raise self._refused(f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap")

@@ -3,6 +3,10 @@
 Transactions run side by side (READ COMMITTED). What belongs to a session is guarded by a lock on the name of
 that session, taken where a transaction that writes first touches it; so is an effect key, and an audit stream
 whose head is read. Locks are on names, not rows, because a session that does not exist yet needs one as well.
+
+A session is locked after those it descends from, the oldest first: so one that stops a session and all below
+it and one that decides a call below never wait for each other. The gate locks sessions first, then effects,
+then the stream.
 """
 
 from __future__ import annotations
@@ -41,7 +45,16 @@ _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_NOW}, ''"
 _WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
 _WRITE_QUICKLY = f"BEGIN; SET LOCAL synchronous_commit = off; {_NOW}, pg_current_xact_id()::text"
-_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
+_HOLD_SESSION = """
+WITH RECURSIVE line (id, parent, age) AS (
+    SELECT ?::text COLLATE "C", (SELECT parent FROM sessions WHERE id = ?), 0
+    UNION ALL
+    SELECT sessions.id, sessions.parent, age + 1 FROM line JOIN sessions ON sessions.id = line.parent
+    WHERE age < 100
+), oldest_first AS MATERIALIZED (SELECT id FROM line ORDER BY age DESC)
+SELECT id, pg_advisory_xact_lock(hashtextextended('session/' || id, 0))::text FROM oldest_first
+"""
 _FATE = "SELECT pg_xact_status(%s::xid8)"
 _UNKNOWN = "{place}: the connection was lost while committing, and nobody can say whether it was kept"
 _CAREFUL = "look at what is stored before you try again"
@@ -75,8 +88,12 @@ class PostgresTransaction(Transaction):
     def hold(self, what: str) -> bool:
         if not self.xid or what in self._held:
             return False
-        self.rows(_HOLD, (what,))
-        self._held.add(what)
+        kind, _, name = what.partition("/")
+        if kind == "session":
+            self._held |= {f"session/{one}" for one, _ in self.rows(_HOLD_SESSION, (name, name))}
+        else:
+            self.rows(_HOLD, (what,))
+            self._held.add(what)
         return True
 
 

@@ -287,6 +287,9 @@ class SqlWriter(SqlReader):
             return False
         return self._store(sql.repeated(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
 
+    def drop_results(self, *, before: float) -> int:
+        return self._connection.change(sql.DROP_RESULTS, (before,))
+
     def add_entry(self, row: EntryRow) -> None:
         if not self._store(sql.ADD_ENTRY, row, row.seq, row.stream):
             raise self._connection.refused(

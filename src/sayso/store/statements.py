@@ -124,6 +124,7 @@ CALL_BY_KEY = _select(
 CALLS_BY_EFFECT = _select("calls", base.CallRow, "WHERE effect_key = ? ORDER BY place")
 CALLS = _select("calls", base.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
 PUT_CALL = _put("calls", base.CallRow, "id")
+DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND ended_at < ?"
 MOVE_CALL = _update("calls", base.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
 
 HEAD = _select("entries", base.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")

@@ -52,7 +52,9 @@ class Shape:
         """The signature in words, so that a function that changed is another tool."""
         return f"{self._function.__qualname__}{self.signature}"
 
-    def written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def written(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """A call as plain values by parameter, and its live objects. Refused if it would not come back equal."""
         try:
             bound = self.signature.bind(*args, **kwargs)

@@ -136,7 +136,9 @@ class Asker:
                     return
             try:
                 with self._gate.store.read() as tx:
-                    closed = [name for name in names if (row := tx.question(name)) is None or row.state != "open"]
+                    closed = [
+                        name for name in names if (row := tx.question(name)) is None or row.state != "open"
+                    ]
                 mark = self._gate.store.changed(mark, 1.0) if not closed else mark
             except StoreError:  # who waits reads for himself, and is told
                 closed = names
@@ -161,4 +163,3 @@ class _Registration:
 
     def __exit__(self, *error: object) -> None:
         self._leave()
-

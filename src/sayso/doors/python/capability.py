@@ -79,7 +79,8 @@ class Capabilities:
             raise UnknownCapability(f"there is no capability {name!r}", hint=f"known: {known}")
         if len(found) > 1:
             raise UnknownCapability(
-                f"{len(found)} functions are called {name!r}", hint="give each a name: @gate.capability(name=…)"
+                f"{len(found)} functions are called {name!r}",
+                hint="give each a name: @gate.capability(name=…)",
             )
         return found[0]
 

@@ -101,7 +101,9 @@ class Door:
 
     def start(self, capability: Capability, request: Request, scope: Scope, **more: Any) -> calls.Attempt:
         """Decide and, if it may run, start. What the function says of effect and state goes with it."""
-        return calls.start_call(self.gate, request, scope, holder=self.holder, **self._facts(capability, request), **more)
+        return calls.start_call(
+            self.gate, request, scope, holder=self.holder, **self._facts(capability, request), **more
+        )
 
     def retry(self, capability: Capability, attempt: calls.Attempt, scope: Scope) -> calls.Attempt:
         return calls.retry_call(self.gate, attempt.call, scope, holder=self.holder)

@@ -76,7 +76,9 @@ def told(attempt: Attempt) -> Result:
     if attempt.state == "denied":
         status = "blocked" if record.rule in ("blocked", "trusted_channel") else "denied"
         return Result(status, reason=record.reason, operation_id=name)
-    return Result("error", reason=STATES.get(attempt.state, f"the call is {attempt.state}"), operation_id=name)
+    return Result(
+        "error", reason=STATES.get(attempt.state, f"the call is {attempt.state}"), operation_id=name
+    )
 
 
 STATES = {
@@ -102,7 +104,9 @@ def _begun(
     bundle = Bundle(f"bundle:{capability.name}", later) if capability.declared else None
     keys = {"key": wish.key, "host_id": wish.host_id, "bundle": bundle}
     if not operations:
-        bare = door.request(capability, plain, wish.session, door.operations(capability) or [_unnamed(capability)])
+        bare = door.request(
+            capability, plain, wish.session, door.operations(capability) or [_unnamed(capability)]
+        )
         attempt: Attempt = yield Work(lambda: door.start_ungated(bare, **keys))
         return attempt
     wanted: Request = door.request(capability, plain, wish.session, operations)
@@ -154,7 +158,9 @@ def _carried_out(
     except ConsentTimeout as error:
         return _late(door, error)
     except ConsentDenied as error:
-        return Result("blocked" if error.blocked else "denied", reason=error.reason, operation_id=attempt.call)
+        return Result(
+            "blocked" if error.blocked else "denied", reason=error.reason, operation_id=attempt.call
+        )
     job = Job(attempt.call, max(deadline, time.monotonic() + wish.patience))
     return (yield from _executed(door, capability, attempt, job, wish))
 
@@ -172,9 +178,7 @@ def _resumed(door: Door, capability: Capability, attempt: Attempt, wish: Wish) -
     return (yield from _executed(door, capability, attempt, job, wish))
 
 
-def _executed(
-    door: Door, capability: Capability, attempt: Attempt, job: Job, wish: Wish
-) -> Steps[Result]:
+def _executed(door: Door, capability: Capability, attempt: Attempt, job: Job, wish: Wish) -> Steps[Result]:
     job.fence = attempt.fence
     frame = Frame(door, wish.session, outer=carried(attempt.record.items), job=job)
     crossing = capability.is_async != wish.is_async

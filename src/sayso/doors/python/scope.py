@@ -137,7 +137,9 @@ def session_around(gate: object) -> str | None:
 
 def carried(items: tuple[Item, ...]) -> Outer | None:
     """What a call allowed like this passes on to the calls inside it."""
-    granted = [item for item in items if item.ruling.verdict is Verdict.ALLOW and item.ruling.rule in CARRYING]
+    granted = [
+        item for item in items if item.ruling.verdict is Verdict.ALLOW and item.ruling.rule in CARRYING
+    ]
     if not granted:
         return None
     risks: dict[str, Risk] = {}

@@ -54,7 +54,9 @@ class Workflow:
         self.restartable = restartable
         self.parameters = _parameters(name, self.steps, self.shapes)
 
-    def run(self, params: Mapping[str, Any] | None = None, *, session: str | None = None, **how: Any) -> Result:
+    def run(
+        self, params: Mapping[str, Any] | None = None, *, session: str | None = None, **how: Any
+    ) -> Result:
         wish = Wish(session or self._door.session_here(), **how)
         return drive(run_workflow(self._door, self, params or {}, wish))
 
@@ -68,7 +70,9 @@ class Workflow:
         """The request to start a run with these parameters."""
         row = self._door.row(session)
         shape = ", ".join(f"{step.name}{self.shapes[step.name].signature}" for step in self.steps)
-        call = make_call(f"workflow:{self.name}", params, workspace=row.workspace, schema=sha256(shape.encode()))
+        call = make_call(
+            f"workflow:{self.name}", params, workspace=row.workspace, schema=sha256(shape.encode())
+        )
         named = [self._door.capabilities.operation(name) for name in self.operations]
         return make_request(
             call,

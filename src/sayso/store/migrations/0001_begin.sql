@@ -113,6 +113,7 @@ CREATE INDEX calls_host ON calls (session, host_id) WHERE host_id IS NOT NULL;
 CREATE INDEX calls_key ON calls (session, tool, key) WHERE key IS NOT NULL;
 CREATE INDEX calls_effect ON calls (effect_key) WHERE effect_key IS NOT NULL;
 CREATE INDEX calls_state ON calls (state, place);
+CREATE INDEX calls_result ON calls (ended_at) WHERE result IS NOT NULL;
 
 CREATE TABLE entries (
     stream TEXT NOT NULL,

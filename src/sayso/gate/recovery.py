@@ -1,0 +1,94 @@
+"""Looking after the ledger: what the dead left, what became of it, and what need not be kept any longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import msgspec
+
+from sayso.core import ledger
+from sayso.core.ledger import NotNow
+from sayso.core.model import Request
+from sayso.gate.acts import operator_act
+from sayso.gate.call_rows import RESULT_LASTS, found_record, moved, placed, row_of, standing
+from sayso.gate.calls import follow_up
+from sayso.gate.gate import Gate, writing
+from sayso.gate.journal import record
+from sayso.store.base import CallRow
+
+MOST = 1_000_000
+
+Reconcile = Callable[[Request], object]
+"""What a tool says became of a call: "succeeded" or "failed". Anything else means that it cannot say."""
+
+
+def recover_calls(gate: Gate) -> list[str]:
+    """Calls whose holder died: ambiguous from now on, for the operator to say what happened."""
+    with gate.store.read() as tx:
+        dead = [row.id for row in tx.calls(states=("running",), limit=MOST) if _lapsed(row, tx.now) != row]
+    return [call for call in dead if _recover(gate, call)]
+
+
+def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None:
+    """The operator says what became of an ambiguous call."""
+    with operator_act(gate) as tx:
+        row = row_of(tx, call)
+        ended = placed(row, ledger.resolve(standing(row), state))
+        moved(tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
+        details = {"call": call, "by": by, "state": state}
+        record(tx, "RESOLVED", session=row.session, details=details, stream=gate.stream)
+        follow_up(gate, tx, ended)
+
+
+def reconcile_calls(gate: Gate, reconcile: Mapping[str, Reconcile]) -> dict[str, str]:
+    """Ask the tools that can tell what became of their ambiguous calls; what was resolved, and how.
+
+    A tool that cannot tell, fails, or says something else leaves its call ambiguous.
+    """
+    with gate.store.read() as tx:
+        rows = [row for row in tx.calls(states=("ambiguous",), limit=MOST) if row.tool in reconcile]
+    resolved: dict[str, str] = {}
+    for row in rows:
+        state = _said(gate, row, reconcile[row.tool])
+        if state is None:
+            continue
+        with suppress(NotNow):  # somebody else has said it meanwhile, and that stands
+            resolve_call(gate, row.id, state, by=f"reconcile:{row.tool}")
+            resolved[row.id] = state
+    return resolved
+
+
+def forget_results(gate: Gate) -> int:
+    """Drop the results of calls that ended more than a day ago, which are not told any more; how many."""
+    with writing(gate) as tx:
+        return tx.drop_results(before=tx.now - RESULT_LASTS)
+
+
+def _recover(gate: Gate, call: str) -> bool:
+    """One call in one transaction: a call lives in a session, and sessions are held one at a time."""
+    with writing(gate) as tx:
+        row = row_of(tx, call)
+        lapsed = _lapsed(row, tx.now)
+        if lapsed.state == row.state:
+            return False
+        moved(tx, row, lapsed)
+        record(tx, "AMBIGUOUS", session=row.session, details={"call": row.id}, stream=gate.stream)
+        return True
+
+
+def _lapsed(row: CallRow, now: float) -> CallRow:
+    return placed(row, ledger.lapse(standing(row), now))
+
+
+def _said(gate: Gate, row: CallRow, reconcile: Reconcile) -> ledger.State | None:
+    kept = found_record(gate, row)
+    if kept is None or kept.request.call.tool != row.tool:
+        return None
+    try:
+        answer = reconcile(kept.request)
+    except Exception:  # noqa: BLE001  a foreign function: whatever went wrong, it could not say
+        return None
+    if type(answer) is str and answer == "succeeded":
+        return "succeeded"
+    return "failed" if type(answer) is str and answer == "failed" else None
