@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sayso.core.audit import Entry, Head, append, genesis
+from sayso.gate.moves import GOES_ON, check_goes_on
 from sayso.store.base import EntryRow, Writer
 
 CLOCK = "CLOCK"
@@ -24,6 +25,8 @@ def record(
 ) -> int:
     """Append an entry to its chain; its number. If it cannot be written, nothing else is either."""
     last = tx.head(stream)
+    if event not in GOES_ON:
+        check_goes_on(tx, last)
     at = tx.now if last is None or event == CLOCK else max(tx.now, last.at)
     head = genesis(stream) if last is None else Head(last.seq, last.hash, stream)
     entry = Entry(

@@ -9,7 +9,8 @@ from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
-from sayso.gate.marks import Mark
+from sayso.gate.marks import Mark, mark_of
+from sayso.gate.moves import refuse_moved
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.gate.state import Sealer
@@ -33,8 +34,9 @@ def open_gate(
         key, marks = load_or_make_key(KEY_NAME, data_folder() / "gate.key"), marks or data_folder()
     opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
     with opened.write() as tx:
+        refuse_moved(tx)
         name = tx.meta("name") or secrets.token_hex(16)
-        mark = None if marks is None else Mark(marks / f"{name}.mark")
+        mark = None if marks is None else mark_of(tx, marks, name)
         sealer = Sealer(mac_key(key), name, _epoch(tx, name, mark))
         _see_permissions(tx, policy, sealer)
         if tx.meta("policy") != policy.digest:
@@ -64,16 +66,19 @@ def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Ga
     path = store if store is not None else data_folder() / "sayso.db"
     if not str(path).startswith(("postgresql://", "postgres://")) and not Path(path).exists():
         raise SaysoError(f"there is no store at {path}", hint="name one with --store")
-    opened = open_store(path)
+    return audit_gate(open_store(path), key, marks)
+
+
+def audit_gate(opened: Store, key: Key | None, marks: Path | None = None) -> Gate:
+    """The same on a store that is open already."""
     with opened.read() as tx:
         name, epoch = tx.meta("name"), int(tx.meta("epoch") or "1")
-    if name is None:
-        raise SaysoError(f"nothing was ever written to {path}", hint="name another store with --store")
-    kept = None if marks is None else marks / f"{name}.mark"
-    mark = Mark(kept) if kept is not None and kept.exists() else None
+        if name is None:
+            raise SaysoError("nothing was ever written to this store", hint="name another with --store")
+        mark = None if marks is None else mark_of(tx, marks, name)
     policy = compile_policy(settings=Settings(unlisted="block"))
     sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch)
-    return Gate(opened, policy, sealer, mark=mark, key=key)
+    return Gate(opened, policy, sealer, mark=mark if mark is not None and mark.exists else None, key=key)
 
 
 def open_store(where: str | Path | None) -> Store:

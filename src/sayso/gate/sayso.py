@@ -13,6 +13,7 @@ from sayso.core.model import Assurance, Request
 from sayso.core.policy import Policy
 from sayso.gate import answer, audit, authorize, conversation, grants, sessions, waiting
 from sayso.gate.gate import Gate
+from sayso.gate.moves import StoreMoved
 from sayso.gate.open import open_gate
 from sayso.gate.signing import Key
 from sayso.store.base import QuestionRow, Store
@@ -97,7 +98,7 @@ class Sayso:
             return
         try:
             audit.checkpoint(self.gate)
-        except AuditError as error:
+        except (AuditError, StoreMoved) as error:
             log.warning("no checkpoint was signed: %s", error)
 
 
