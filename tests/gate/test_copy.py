@@ -39,7 +39,7 @@ from sayso.gate.sayso import Sayso
 from sayso.gate.sessions import end_session, list_sessions, open_session
 from sayso.gate.signing import make_key, public_key, verifier
 from sayso.policy import load_preset
-from sayso.store.base import KINDS, EntryRow, ReviewRow, Store, StoreError
+from sayso.store.base import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
 from sayso.store.memory import MemoryStore
 from sayso.store.sqlite import SqliteStore
 from tests.contract.postgres_place import new_schema, running_server
@@ -188,6 +188,12 @@ def test_every_stream_goes_on_in_the_copy(pair: Pair) -> None:
         end_session(old, session)
     with pytest.raises(StoreMoved):
         session_on(replace(old, stream="worker-2"))
+    with pair.source.read() as tx:
+        before = [*tx.every(MetaRow)]
+    with pytest.raises(StoreMoved):
+        checkpoint(old)
+    with pair.source.read() as tx:
+        assert [*tx.every(MetaRow)] == before  # no tree was grown either
     end_session(replace(pair.new(), stream="worker-1"), session)
     checkpoint(pair.new())
     verified = verify_audit(pair.new())
@@ -344,6 +350,15 @@ def test_each_place_has_its_own_mark_and_a_source_with_its_end_cut_off_shows(pai
     assert len(list(pair.marks.iterdir())) == 2
     assert pair.new().sealer.epoch == 2  # it holds its mark: no other epoch begins
     assert verdict(pair.new(), edit(session)) is Verdict.ASK
+
+
+@pytest.mark.parametrize("fact", ["name", "mark"])
+def test_a_mark_is_never_kept_outside_its_folder(pair: Pair, fact: str) -> None:
+    pair.old()
+    with pair.source.write() as tx:
+        tx.set_meta(fact, "../elsewhere")
+    with pytest.raises(StoreError, match="changed by hand"):
+        pair.old()
 
 
 def test_a_copy_can_be_copied_on(pair: Pair, clock: Clock) -> None:
@@ -539,6 +554,36 @@ def test_a_seal_taken_off_while_the_copy_is_made_keeps_the_copy_shut(pair: Pair)
     with pytest.raises(StoreError):
         pair.copy(meddling)
     session_on(old)
+    with pytest.raises(StoreMoved):
+        pair.new()
+
+
+def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(pair: Pair) -> None:
+    old = pair.old()
+
+    def meddling(doing: str, done: int) -> None:
+        if doing == "Verifying the copy":
+            with pair.source.write() as tx:
+                record(tx, "UNSEALED")
+                tx.set_meta("sealed", "")
+
+    with pytest.raises(StoreMoved, match="taken off"):
+        pair.copy(meddling)
+    session_on(old)
+    with pytest.raises(StoreMoved):
+        pair.new()
+
+
+def test_a_trail_changed_after_the_seal_is_found_in_the_copy(pair: Pair) -> None:
+    pair.old()
+    with pytest.raises(Broken):
+        pair.copy(breaking("Copying"))
+    with pair.source.write() as tx:
+        head = tx.head(MAIN)
+        assert head is not None
+        tx.put_rows([replace(head, seq=head.seq + 1)])
+    with pytest.raises(CopyFailed, match="findings"):
+        pair.copy()
     with pytest.raises(StoreMoved):
         pair.new()
 
