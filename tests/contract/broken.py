@@ -6,15 +6,18 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from sayso.core.grants import Key
 from sayso.store.base import (
+    AnyRow,
     CallRow,
     EntryRow,
     GrantRow,
+    Kind,
     QuestionRow,
     QuestionState,
     Reader,
@@ -201,6 +204,30 @@ class KeepsErasedSecrets(MemoryWriter):
         return any(row.name == name for row in self.secrets(stream, seq))
 
 
+class ListsOnlyOpenSessions(MemoryWriter):
+    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+        return (row for row in super().every(kind) if getattr(row, "ended_at", None) is None)
+
+
+class ListsOnlyAPage(MemoryWriter):
+    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+        return islice(super().every(kind), 1_000)
+
+
+class PutsRowsBackwards(MemoryWriter):
+    def put_rows(self, rows: Iterable[AnyRow]) -> None:
+        super().put_rows(reversed(list(rows)))
+
+
+class PutsOverWhatIsThere(MemoryWriter):
+    def put_rows(self, rows: Iterable[AnyRow]) -> None:
+        for row in rows:
+            if isinstance(row, CallRow):
+                self.put_call(row)
+            else:
+                super().put_rows([row])
+
+
 class CommitsAfterACaughtError(MemoryWriter):
     @property
     def failed(self) -> bool:
@@ -385,6 +412,10 @@ WRITERS: dict[type[MemoryWriter], str] = {
     GivesGrantsOfOtherSessions: "grants_come_in_the_order_given_and_from_one_session",
     ReplacesGrants: "a_grant_is_added_once",
     ListsEndedSessions: "sessions_are_listed_in_order_the_ended_ones_on_demand",
+    ListsOnlyOpenSessions: "every_row_of_every_kind_can_be_listed",
+    ListsOnlyAPage: "a_long_list_is_whole_and_in_order",
+    PutsRowsBackwards: "a_long_list_is_whole_and_in_order",
+    PutsOverWhatIsThere: "a_row_that_is_stored_already_is_not_put_again",
     KeepsErasedSecrets: "an_erased_secret_is_gone_and_the_others_stay",
     CommitsAfterACaughtError: "an_error_that_somebody_catches_ends_the_transaction_all_the_same",
     WritesAfterTheEnd: "a_transaction_that_was_left_writes_nothing",

@@ -1,22 +1,32 @@
-"""`sayso store …`: make the store, see what it holds, bring it up to date, set its time right."""
+"""`sayso store …`: make the store, see what it holds, bring it up to date, set its time, move it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.choice import Json
+from sayso.cli.choice import Json, remark
 from sayso.cli.operate import StoreFile, acting
 
 if TYPE_CHECKING:
     from sayso.gate.clock import Reading
+    from sayso.gate.copy import Copied
+    from sayso.gate.signing import Key
     from sayso.store.base import Reader, Store
 
 app = typer.Typer(help="The store: where consent is kept.", no_args_is_help=True, rich_markup_mode=None)
 
 MANY = 1_000_000
+MOST_TOLD = 20
+
+Target = Annotated[
+    str,
+    typer.Option("--to", metavar="ADDRESS", help="An empty database: postgresql://user@host/database."),
+]
 
 
 @app.command(short_help="Make the store, if there is none.")
@@ -120,6 +130,56 @@ def _time(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+@app.command(short_help="Move the store to PostgreSQL.")
+def copy(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
+    """Move everything to an empty PostgreSQL database, verify it there, and seal the file.
+
+    From the first moment on nothing is written to the file any more; it stays to be read. Sessions, questions
+    and the audit trail go on in the database. Grants do not: whatever is needed is asked for again. If it is
+    broken off, run it again with the same address to finish it, or give it up with `sayso store unseal`.
+    """
+    from sayso.cli.operating import operator
+    from sayso.gate.copy import copy_store
+    from sayso.gate.open import data_folder
+
+    where, address = _existing(store).absolute(), _address(to)
+    with _both(where, to) as (key, source, target), _progress() as told:
+        copied = copy_store(
+            source,
+            target,
+            key,
+            came_from=str(where),
+            to=address,
+            by=operator(),
+            marks=data_folder(),
+            progress=told,
+        )
+    _tell_copied(as_json, where, copied)
+    for finding in copied.findings[:MOST_TOLD]:
+        remark(f"{finding}: it moved along as it is, and stands for nothing")
+    if len(copied.findings) > MOST_TOLD:
+        remark(f"and {len(copied.findings) - MOST_TOLD} more; an entry TAMPERED in the audit tells")
+    remark(
+        f"key and marks stay in {data_folder()}: take that folder along to whatever machine opens the store"
+    )
+
+
+@app.command(short_help="Give up a move that was not finished.")
+def unseal(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
+    """Take the seal off a store whose copy was never finished, and use it again as it was.
+
+    The database is looked at first. If the copy was finished, the store lives there now, and this is refused.
+    """
+    from sayso.cli.operating import operator
+    from sayso.gate.copy import unseal_store
+    from sayso.gate.open import data_folder
+
+    where, address = _existing(store).absolute(), _address(to)
+    with _both(where, to) as (key, source, target):
+        unseal_store(source, target, key, to=address, by=operator(), marks=data_folder())
+    _tell(as_json, {"store": str(where), "sealed": False}, [f"{where} is in use again"])
+
+
 def _place(store: str | None) -> Path:
     from sayso.core.errors import SaysoError
     from sayso.gate.open import data_folder
@@ -144,8 +204,62 @@ def _opened(where: Path, *, upgrade: bool) -> Store:
     return SqliteStore(where, upgrade=upgrade)
 
 
+def _address(to: str) -> str:
+    """The address as it may be shown and kept."""
+    from sayso.core.errors import MalformedRequest
+
+    if not to.startswith(("postgresql://", "postgres://")):
+        raise MalformedRequest(
+            "a store moves to PostgreSQL only", hint="--to postgresql://user@host/database"
+        )
+    from sayso.store.postgres_server import address
+
+    return address(to)
+
+
+@contextmanager
+def _both(where: Path, to: str) -> Iterator[tuple[Key, Store, Store]]:
+    """The key, the store that is moved, and where it goes."""
+    from sayso.gate.open import KEY_NAME, data_folder, open_store
+    from sayso.gate.signing import load_key
+
+    key = load_key(KEY_NAME, data_folder() / "gate.key")
+    with ExitStack() as opened:
+        source = opened.enter_context(closing(_opened(where, upgrade=False)))
+        yield key, source, opened.enter_context(closing(open_store(to)))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int], None]]:
+    """What is being done and how far it is, on a terminal only, and gone when it is over."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    err = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description} {task.completed} rows"))
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
+        task = shown.add_task("Looking at both places")
+        yield lambda doing, done: shown.update(task, description=doing, completed=done)
+
+
+def _tell_copied(as_json: bool, where: Path, copied: Copied) -> None:
+    streams = {name: {"entries": row.seq, "head": row.hash.hex()} for name, row in copied.heads.items()}
+    told = {"store": str(where), "to": copied.to, "epoch": copied.epoch, "rows": copied.rows}
+    entries, sessions = copied.rows.get("entry", 0), copied.rows.get("session", 0)
+    lines = [
+        f"{where} has moved to {copied.to}",
+        f"{sum(copied.rows.values())} rows were read back and are the same, {sessions} sessions among them",
+        f"The audit chain is intact: {entries} entries",
+        f"Epoch {copied.epoch} begins there: no grant moved along. The file is sealed, and can be read.",
+    ]
+    _tell(as_json, told | {"streams": streams, "findings": list(copied.findings)}, lines)
+
+
 def _held(tx: Reader) -> dict[str, Any]:
+    from sayso.gate.moves import moved
     from sayso.store.migrate import LATEST
+
+    seal = moved(tx)
 
     streams = {stream: tx.head(stream) for stream in tx.streams()}
     return {
@@ -154,7 +268,7 @@ def _held(tx: Reader) -> dict[str, Any]:
         "open_sessions": len(tx.sessions(limit=MANY)),
         "open_questions": len(tx.questions(limit=MANY)),
         "audit_entries": sum(head.seq for head in streams.values() if head is not None),
-    }
+    } | ({} if seal is None else {"moved_to": seal.to, "move_finished": seal.finished})
 
 
 def _tell(as_json: bool, told: dict[str, Any], lines: list[str]) -> None:

@@ -17,6 +17,7 @@ from sayso.core.checkpoint import Verifier
 from sayso.core.merkle import Frontier, Hashes, Kept, extend
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
+from sayso.gate.moves import check_goes_on
 from sayso.gate.seals import mac_key, seal
 from sayso.gate.signing import Key, public_key, verifier
 from sayso.store.base import EntryRow, NodeRow, Reader, Writer
@@ -75,7 +76,7 @@ def grow(tx: Writer, key: Key, stream: str) -> tuple[End, bool]:
 
     Entries that do not follow one another are refused: what is broken is not signed.
     """
-    tx.head(stream)  # from here on nobody else adds to this stream
+    check_goes_on(tx, tx.head(stream))  # from here on nobody else adds to this stream
     end = _end(tx, key, stream)
     rows = tx.entries(stream, after=end.size, limit=PAGE)
     if not rows:

@@ -15,6 +15,7 @@ from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, View, apply
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
+from sayso.gate.moves import check_goes_on
 from sayso.gate.signing import Key as SigningKey
 from sayso.gate.state import Loaded, Sealer, Wanted, load, save
 from sayso.store.base import Reader, Store, Writer
@@ -54,6 +55,7 @@ def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
     with gate.store.write(durable=durable) as tx:
         yield tx
         newest = tx.head(gate.stream)
+        check_goes_on(tx, newest)
     if gate.mark is not None and newest is not None:
         gate.mark.reach(newest)
 

@@ -209,6 +209,8 @@ def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:
         found = loaded(gate, tx, row.session, everything())
     except UnknownSession as error:
         raise UnknownGrant(f"the session of {grant} has ended, and its grants with it") from error
+    if gate.sealer.is_void(row):
+        raise UnknownGrant(f"{grant} has ended: the store has begun a new epoch since")
     return found, next((held for held in found.session.held if held.grant.id == grant), None)
 
 

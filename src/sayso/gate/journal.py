@@ -10,6 +10,7 @@ from sayso.core.audit import Entry, Head, append, genesis
 from sayso.core.commitments import SALT_BYTES, Sealed, commitment
 from sayso.core.digest import canonical, decode
 from sayso.core.model import Call
+from sayso.gate.moves import GOES_ON, check_goes_on
 from sayso.store.base import EntryRow, SecretRow, Writer
 
 CLOCK = "CLOCK"
@@ -32,6 +33,8 @@ def record(
     Of `sensitive` values (canonical JSON) the entry holds commitments; they lie beside it and can be erased.
     """
     last = tx.head(stream)
+    if event not in GOES_ON:
+        check_goes_on(tx, last)
     at = tx.now if last is None or event == CLOCK else max(tx.now, last.at)
     head = genesis(stream) if last is None else Head(last.seq, last.hash, stream)
     kept = [Sealed(name, value, token_bytes(SALT_BYTES)) for name, value in (sensitive or {}).items()]

@@ -8,15 +8,30 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import threading
 from contextlib import suppress
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
+from sayso.gate.moves import PLACE
 from sayso.store.base import EntryRow, Reader, StoreError
 
 _WIDTH = 16
 _SIZE = _WIDTH + 1 + 64
+_PLAIN = re.compile(r"[\w-]+")
+
+
+def mark_of(tx: Reader, folder: Path, name: str) -> Mark:
+    """The mark of the store of this name. A copy has another one than the store it was made of."""
+    return named_mark(folder, name, tx.meta(PLACE))
+
+
+def named_mark(folder: Path, name: str, place: str | None) -> Mark:
+    file = f"{name}-{place}" if place else name
+    if not _PLAIN.fullmatch(file):
+        raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
+    return Mark(folder / f"{file}.mark")
 
 
 class Mark:
@@ -25,6 +40,10 @@ class Mark:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._own = threading.local()
+
+    @property
+    def exists(self) -> bool:
+        return self._path.exists()
 
     def reach(self, entry: EntryRow) -> None:
         """Raise the mark to this entry, unless another process has raised it further."""

@@ -9,10 +9,11 @@ from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
-from sayso.gate.marks import Mark
+from sayso.gate.marks import Mark, mark_of
+from sayso.gate.moves import refuse_moved
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
-from sayso.gate.state import Sealer
+from sayso.gate.state import JUMP, Sealer
 from sayso.store.base import Reader, Store, Writer
 
 KEY_NAME = "sayso"
@@ -41,8 +42,9 @@ def open_gate(
         key, marks = load_or_make_key(KEY_NAME, data_folder() / "gate.key"), marks or data_folder()
     opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
     with opened.write() as tx:
+        refuse_moved(tx)
         name = tx.meta("name") or secrets.token_hex(16)
-        mark = None if marks is None else Mark(marks / f"{name}.mark")
+        mark = None if marks is None else mark_of(tx, marks, name)
         sealer = Sealer(mac_key(key), name, _epoch(tx, name, mark))
         _see_permissions(tx, policy, sealer)
         if tx.meta("policy") != policy.digest:
@@ -82,8 +84,9 @@ def open_to_act(
         )
     opened = _existing(store)
     with opened.write() as tx:
+        refuse_moved(tx)
         name = _name(tx)
-        mark = None if marks is None else Mark(marks / f"{name}.mark")
+        mark = None if marks is None else mark_of(tx, marks, name)
         sealer = Sealer(mac_key(key), name, _epoch(tx, name, mark))
     return Gate(opened, policy or _blocking(), sealer, mark=mark, key=key)
 
@@ -101,7 +104,7 @@ def open_to_look(
     opened = _existing(store)
     with opened.read() as tx:
         name, epoch = _name(tx), int(tx.meta("epoch") or "1")
-        mark = None if marks is None or key is None else Mark(marks / f"{name}.mark")
+        mark = None if marks is None or key is None else mark_of(tx, marks, name)
         void = mark is not None and not mark.holds(tx, "main")
     sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch + void)
     return Gate(opened, _blocking(), sealer, key=key)
@@ -115,13 +118,16 @@ def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Ga
     marks = None
     if key is None:
         key, marks = _own_key(), data_folder(make=False)
-    opened = _existing(store)
+    return audit_gate(_existing(store), key, marks if key is not None else None)
+
+
+def audit_gate(opened: Store, key: Key | None, marks: Path | None = None) -> Gate:
+    """The same on a store that is open already."""
     with opened.read() as tx:
         name, epoch = _name(tx), int(tx.meta("epoch") or "1")
-    kept = None if marks is None or key is None else marks / f"{name}.mark"
-    mark = Mark(kept) if kept is not None and kept.exists() else None
+        mark = None if marks is None else mark_of(tx, marks, name)
     sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch)
-    return Gate(opened, _blocking(), sealer, mark=mark, key=key)
+    return Gate(opened, _blocking(), sealer, mark=mark if mark is not None and mark.exists else None, key=key)
 
 
 def policy_in_force(gate: Gate) -> str | None:
@@ -192,9 +198,10 @@ def _epoch(tx: Writer, name: str, mark: Mark | None) -> int:
     epoch = int(tx.meta("epoch") or "1")
     if mark is None or mark.holds(tx, "main"):
         return epoch
-    tx.set_meta("epoch", str(epoch + 1))
-    record(tx, "EPOCH", details={"epoch": epoch + 1, "why": "the store does not reach its mark"})
-    return epoch + 1
+    begun = epoch + 1 + secrets.randbelow(JUMP)
+    tx.set_meta("epoch", str(begun))
+    record(tx, "EPOCH", details={"epoch": begun, "why": "the store does not reach its mark"})
+    return begun
 
 
 def _see_permissions(tx: Writer, policy: Policy, sealer: Sealer) -> None:

@@ -7,9 +7,9 @@ was committed last, and leaves no trace when anything in it fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -33,6 +33,13 @@ class StoreNewer(StoreError):
     """The store was written by a newer Sayso; this one leaves it alone."""
 
     code = "store_newer"
+
+
+class MetaRow(msgspec.Struct, frozen=True):
+    """A fact about the store itself."""
+
+    name: str
+    value: str
 
 
 class SessionRow(msgspec.Struct, frozen=True):
@@ -191,6 +198,19 @@ class ReviewRow(msgspec.Struct, frozen=True):
     mac: bytes
 
 
+KINDS = (
+    MetaRow, SessionRow, GrantRow, SpendRow, DenialRow, SendingRow, ReviewRow, QuestionRow, CallRow,
+    EntryRow, NodeRow, CheckpointRow, SecretRow,
+)  # fmt: skip
+"""Every kind of row. A store holds these and nothing else."""
+
+AnyRow = (
+    MetaRow | SessionRow | GrantRow | SpendRow | DenialRow | SendingRow | ReviewRow | QuestionRow | CallRow
+    | EntryRow | NodeRow | CheckpointRow | SecretRow
+)  # fmt: skip
+Kind = TypeVar("Kind", bound=AnyRow)
+
+
 class Reader(Protocol):
     """Reads of one moment."""
 
@@ -248,6 +268,9 @@ class Reader(Protocol):
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]: ...
 
+    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+        """All rows of one kind, read a page at a time; those of one session or stream in their order."""
+
 
 class Writer(Reader, Protocol):
     """Reads and writes that are committed together, or not at all."""
@@ -286,6 +309,12 @@ class Writer(Reader, Protocol):
     def erase_secret(self, stream: str, seq: int, name: str) -> bool: ...
     def prune_entries(self, stream: str, *, before: int) -> int:
         """Drop the bodies of entries before this one; how many were dropped."""
+
+    def put_rows(self, rows: Iterable[AnyRow]) -> None:
+        """Add rows of any kind as they are, in this order: to fill a store that nobody else uses yet.
+
+        Nothing is held and no chain is checked. Refused with StoreError if one of them is stored already.
+        """
 
 
 class Store(Protocol):

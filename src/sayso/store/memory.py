@@ -7,22 +7,25 @@ commits. So a reader keeps the moment it began in, and a transaction that fails 
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
 
 from sayso.core.grants import Key
 from sayso.store.base import (
+    AnyRow,
     CallRow,
     CheckpointRow,
     DenialRow,
     EntryRow,
     GrantRow,
+    Kind,
+    MetaRow,
     NodeRow,
     QuestionRow,
     QuestionState,
@@ -61,6 +64,23 @@ class Tables(msgspec.Struct, frozen=True):
     nodes: Table[NodeRow] = {}  # by stream, then level and index
     checkpoints: Table[CheckpointRow] = {}  # by ALL, then number
     secrets: Table[SecretRow] = {}  # by stream, then seq and name
+
+
+# For each kind of row its table, what it is grouped by, and its key in the group, if not simply its number.
+_PLACES: dict[type[msgspec.Struct], tuple[str, str, tuple[str, ...]]] = {
+    SessionRow: ("sessions", "", ("id",)),
+    GrantRow: ("grants", "session", ("id",)),
+    SpendRow: ("spends", "grant", ("number",)),
+    DenialRow: ("denials", "session", ("digest",)),
+    SendingRow: ("sendings", "session", ()),
+    ReviewRow: ("reviews", "", ("name",)),
+    QuestionRow: ("questions", "", ("id",)),
+    CallRow: ("calls", "", ("id",)),
+    EntryRow: ("entries", "stream", ("seq",)),
+    NodeRow: ("nodes", "stream", ("level", "index")),
+    CheckpointRow: ("checkpoints", "", ()),
+    SecretRow: ("secrets", "stream", ("seq", "name")),
+}
 
 
 class MemoryReader:
@@ -173,6 +193,13 @@ class MemoryReader:
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)
         return sorted(rows, key=lambda row: row.name)
+
+    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+        if kind is MetaRow:
+            yield from itertools.starmap(kind, self._group(self._tables.meta).items())
+            return
+        groups: Table[Kind] = getattr(self._tables, _PLACES[kind][0])
+        yield from (row for group in groups.values() for row in group.values())
 
     def _group(self, table: Table[Row], group: str = ALL) -> dict[Any, Row]:
         return table.get(group, {})
@@ -288,6 +315,16 @@ class MemoryWriter(MemoryReader):
             chain[row.seq] = msgspec.structs.replace(row, body=None)
         return len(old)
 
+    def put_rows(self, rows: Iterable[AnyRow]) -> None:
+        for row in rows:
+            if isinstance(row, MetaRow):
+                self._add("meta", ALL, row.name, row.value)
+                continue
+            table, by, names = _PLACES[type(row)]
+            group = getattr(row, by) if by else ALL
+            key = tuple(getattr(row, name) for name in names) or (len(self._touch(table, group)),)
+            self._add(table, group, key[0] if len(key) == 1 else key, row)
+
     def _add(self, table: str, group: str, key: object, row: object) -> None:
         rows = self._touch(table, group)
         if key in rows:
@@ -359,7 +396,7 @@ class MemoryStore:
 
 
 def _first(limit: int, rows: Iterable[Row]) -> list[Row]:
-    return list(islice(rows, limit))
+    return list(itertools.islice(rows, limit))
 
 
 def _is(row: QuestionRow, session: str | None, state: QuestionState | None) -> bool:

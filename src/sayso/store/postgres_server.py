@@ -21,6 +21,7 @@ CONNECT = 5
 MIGRATING = "SELECT pg_advisory_xact_lock(7019267328)"
 """One process migrates at a time; the number only has to be the same for all of them."""
 
+_SECRET = ("password", "sslpassword")
 _TYPES = (
     (re.compile(r"\bINTEGER PRIMARY KEY\b"), "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
     (re.compile(r"\bINTEGER\b"), "BIGINT"),
@@ -42,6 +43,13 @@ def where(dsn: str) -> str:
         ) from error
     host = parts.get("host") or parts.get("hostaddr") or "the local socket"
     return f"the PostgreSQL database {parts.get('dbname') or '(default)'} on {host}"
+
+
+def address(dsn: str) -> str:
+    """The whole address without its passwords, to be kept where others may read it."""
+    where(dsn)
+    parts = conninfo.conninfo_to_dict(dsn)
+    return conninfo.make_conninfo(**{name: str(part) for name, part in parts.items() if name not in _SECRET})
 
 
 def connect(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any, ...]]:

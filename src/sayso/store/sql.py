@@ -5,8 +5,8 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -14,11 +14,13 @@ import msgspec
 from sayso.core.grants import Key
 from sayso.store import statements as sql
 from sayso.store.base import (
+    AnyRow,
     CallRow,
     CheckpointRow,
     DenialRow,
     EntryRow,
     GrantRow,
+    Kind,
     NodeRow,
     QuestionRow,
     QuestionState,
@@ -30,6 +32,7 @@ from sayso.store.base import (
     StoreError,
 )
 
+PAGE = 1000
 CHUNK = 500
 """How many keys go into one statement; both databases limit its parameters."""
 
@@ -179,6 +182,13 @@ class SqlReader:
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         return self._all(SecretRow, sql.SECRETS, stream, seq)
 
+    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+        width = len(sql.TABLES[kind][1])
+        page = self._connection.rows(sql.page(kind, first=True), (PAGE,))
+        while page:
+            yield from (kind(*values[width:]) for values in page)
+            page = self._connection.rows(sql.page(kind, first=False), (*page[-1][:width], PAGE))
+
     def _hold(self, session: str) -> bool:
         return self._connection.hold(f"session/{session}")
 
@@ -313,6 +323,13 @@ class SqlWriter(SqlReader):
     def prune_entries(self, stream: str, *, before: int) -> int:
         self._heads.pop(stream, None)
         return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
+
+    def put_rows(self, rows: Iterable[AnyRow]) -> None:
+        self.urgent = True
+        for kind, alike in groupby(rows, type):
+            while chunk := [msgspec.structs.astuple(row) for row in islice(alike, CHUNK)]:
+                text = sql.repeated(sql.put_rows(kind), len(chunk), len(chunk[0]))
+                self._connection.change(text, [part for row in chunk for part in row])
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
         """Whether the statement, given the fields of the row and the rest, changed anything."""

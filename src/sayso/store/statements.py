@@ -61,6 +61,36 @@ def repeated(statement: str, groups: int, width: int) -> str:
     return statement.replace(EACH, ", ".join([group] * groups))
 
 
+TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
+    base.MetaRow: ("meta", ("name",)),
+    base.SessionRow: ("sessions", ("place",)),
+    base.GrantRow: ("grants", ("place",)),
+    base.SpendRow: ("spends", ("grant", "number")),
+    base.DenialRow: ("denials", ("session", "digest")),
+    base.SendingRow: ("sendings", ("place",)),
+    base.ReviewRow: ("reviews", ("name",)),
+    base.QuestionRow: ("questions", ("place",)),
+    base.CallRow: ("calls", ("place",)),
+    base.EntryRow: ("entries", ("stream", "seq")),
+    base.NodeRow: ("nodes", ("stream", "level", "index")),
+    base.CheckpointRow: ("checkpoints", ("place",)),
+    base.SecretRow: ("secrets", ("stream", "seq", "name")),
+}
+"""Where each kind of row is kept, and by what its table is ordered."""
+
+
+def page(row: type[msgspec.Struct], *, first: bool) -> str:
+    """A page of a table: what it is ordered by, then the row. All but the first begin after a key."""
+    table, key = TABLES[row]
+    quoted = ", ".join(f'"{name}"' for name in key)
+    after = "" if first else f"WHERE ({quoted}) > ({', '.join('?' * len(key))})"
+    return f"SELECT {quoted}, {', '.join(_names(row))} FROM {table} {after} ORDER BY {quoted} LIMIT ?"  # noqa: S608
+
+
+def put_rows(row: type[msgspec.Struct]) -> str:
+    return _insert(TABLES[row][0], row, f"VALUES {EACH}")
+
+
 META = 'SELECT "value" FROM meta WHERE "name" = ?'
 SET_META = (
     'INSERT INTO meta ("name", "value") VALUES (?, ?) '

@@ -1,0 +1,104 @@
+"""Rows carried into another epoch of the same store: sealed anew, and without the consent they stood for.
+
+What is not under our seal is carried as it is. It is believed there no more than here, and it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from sayso.core.session import Head, Plan, Suspension
+from sayso.gate.moves import OWN
+from sayso.gate.state import Kept, Sealer
+from sayso.store.base import (
+    KINDS,
+    AnyRow,
+    GrantRow,
+    MetaRow,
+    QuestionRow,
+    Reader,
+    ReviewRow,
+    SessionRow,
+)
+
+_kept = msgspec.json.Decoder(Kept).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Carrier:
+    """Takes rows from one epoch to the next. The findings are the rows that cannot be believed."""
+
+    def __init__(self, before: Sealer, after: Sealer) -> None:
+        self._before = before
+        self._after = after
+        self.findings: list[str] = []
+
+    def rows(self, tx: Reader) -> Iterator[AnyRow]:
+        """Every row of a store as its copy has it."""
+        for kind in KINDS:
+            for row in tx.every(kind):
+                carried = self._carried(row)
+                if carried is not None:
+                    yield carried
+
+    def _carried(self, row: AnyRow) -> AnyRow | None:
+        if isinstance(row, MetaRow):
+            return self._meta(row)
+        if isinstance(row, SessionRow):
+            return self._session(row)
+        if isinstance(row, QuestionRow):
+            return self._question(row)
+        if isinstance(row, GrantRow) and self._before.open_grant(row) is None:
+            self._doubt(f"grant {row.id}", void=self._before.is_void(row))
+        if isinstance(row, ReviewRow) and not self._before.reviews([row]):
+            self._doubt(f"the review of {row.name}")
+        return row
+
+    def _meta(self, row: MetaRow) -> MetaRow | None:
+        if row.name in OWN:
+            return None
+        return MetaRow(row.name, str(self._after.epoch)) if row.name == "epoch" else row
+
+    def _session(self, row: SessionRow) -> SessionRow:
+        kept = self._before.open_session(row)
+        if kept is None:
+            self._doubt(f"session {row.id}")
+            return row
+        head = _encode(msgspec.structs.replace(kept, head=without_consent(kept.head)))
+        return self._after.session(msgspec.structs.replace(row, head=head))
+
+    def _question(self, row: QuestionRow) -> QuestionRow:
+        question = self._before.open_question(row)
+        if question is None:
+            self._doubt(f"question {row.id}", void=row.state != "open")
+            return row
+        return msgspec.structs.replace(row, body=self._after.question(question))
+
+    def _doubt(self, what: str, *, void: bool = False) -> None:
+        """`void`: it stands for nothing any more, so nobody needs to know."""
+        if not void:
+            self.findings.append(f"{what} was changed by hand or is of an earlier epoch")
+
+
+def without_consent(head: Head) -> Head:
+    """The session without what lets calls run unasked beside grants: this turn's orders, plans, retries.
+
+    A stop stays in force, and so does what is being talked about.
+    """
+    return msgspec.structs.replace(
+        head,
+        slash=None,
+        slash_calls=0,
+        imperatives=(),
+        plan=_open(head.plan),
+        shelved=_open(head.shelved),
+        unentered={},
+        suspended={name: Suspension(held.digest, 0) for name, held in head.suspended.items()},
+    )
+
+
+def _open(plan: Plan | None) -> Plan | None:
+    """A plan that still waits for an answer."""
+    return None if plan is None or plan.accepted else plan

@@ -1,0 +1,100 @@
+"""A store that moves: the seal on what stays behind, and the mark on a copy that is not finished.
+
+A seal ends every stream of the audit with an entry SEALED. Nothing is recorded after it but what lets the
+stream go on, so a gate that was open all the time is refused as well as one that is opened now.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn, TypeVar
+
+import msgspec
+
+from sayso.core.audit import MAIN
+from sayso.store.base import EntryRow, Reader, StoreError, Writer
+
+SEALED = "SEALED"
+GOES_ON = ("EPOCH", "UNSEALED")
+"""The only entries that may follow a seal: in the copy, and where the seal was taken off."""
+
+SEAL, ARRIVING, PLACE = "sealed", "copying", "mark"
+OWN = (SEAL, ARRIVING, PLACE)
+"""Facts about one place, which are not true of a copy."""
+
+
+class StoreMoved(StoreError):
+    """The store was sealed because it moved, or is a copy that is not finished: nothing is written to it."""
+
+    code = "store_moved"
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The seal: where the store goes, under which name of the move, and whether it has arrived."""
+
+    token: str
+    to: str
+    finished: bool = False
+
+
+class Arriving(msgspec.Struct, frozen=True):
+    """The mark of an unfinished copy: of which move, where it comes from, and whether all rows are there.
+
+    Without a token it was given up, and can never be finished.
+    """
+
+    token: str
+    source: str
+    whole: bool = False
+
+
+Fact = TypeVar("Fact", Moved, Arriving)
+
+
+def moved(tx: Reader) -> Moved | None:
+    return _read(tx.meta(SEAL), Moved)
+
+
+def arriving(tx: Reader) -> Arriving | None:
+    return _read(tx.meta(ARRIVING), Arriving)
+
+
+def keep(tx: Writer, fact: Moved | Arriving) -> None:
+    tx.set_meta(SEAL if isinstance(fact, Moved) else ARRIVING, msgspec.json.encode(fact).decode())
+
+
+def refuse(seal: Moved) -> NoReturn:
+    """Say where the store is now."""
+    if seal.finished:
+        raise StoreMoved(f"this store was moved to {seal.to}", hint="use that one; this one can only be read")
+    raise StoreMoved(
+        f"this store is sealed, because it is being copied to {seal.to}",
+        hint="`sayso store copy` again finishes that, `sayso store unseal` gives it up",
+    )
+
+
+def refuse_moved(tx: Reader) -> None:
+    """Refuse a store that is sealed, or is a copy that is not finished."""
+    seal, here = moved(tx), arriving(tx)
+    if seal is not None:
+        refuse(seal)
+    if here is not None:
+        hint = "`sayso store copy` again finishes it" if here.token else "it was given up: empty this store"
+        raise StoreMoved(f"the copy of {here.source} into this store was not finished", hint=hint)
+
+
+def check_goes_on(tx: Reader, last: EntryRow | None) -> None:
+    """Refuse to add to a stream that ends with a seal, or to begin one in a store that is sealed."""
+    if last is None:
+        tx.head(MAIN)  # whoever seals the store holds this, so the next look is the truth
+    elif last.event != SEALED:
+        return
+    refuse_moved(tx)
+    if last is not None:
+        raise StoreMoved("this store is sealed, and nothing says where it went", hint="look at the audit")
+
+
+def _read(text: str | None, fact: type[Fact]) -> Fact | None:
+    try:
+        return msgspec.json.decode(text, type=fact) if text else None
+    except msgspec.MsgspecError as error:
+        raise StoreMoved("the seal of this store was changed by hand", hint="look at the audit") from error

@@ -1,0 +1,655 @@
+"""A store that moves: all but the grants arrives, the trail goes on, and one place only is written to."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from sayso import Sayso
+from sayso.core.audit import MAIN, AuditError
+from sayso.core.checkpoint import open_checkpoint
+from sayso.core.errors import SaysoError
+from sayso.core.model import Operation, Request, Verdict
+from sayso.core.receipt import check_receipt
+from sayso.gate.answer import answer_question
+from sayso.gate.audit import checkpoint, prove, tail, verify_audit
+from sayso.gate.authorize import authorize
+from sayso.gate.calls import end_call, retry_call, start_call
+from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.copy import Copied, CopyFailed, TargetNotEmpty, copy_store, unseal_store
+from sayso.gate.gate import Gate, TamperedSession
+from sayso.gate.grants import UnknownGrant, list_grants, revoke_all, revoke_grant
+from sayso.gate.handoff import save_handoff, take_handoff
+from sayso.gate.journal import record
+from sayso.gate.lease import keep_alive
+from sayso.gate.moves import StoreMoved, keep, moved
+from sayso.gate.open import audit_gate, open_gate
+from sayso.gate.recovery import recover_calls, resolve_call
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import end_session, list_sessions, open_session
+from sayso.gate.signing import make_key, public_key, verifier
+from sayso.policy import load_preset
+from sayso.store.base import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
+from sayso.store.memory import MemoryStore
+from sayso.store.sqlite import SqliteStore
+from tests.contract.postgres_place import new_schema, running_server
+from tests.gate.conftest import KEY, Clock
+
+TRUSTED = (verifier(KEY.name, public_key(KEY)),)
+HERE, THERE = "the old place", "the new place"
+LEASE = 3_600.0
+
+
+class Broken(Exception):
+    """Somebody pulled the plug."""
+
+
+class Pair:
+    """A store with a gate on it, and an empty one to copy it to."""
+
+    def __init__(self, source: Store, target: Store, marks: Path) -> None:
+        self.source = source
+        self.target = target
+        self.marks = marks
+        marks.mkdir()
+
+    def old(self) -> Gate:
+        return self._gate(self.source)
+
+    def new(self) -> Gate:
+        return self._gate(self.target)
+
+    def _gate(self, store: Store) -> Gate:
+        return open_gate(load_preset("chat"), store, key=KEY, marks=self.marks)
+
+    def copy(
+        self, progress: Callable[[str, int], None] = lambda doing, done: None, to: str = THERE
+    ) -> Copied:
+        return copy_store(
+            self.source, self.target, KEY, came_from=HERE, to=to, marks=self.marks, progress=progress
+        )
+
+    def unseal(self, to: str = THERE) -> None:
+        unseal_store(self.source, self.target, KEY, to=to, marks=self.marks)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running_server() as address:
+        yield address
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite to postgres"])
+def pair(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Pair]:
+    stores: list[Store] = []
+    if request.param == "memory":
+        stores += [MemoryStore(clock=clock), MemoryStore(clock=clock)]
+    else:
+        if request.param != "sqlite":
+            clock.now = time.time()  # the server has a clock of its own
+        stores.append(SqliteStore(tmp_path / "old.db", clock=clock))
+        stores.append(other(request, clock, tmp_path))
+    yield Pair(stores[0], stores[1], tmp_path / "marks")
+    for store in stores:
+        store.close()
+
+
+def other(request: pytest.FixtureRequest, clock: Clock, folder: Path) -> Store:
+    from sayso.store.postgres import PostgresStore
+
+    if request.param == "sqlite":
+        return SqliteStore(folder / "new.db", clock=clock)
+    return PostgresStore(new_schema(request.getfixturevalue("server")))
+
+
+def edit(session: str, target: str = "a.py") -> Request:
+    call = make_call("edit", {"path": target}, target=target)
+    return make_request(call, [Operation("files.edit")], session=session)
+
+
+def push(session: str) -> Request:
+    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
+
+
+def asked(gate: Gate, request: Request) -> str:
+    question = authorize(gate, request).question
+    assert question is not None
+    return question.id
+
+
+def verdict(gate: Gate, request: Request) -> Verdict:
+    return authorize(gate, request).decision.verdict
+
+
+def session_on(gate: Gate) -> str:
+    return open_session(gate, agent="tester", owner="host", user="ana")
+
+
+def consented(gate: Gate) -> str:
+    """A session with every way in which a call can run unasked."""
+    session = session_on(gate)
+    begin_task(gate, session, "feature")
+    answer_question(gate, asked(gate, edit(session)), "task", by="ana")
+    hear_message(gate, session, "Grant standing consent for: git push")
+    assert [verdict(gate, request(session)) for request in (edit, push)] == [Verdict.ALLOW] * 2
+    return session
+
+
+def entries(store: Store) -> list[EntryRow]:
+    with store.read() as tx:
+        return list(tx.every(EntryRow))
+
+
+def count(store: Store) -> int:
+    with store.read() as tx:
+        return sum(1 for kind in KINDS for _ in tx.every(kind))
+
+
+# --- what arrives ---
+
+
+def test_the_trail_arrives_whole_goes_on_and_keeps_its_old_proofs(pair: Pair) -> None:
+    old = pair.old()
+    session = consented(old)
+    for number in range(600):
+        hear_message(old, session, f"number {number}")
+    early, proof = checkpoint(old).encode(), prove(old, 300)
+    copied = pair.copy()
+    before, after = entries(pair.source), entries(pair.target)
+    assert after[: len(before)] == before
+    assert [row.event for row in after[len(before) - 1 :]] == ["SEALED", "EPOCH"]
+    assert copied.heads[MAIN] == before[-1]
+    assert copied.rows["entry"] == len(before)
+    new = pair.new()
+    hear_message(new, session, "and on")
+    assert open_checkpoint(checkpoint(new).encode(), TRUSTED).size > len(before)
+    verified = verify_audit(new, [early])
+    assert verified.clean, verified.reports
+    for one in (proof, prove(new, 300)):
+        check_receipt(one, TRUSTED, open_checkpoint(early, TRUSTED).origin)
+    assert verify_audit(audit_gate(pair.source, KEY, pair.marks), [early]).clean
+
+
+def test_every_stream_goes_on_in_the_copy(pair: Pair) -> None:
+    old = replace(pair.old(), stream="worker-1")
+    session = session_on(old)
+    pair.copy()
+    with pytest.raises(StoreMoved):
+        end_session(old, session)
+    with pytest.raises(StoreMoved):
+        session_on(replace(old, stream="worker-2"))
+    with pair.source.read() as tx:
+        before = [*tx.every(MetaRow)]
+    with pytest.raises(StoreMoved):
+        checkpoint(old)
+    with pair.source.read() as tx:
+        assert [*tx.every(MetaRow)] == before  # no tree was grown either
+    end_session(replace(pair.new(), stream="worker-1"), session)
+    checkpoint(pair.new())
+    verified = verify_audit(pair.new())
+    assert verified.clean, verified.reports
+    assert [report.stream for report in verified.reports] == [MAIN, "worker-1"]
+
+
+def test_no_grant_moves_along_and_nothing_looks_tampered_with(pair: Pair) -> None:
+    old = pair.old()
+    session = consented(old)
+    held = [one.id for one in list_grants(old)]
+    assert len(held) == 2
+    copied = pair.copy()
+    new = pair.new()
+    assert (copied.epoch, copied.findings, list_grants(new)) == (2, (), [])
+    assert [verdict(new, request(session)) for request in (edit, push)] == [Verdict.ASK] * 2
+    with pytest.raises(UnknownGrant, match="new epoch"):
+        revoke_grant(new, held[0], by="ana")
+    assert revoke_all(new, session, by="ana") == []
+    assert "TAMPERED" not in [row.event for row in entries(pair.target)]
+
+
+def test_what_a_message_or_a_failure_let_run_unasked_is_over_too(pair: Pair) -> None:
+    old = pair.old()
+    failed, ordered, slashed = consented(old), session_on(old), session_on(old)
+    running = start_call(old, edit(failed), holder="one")
+    end_call(old, running.call, running.fence, "failed")  # the identical call may be tried again
+    hear_message(old, ordered, "Run `git status`")
+    hear_message(old, slashed, "/commit")
+    status = make_call("shell", {}, command="git status")
+    unasked = {
+        "task_grant": edit(failed),
+        "safe": make_request(status, [Operation("git.status")], session=ordered),
+        "slash_command": make_request(make_call("shell", {}), [Operation("git.commit")], session=slashed),
+    }
+    for rule, request in unasked.items():
+        assert authorize(old, request).decision.rule == rule
+    pair.copy()
+    for request in unasked.values():
+        assert verdict(pair.new(), request) is Verdict.ASK
+
+
+def test_a_stop_and_a_denial_stay_in_force(pair: Pair) -> None:
+    old = pair.old()
+    stopped, denied = session_on(old), session_on(old)
+    hear_message(old, stopped, "stop")
+    answer_question(old, asked(old, edit(denied)), "deny", by="ana")
+    pair.copy()
+    new = pair.new()
+    assert authorize(new, edit(stopped)).decision.rule == "stopped"
+    assert authorize(new, edit(denied)).decision.rule == "denied_call"
+
+
+def test_an_open_question_is_answered_in_the_copy(pair: Pair) -> None:
+    old = pair.old()
+    session = session_on(old)
+    attempt = start_call(old, edit(session), holder="one")
+    assert attempt.question is not None
+    pair.copy()
+    new = pair.new()
+    assert answer_question(new, attempt.question, "once", by="ana").yours
+    assert retry_call(new, attempt.call, holder="two").runs
+
+
+def test_an_approval_that_was_not_used_is_asked_for_again(pair: Pair) -> None:
+    old = pair.old()
+    attempt = start_call(old, edit(session_on(old)), holder="one")
+    assert attempt.question is not None
+    answer_question(old, attempt.question, "once", by="ana")
+    pair.copy()
+    assert not retry_call(pair.new(), attempt.call, holder="one").runs
+
+
+def test_the_ledger_loses_no_call_that_runs_or_may_have_run(pair: Pair, clock: Clock) -> None:
+    old = pair.old()
+    session = consented(old)
+    died = start_call(old, push(session), holder="dies", effect_key="invoice-7")
+    clock.now += LEASE
+    assert recover_calls(old) == [died.call]
+    running = start_call(old, edit(session), holder="lives")
+    pair.copy()
+    with pytest.raises(StoreMoved):
+        keep_alive(old, running.call, running.fence)
+    new = pair.new()
+    assert retry_call(new, died.call, holder="next").state == "ambiguous"
+    with pytest.raises(SaysoError, match="nobody knows"):
+        start_call(new, push(session), holder="next", effect_key="invoice-7")
+    resolve_call(new, died.call, "failed", by="ana")
+    end_call(new, running.call, running.fence, "succeeded")
+
+
+def test_reviews_hold_and_a_saved_hand_off_does_not(pair: Pair) -> None:
+    old = pair.old()
+    with pair.source.write() as tx:
+        tx.put_review(old.sealer.review("email", tx.now, "ana"))
+    save_handoff(old, consented(old))
+    pair.copy()
+    new = pair.new()
+    with pair.target.read() as tx:
+        assert "email" in new.sealer.reviews(tx.reviews())
+    assert take_handoff(new, session_on(new)) == ()
+
+
+def test_sessions_that_ended_stay_ended(pair: Pair) -> None:
+    old = pair.old()
+    ended, open_one = session_on(old), session_on(old)
+    end_session(old, ended)
+    pair.copy()
+    new = pair.new()
+    assert [row.id for row in list_sessions(new)] == [open_one]
+    with pytest.raises(SaysoError, match="no such session"):
+        authorize(new, edit(ended))
+
+
+# --- the two places ---
+
+
+def test_the_source_refuses_every_write_says_where_it_went_and_can_be_read(pair: Pair) -> None:
+    old = pair.old()
+    session = consented(old)
+    question = asked(old, edit(session_on(old)))
+    pair.copy()
+    rows = count(pair.source)
+    acts: list[Callable[[], object]] = [
+        lambda: session_on(old),
+        lambda: authorize(old, edit(session)),
+        lambda: answer_question(old, question, "once", by="ana"),
+        lambda: hear_message(old, session, "go ahead"),
+        lambda: recover_calls(old),
+        lambda: checkpoint(old),
+        lambda: end_session(old, session),
+        pair.old,
+        pair.copy,
+        pair.unseal,
+    ]
+    for act in acts:
+        with pytest.raises(StoreMoved, match=THERE):
+            act()
+    assert count(pair.source) == rows
+    assert tail(old, 1)[0].event == "SEALED"
+    assert session in [row.id for row in list_sessions(old)]
+    assert verify_audit(audit_gate(pair.source, KEY, pair.marks)).clean
+
+
+def test_an_embedded_gate_that_was_open_meanwhile_can_still_be_closed(pair: Pair) -> None:
+    with Sayso(pair.old()) as gate:
+        gate.open_session("tester")
+        pair.copy()
+
+
+def test_each_place_has_its_own_mark_and_a_source_with_its_end_cut_off_shows(pair: Pair) -> None:
+    session = consented(pair.old())
+    pair.copy()
+    assert len(list(pair.marks.iterdir())) == 2
+    assert pair.new().sealer.epoch == pair.new().sealer.epoch != 1  # it holds its mark: no other epoch begins
+    assert verdict(pair.new(), edit(session)) is Verdict.ASK
+
+
+@pytest.mark.parametrize("fact", ["name", "mark"])
+def test_a_mark_is_never_kept_outside_its_folder(pair: Pair, fact: str) -> None:
+    pair.old()
+    with pair.source.write() as tx:
+        tx.set_meta(fact, "../elsewhere")
+    with pytest.raises(StoreError, match="changed by hand"):
+        pair.old()
+
+
+def test_a_copy_can_be_copied_on(pair: Pair, clock: Clock) -> None:
+    session = consented(pair.old())
+    pair.copy()
+    third = MemoryStore(clock=clock)
+    copy_store(pair.target, third, KEY, came_from=THERE, to="a third place", marks=pair.marks)
+    with pytest.raises(StoreMoved, match="a third place"):
+        pair.new()
+    gate = open_gate(load_preset("chat"), third, key=KEY, marks=pair.marks)
+    assert gate.sealer.epoch == 3
+    assert verdict(gate, edit(session)) is Verdict.ASK
+    assert verify_audit(gate).clean
+
+
+# --- what is refused, and what is told ---
+
+
+def test_a_target_that_is_not_empty_is_refused_and_the_source_goes_on(pair: Pair) -> None:
+    old = pair.old()
+    open_gate(load_preset("chat"), pair.target, key=KEY)
+    rows = count(pair.target)
+    with pytest.raises(TargetNotEmpty):
+        pair.copy()
+    session_on(old)
+    assert count(pair.target) == rows
+
+
+def test_a_store_is_not_copied_onto_itself(pair: Pair) -> None:
+    old = pair.old()
+    with pytest.raises(TargetNotEmpty):
+        copy_store(pair.source, pair.source, KEY, came_from=HERE, to=HERE)
+    session_on(old)
+
+
+def test_an_empty_source_is_refused(pair: Pair) -> None:
+    with pytest.raises(StoreError, match="ever written"):
+        pair.copy()
+
+
+def test_a_broken_trail_is_told_before_anything_is_sealed(pair: Pair) -> None:
+    old = pair.old()
+    session_on(old)
+    checkpoint(old)
+    session_on(old)
+    with pair.source.write() as tx:
+        head = tx.head(MAIN)
+        assert head is not None
+        tx.put_rows([replace(head, seq=head.seq + 1)])
+    with pytest.raises(AuditError):
+        pair.copy()
+    with pair.source.read() as tx:
+        assert moved(tx) is None
+    assert count(pair.target) == 0
+
+
+def test_another_key_than_the_one_that_signed_is_refused(pair: Pair) -> None:
+    checkpoint(pair.old())
+    with pytest.raises(AuditError):
+        copy_store(pair.source, pair.target, make_key("other"), came_from=HERE, to=THERE)
+    with pair.source.read() as tx:
+        assert moved(tx) is None
+
+
+def test_a_store_whose_mark_is_lost_is_not_taken_for_the_newest(pair: Pair) -> None:
+    session_on(pair.old())
+    for mark in pair.marks.iterdir():
+        mark.unlink()
+    with pytest.raises(StoreError, match="no mark"):
+        pair.copy()
+    pair.old()
+    assert pair.copy().epoch == 3
+
+
+def test_rows_changed_by_hand_are_told_and_believed_no_more_than_before(pair: Pair) -> None:
+    old = pair.old()
+    good, bad = consented(old), consented(old)
+    question = asked(old, edit(session_on(old)))
+    with pair.source.write() as tx:
+        row = tx.session(bad)
+        assert row is not None
+        tx.put_session(replace(row, workspace="elsewhere"))
+        grant = tx.grants(good)[0]
+        tx.put_rows([replace(grant, id="forged")])
+        tx.put_review(ReviewRow("email", tx.now, "ana", b"forged"))
+    copied = pair.copy()
+    assert {finding.partition(" was ")[0] for finding in copied.findings} == {
+        f"session {bad}",
+        "grant forged",
+        "the review of email",
+    }
+    new = pair.new()
+    with pytest.raises(TamperedSession):
+        authorize(new, edit(bad))
+    told = [row for row in entries(pair.target) if row.event == "TAMPERED"]
+    assert len(told) == 2  # one of the copy, one of the call just now
+    assert b"grant forged" in (told[0].body or b"")
+    assert list_grants(new) == []
+    assert answer_question(new, question, "once", by="ana").yours
+
+
+# --- a copy that is broken off ---
+
+
+STAGES = (
+    "Verifying the source",
+    "Copying",
+    "Reading the source again",
+    "Reading the copy",
+    "Verifying the copy",
+)
+
+
+def breaking(stage: str) -> Callable[[str, int], None]:
+    def progress(doing: str, done: int) -> None:
+        if doing == stage:
+            raise Broken
+
+    return progress
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_copy_that_was_broken_off_is_opened_nowhere_and_finished_by_the_next(
+    pair: Pair, stage: str
+) -> None:
+    old = pair.old()
+    session = consented(old)
+    with pytest.raises(Broken):
+        pair.copy(breaking(stage))
+    if stage == STAGES[0]:
+        assert verdict(old, edit(session)) is Verdict.ALLOW  # nothing was sealed yet
+    else:
+        with pytest.raises(StoreMoved, match="being copied to the new place"):
+            session_on(old)
+        with pytest.raises(StoreMoved, match="the old place into this store was not finished"):
+            pair.new()
+    pair.copy()
+    assert [row.event for row in entries(pair.source)].count("SEALED") == 1
+    assert verdict(pair.new(), edit(session)) is Verdict.ASK
+    assert verify_audit(pair.new()).clean
+    with pytest.raises(StoreMoved, match="was moved to the new place"):
+        session_on(old)
+
+
+@pytest.mark.parametrize("stage", STAGES[1:])
+def test_a_copy_that_was_never_finished_can_be_given_up(pair: Pair, stage: str) -> None:
+    old = pair.old()
+    session = consented(old)
+    with pytest.raises(Broken):
+        pair.copy(breaking(stage))
+    with pytest.raises(StoreError, match=THERE):
+        pair.unseal(to="another place")
+    pair.unseal()
+    assert verdict(pair.old(), edit(session)) is Verdict.ALLOW
+    assert verdict(old, edit(session)) is Verdict.ALLOW
+    assert verify_audit(pair.old()).clean
+    if stage == "Copying":
+        pair.copy()  # nothing had arrived, so the place is still good
+    else:
+        for refused, error in ((pair.new, StoreMoved), (pair.copy, TargetNotEmpty)):
+            with pytest.raises(error):
+                refused()
+    with pytest.raises(StoreError):
+        pair.unseal()
+
+
+def test_who_died_after_the_target_was_opened_has_moved_all_the_same(pair: Pair) -> None:
+    old = pair.old()
+    session = consented(old)
+    pair.copy()
+    with pair.source.write() as tx:
+        seal = moved(tx)
+        assert seal is not None
+        keep(tx, replace(seal, finished=False))
+    hear_message(pair.new(), session, "the new place is in use already")
+    with pytest.raises(StoreMoved, match="was moved"):
+        pair.unseal()
+    assert pair.copy().epoch > 1
+    with pair.source.read() as tx:
+        seal = moved(tx)
+    assert seal is not None
+    assert seal.finished
+    assert [row.event for row in entries(pair.target)].count("EPOCH") == 1
+
+
+def test_a_seal_taken_off_while_the_copy_is_made_keeps_the_copy_shut(pair: Pair) -> None:
+    old = pair.old()
+
+    def meddling(doing: str, done: int) -> None:
+        if doing == "Verifying the copy":
+            pair.unseal()
+
+    with pytest.raises(StoreError):
+        pair.copy(meddling)
+    session_on(old)
+    with pytest.raises(StoreMoved):
+        pair.new()
+
+
+def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(pair: Pair) -> None:
+    old = pair.old()
+
+    def meddling(doing: str, done: int) -> None:
+        if doing == "Verifying the copy":
+            with pair.source.write() as tx:
+                record(tx, "UNSEALED")
+                tx.set_meta("sealed", "")
+
+    with pytest.raises(StoreMoved, match="taken off"):
+        pair.copy(meddling)
+    session_on(old)
+    with pytest.raises(StoreMoved):
+        pair.new()
+
+
+def test_a_trail_changed_after_the_seal_is_found_in_the_copy(pair: Pair) -> None:
+    pair.old()
+    with pytest.raises(Broken):
+        pair.copy(breaking("Copying"))
+    with pair.source.write() as tx:
+        head = tx.head(MAIN)
+        assert head is not None
+        tx.put_rows([replace(head, seq=head.seq + 1)])
+    with pytest.raises(CopyFailed, match="findings"):
+        pair.copy()
+    with pytest.raises(StoreMoved):
+        pair.new()
+
+
+def test_a_row_that_arrives_otherwise_than_it_left_is_noticed(pair: Pair) -> None:
+    session = consented(pair.old())
+
+    def meddling(doing: str, done: int) -> None:
+        if doing == "Reading the source again":
+            with pair.target.write() as tx:
+                row = tx.session(session)
+                assert row is not None
+                tx.put_session(replace(row, user="mallory"))
+
+    with pytest.raises(CopyFailed, match="session"):
+        pair.copy(meddling)
+    with pytest.raises(StoreMoved):
+        pair.new()
+
+
+def test_a_copy_to_one_place_is_not_finished_at_another(pair: Pair, clock: Clock) -> None:
+    pair.old()
+    with pytest.raises(Broken):
+        pair.copy(breaking("Copying"))
+    with pytest.raises(StoreMoved, match=THERE):
+        pair.copy(to="somewhere else")
+    stranger = MemoryStore(clock=clock)
+    open_gate(load_preset("chat"), stranger, key=KEY)
+    with pytest.raises(TargetNotEmpty, match=HERE):
+        copy_store(stranger, pair.target, KEY, came_from="elsewhere", to=THERE)
+
+
+def test_a_seal_whose_entry_alone_is_left_still_holds(pair: Pair) -> None:
+    """Whoever takes the fact of the seal away leaves the entry, and nothing follows that."""
+    old = pair.old()
+    pair.copy()
+    with pair.source.write() as tx:
+        tx.set_meta("sealed", "")
+    with pytest.raises(StoreMoved):
+        session_on(old)
+    with pair.source.write() as tx:
+        tx.set_meta("sealed", "{nonsense")
+    for refused in (pair.old, lambda: session_on(old)):
+        with pytest.raises(StoreMoved):
+            refused()
+
+
+def test_recording_after_a_seal_is_refused_whatever_it_is(pair: Pair) -> None:
+    pair.old()
+    pair.copy()
+    with pytest.raises(StoreMoved), pair.source.write() as tx:
+        record(tx, "DECIDED")
+
+
+def test_a_copy_in_a_file_leaves_the_file_readable_by_others(tmp_path: Path, clock: Clock) -> None:
+    """While rows are read the source is not locked: who asks it is told where it goes, at once."""
+    source = SqliteStore(tmp_path / "old.db", clock=clock, busy=0.1)
+    pair = Pair(source, MemoryStore(clock=clock), tmp_path / "marks")
+    old = pair.old()
+    seen: list[str] = []
+
+    def asking(doing: str, done: int) -> None:
+        if doing == "Copying":
+            with sqlite3.connect(tmp_path / "old.db") as connection:
+                seen.extend(
+                    row[0] for row in connection.execute("SELECT value FROM meta WHERE name='sealed'")
+                )
+            connection.close()
+
+    pair.copy(asking)
+    assert THERE in seen[0]
+    with pytest.raises(StoreMoved):
+        session_on(old)
+    source.close()
