@@ -96,7 +96,6 @@ def edit_a_column(db: sqlite3.Connection, rng: Random) -> None:
             ("session", "s_other"),
             ("prev", rng.randbytes(32)),
             ("hash", rng.randbytes(32)),
-            ("leaf", rng.randbytes(32)),
             ("hash", b""),
         ]
     )

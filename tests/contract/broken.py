@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from sayso.core.grants import Key
 from sayso.store.base import (
     CallRow,
+    CheckpointRow,
     EntryRow,
+    FiledEntry,
     GrantRow,
     QuestionRow,
     QuestionState,
@@ -125,6 +127,17 @@ class OverwritesEntries(MemoryWriter):
 class ReadsEntriesBackwards(MemoryWriter):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return super().entries(stream, after=after, limit=limit)[::-1]
+
+
+class FilesTheHashBeforeForItsOwn(MemoryWriter):
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
+        found = super().filed(stream, after=after, limit=limit)
+        return [(seq, body, own, prev, *beside) for seq, body, prev, own, *beside in found]  # type: ignore[misc]
+
+
+class NeverPassesOverCheckpoints(MemoryWriter):
+    def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
+        return super().checkpoints(limit=limit)
 
 
 class PrunesHashesToo(MemoryWriter):
@@ -355,6 +368,8 @@ WRITERS: dict[type[MemoryWriter], str] = {
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,
     ReadsEntriesBackwards: CHAIN,
+    FilesTheHashBeforeForItsOwn: CHAIN,
+    NeverPassesOverCheckpoints: "checkpoints_come_newest_first",
     PrunesHashesToo: "pruning_drops_bodies_and_nothing_else",
     IgnoresTheFence: MOVES,
     IgnoresTheState: MOVES,
