@@ -5,7 +5,7 @@ Nothing is explained here. A run in which anything at all is not as it should be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -22,7 +22,7 @@ class Said(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 
     agent: str
     at: str
-    commitments: dict[str, str]
+    commitments: Mapping[str, str]
     details: msgspec.Raw
     event: str
     operations: msgspec.Raw

@@ -7,7 +7,7 @@ verifying began is held against entries read afterwards, and those only ever gro
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -140,7 +140,7 @@ class Walk:
             for stream, mark in joined_marks([row[:4]]):
                 self.joined[stream].append(mark)
 
-    def _look_beside(self, seq: int, commitments: dict[str, str]) -> None:
+    def _look_beside(self, seq: int, commitments: Mapping[str, str]) -> None:
         with self.gate.store.read() as tx:
             kept = {secret.name: secret for secret in tx.secrets(self.stream, seq)}
             pruned = any(row[1] is None for row in tx.filed(self.stream, after=seq - 1, limit=1))
