@@ -53,8 +53,8 @@ def sound(run: Sequence[Filed], stream: str, last: int, head: bytes) -> Sequence
     numbers = list(range(last + 1, last + 1 + len(run)))
     try:
         hashes = [sha256(TAG + row[2] + row[1]).digest() for row in run]  # type: ignore[operator]
-        bodies = b"\n".join([row[1] for row in run])  # type: ignore[misc]
-        told = _decoder.decode_lines(bodies)
+        lines = b"\n".join([*(row[1] for row in run), b""])  # type: ignore[list-item]
+        told = _decoder.decode_lines(lines)
     except (TypeError, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     whole = (
@@ -63,6 +63,6 @@ def sound(run: Sequence[Filed], stream: str, last: int, head: bytes) -> Sequence
         and [row[3] for row in run] == hashes
         and [one.seq for one in told] == numbers
         and {one.stream for one in told} == {stream}
-        and _encoder.encode_lines(told) == bodies + b"\n"  # so each line is one body, in its one spelling
+        and _encoder.encode_lines(told) == lines  # so each line is one body, in its one spelling
     )
     return told if whole else None
