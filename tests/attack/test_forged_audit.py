@@ -95,6 +95,52 @@ def test_garbage_in_the_place_of_a_row_is_a_finding_and_never_an_error(row: Any)
     assert not verify(changed(42, row), nodes=WHOLE.nodes).clean
 
 
+def rechained(*bodies: bytes) -> list[Row]:
+    """These bodies with every hash made to fit, as somebody can who has the store and nothing was signed."""
+    forged, head = list[Row](), genesis().hash
+    for seq, body in enumerate(bodies, 1):
+        forged.append((seq, body, head, chain_hash(head, body)))
+        head = forged[-1][3]
+    return forged
+
+
+BODIES = [body for _, body, _, _ in rows(3) if body is not None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b',"seq":2', b', "seq":2'),
+        (b',"seq":2', b',"seq":1,"seq":2'),
+        (b',"seq":2', b',"seq":2.0'),
+        (b',"session"', b',"sequel":0,"session"'),
+        (b'"agent":"agent",', b""),
+        (b'{"agent"', b' {"agent"'),
+        (b'{"agent"', b'\n{"agent"'),
+        (b'"agent":"agent"', b'"agent":"\\u0061gent"'),
+        (b'"agent":"agent"', b'"agent":"\xff"'),
+        (b'"agent":"agent"', b'"agent":"\xed\xa0\x80"'),
+        (b'"commitments":{}', b'"commitments":[]'),
+        (b'"commitments":{}', b'"commitments":' + b"[" * 200_000),
+        (b'"details":{', b'"details":{"deep":' + b"[" * 200_000 + b"]" * 200_000 + b","),
+        (b'"stream":"main"', b'"stream":"worker"'),
+        (b'"main"}', b'"main"}{}'),
+        (b'"main"}', b'"main"'),
+    ],
+)
+def test_a_body_that_is_not_spelled_as_an_entry_is_found_though_its_hash_fits(old: bytes, new: bytes) -> None:
+    assert verify(rechained(*BODIES)).clean
+    assert old in BODIES[1]
+    report = verify(rechained(BODIES[0], BODIES[1].replace(old, new), BODIES[2]))
+    assert [finding.seq for finding in report.findings] == [2]
+
+
+def test_two_entries_in_one_body_do_not_make_up_for_an_empty_one() -> None:
+    one, two, three = BODIES
+    for forged in ((one + b"\n" + two, b"", three), (one, two + b"\n" + three, b"\n"), (one, b"", two)):
+        assert not verify(rechained(*forged)).clean
+
+
 def test_an_entry_of_one_stream_cannot_stand_in_another() -> None:
     assert verify(rows(20, "worker-1"), stream="worker-1").clean
     assert not verify(rows(20, "worker-1"), stream="worker-2").clean

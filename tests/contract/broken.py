@@ -15,7 +15,9 @@ from sayso.core.grants import Key
 from sayso.store.base import (
     AnyRow,
     CallRow,
+    CheckpointRow,
     EntryRow,
+    FiledEntry,
     GrantRow,
     Kind,
     QuestionRow,
@@ -141,6 +143,17 @@ class ForgetsItsOwnEntries(MemoryWriter):
 class ReadsEntriesBackwards(MemoryWriter):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return super().entries(stream, after=after, limit=limit)[::-1]
+
+
+class FilesTheHashBeforeForItsOwn(MemoryWriter):
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
+        found = super().filed(stream, after=after, limit=limit)
+        return [(seq, body, own, prev, *beside) for seq, body, prev, own, *beside in found]  # type: ignore[misc]
+
+
+class NeverPassesOverCheckpoints(MemoryWriter):
+    def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
+        return super().checkpoints(limit=limit)
 
 
 class PrunesHashesToo(MemoryWriter):
@@ -403,6 +416,8 @@ WRITERS: dict[type[MemoryWriter], str] = {
     OverwritesEntries: PLACES,
     ForgetsItsOwnEntries: "the_head_is_the_newest_entry_at_every_moment_of_a_transaction",
     ReadsEntriesBackwards: CHAIN,
+    FilesTheHashBeforeForItsOwn: CHAIN,
+    NeverPassesOverCheckpoints: "checkpoints_come_newest_first",
     PrunesHashesToo: "pruning_drops_bodies_and_nothing_else",
     ForgetsNewResultsToo: "results_of_calls_that_ended_before_a_time_are_forgotten_and_nothing_else",
     IgnoresTheFence: MOVES,

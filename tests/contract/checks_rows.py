@@ -22,7 +22,7 @@ from sayso.store.base import (
     StoreError,
 )
 from tests.contract import rows
-from tests.contract.rows import NOON, call, entry, grant, question, session
+from tests.contract.rows import NOON, call, entry, filed, grant, question, session
 
 Open = Callable[[], Store]
 """Opens the same place each time: what one has committed, the next one finds."""
@@ -68,7 +68,14 @@ def check_what_does_not_exist_is_not_found(make: Open) -> None:
         ]
         many += [r.spends(["x"]), r.spends([]), r.sendings("x", [("a", "b")]), r.reviews(), r.questions("x")]
         many += [r.questions(after="x"), r.calls_by_effect("x"), r.calls(states=["x"]), r.calls(states=[])]
-        many += [r.entries("x"), r.streams(), r.nodes("x", [(0, 0)]), r.checkpoints(), r.secrets("x", 1)]
+        many += [
+            r.entries("x"),
+            r.filed("x"),
+            r.streams(),
+            r.nodes("x", [(0, 0)]),
+            r.checkpoints(),
+            r.secrets("x", 1),
+        ]
         assert [list(found) for found in many] == [[]] * len(many)
         assert r.count_questions("x", since=0.0) == (0, 0)
 
@@ -458,6 +465,10 @@ def check_entries_are_read_in_the_order_of_the_chain(make: Open) -> None:
         assert list(r.entries("main", after=9)) == [entry(10), entry(11), entry(12)]
         assert list(r.entries("main", after=3, limit=2)) == [entry(4), entry(5)]
         assert list(r.entries("main", after=12)) == []
+        assert list(r.filed("main")) == [filed(entry(seq)) for seq in range(1, 13)]
+        assert list(r.filed("main", after=3, limit=2)) == [filed(entry(4)), filed(entry(5))]
+        assert list(r.filed("main", after=-(2**63))) == list(r.filed("main"))
+        assert list(r.filed("another")) == [filed(entry(seq, "another")) for seq in (1, 2)]
         assert (r.head("main"), r.head("another")) == (entry(12), entry(2, "another"))
         assert list(r.streams()) == ["another", "main"]
 
@@ -491,6 +502,7 @@ def check_pruning_drops_bodies_and_nothing_else(make: Open) -> None:
     with store.read() as r:
         pruned = [replace(entry(seq), body=None) for seq in range(1, 5)]
         assert list(r.entries("main")) == [*pruned, entry(5)]
+        assert list(r.filed("main")) == [filed(row) for row in (*pruned, entry(5))]
         assert r.head("another") == entry(1, "another")
 
 
@@ -537,6 +549,9 @@ def check_checkpoints_come_newest_first(make: Open) -> None:
     with store.read() as r:
         assert list(r.checkpoints()) == [notes[2]]
         assert list(r.checkpoints(limit=9)) == notes[::-1]
+        assert list(r.checkpoints(limit=2, skip=0)) == [notes[2], notes[1]]
+        assert list(r.checkpoints(limit=2, skip=2)) == [notes[0]]
+        assert list(r.checkpoints(limit=9, skip=3)) == []
 
 
 def check_an_erased_secret_is_gone_and_the_others_stay(make: Open) -> None:

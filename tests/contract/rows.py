@@ -11,6 +11,7 @@ from sayso.store.base import (
     CheckpointRow,
     DenialRow,
     EntryRow,
+    FiledEntry,
     GrantRow,
     NodeRow,
     QuestionRow,
@@ -62,6 +63,10 @@ REVIEW = ReviewRow("email", NOON, "ana", BYTES)
 
 def entry(seq: int, stream: str = "main") -> EntryRow:
     return replace(ENTRY, stream=stream, seq=seq, at=NOON + seq, hash=bytes([seq % 256]) * 32)
+
+
+def filed(row: EntryRow) -> FiledEntry:
+    return (row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session)
 
 
 def session(name: str, **fields: Any) -> SessionRow:

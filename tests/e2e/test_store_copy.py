@@ -106,7 +106,7 @@ def test_a_file_moves_to_a_server_where_the_operator_goes_on(place: Place, gate:
     assert (old.returncode, json.loads(old.stdout)["clean"]) == (0, True)
     info = json.loads(place.sayso("store", "info", "--json").stdout)
     assert (info["moved_to"], info["move_finished"]) == (told["to"], True)
-    for words in (["inbox", "--preset", "chat"], ["store", "copy", "--to", database]):
+    for words in (["inbox"], ["store", "copy", "--to", database]):
         ran = place.sayso(*words)
         assert (ran.returncode, ran.stdout) == (1, "")
         assert f"this store was moved to {told['to']}" in ran.stderr

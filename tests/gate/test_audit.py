@@ -11,6 +11,7 @@ from pymerkle import InmemoryTree  # type: ignore[import-untyped]
 
 from sayso.core.audit import MAIN, AuditError, Entry, Head, append, genesis, leaf_content
 from sayso.core.audit_marks import Kind
+from sayso.core.audit_said import said
 from sayso.core.audit_text import read_json_line
 from sayso.core.checkpoint import open_checkpoint, sign_checkpoint
 from sayso.core.commitments import State, seal
@@ -27,6 +28,7 @@ from sayso.gate.audit import (
     tail,
     verify_audit,
 )
+from sayso.gate.audit_check import CHECKPOINTS, Walk
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.signing import make_key, public_key, signer, verifier
@@ -361,6 +363,31 @@ def test_entries_written_while_verifying_are_no_fault(gate: Gate) -> None:
     verified = verify_audit(gate, progress=meanwhile)
     assert verified.clean, verified.reports
     assert verified.reports[0].pruned_through == 1_999
+
+
+def test_values_that_are_pruned_or_erased_while_verifying_are_no_fault(gate: Gate) -> None:
+    pruned, erased = commit_to(gate, note="x"), commit_to(gate, note="y")
+    walk = Walk(gate, MAIN)
+    runs = walk.runs()
+    read = next(runs)
+    prune(gate, erased)
+    erase(gate, erased, "note")
+    assert pruned < erased
+    for run in (read, *runs):
+        walk.look(run, [None if row[1] is None else said(row[1]) for row in run])
+    assert walk.findings + walk.end() == []
+
+
+def test_however_many_checkpoints_are_stored_all_are_verified(gate: Gate) -> None:
+    checkpoint(gate)
+    with gate.store.write() as tx:
+        (good,) = tx.checkpoints()
+        tx.add_checkpoint(msgspec.structs.replace(good, note=good.note.replace("sayso/", "other/")))
+        for _ in range(CHECKPOINTS):
+            tx.add_checkpoint(good)
+    verified = verify_audit(gate)
+    assert verified.checkpoints == CHECKPOINTS + 2
+    assert [finding.kind for finding in verified.reports[0].findings] == [Kind.SIGNATURE]
 
 
 def test_without_a_key_nothing_is_signed_or_verified(gate: Gate) -> None:

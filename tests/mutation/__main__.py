@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
-from tests.mutation.checks import Cases, caught_by, keep_vectors, ready
+from tests.mutation.checks import TRAIL, Cases, caught_by, keep_vectors, ready
 from tests.mutation.operators import Mutant, mutants
 from tests.mutation.planting import plant
 
@@ -40,7 +40,7 @@ SAMPLED = {
          "look_alikes"),
         12,
     ),
-    **dict.fromkeys(("audit", "merkle", "checkpoint", "commitments", "receipt", "verify"), 10),
+    **dict.fromkeys(TRAIL, 10),
 }  # fmt: skip
 """Of these files every so manyth mutant is tried."""
 SECONDS = 60

@@ -60,7 +60,8 @@ AUDIT = (
     f"{PROPERTY}/test_audit_corruptions.py",
     f"{ATTACK}/test_forged_audit.py",
 )
-NOT_DECIDING = frozenset({"ledger", "audit", "merkle", "checkpoint", "commitments", "receipt", "verify"})
+TRAIL = ("audit", "audit_said", "audit_chain", "merkle", "checkpoint", "commitments", "receipt", "verify")
+NOT_DECIDING = frozenset({"ledger", *TRAIL})
 """Modules that no decision looks at: worlds and vectors have nothing to say about them."""
 FILES: dict[str, Sequence[str]] = {
     "digest": (
@@ -76,7 +77,7 @@ FILES: dict[str, Sequence[str]] = {
     **dict.fromkeys(("rules", "subject", "decide", "grants"), DECIDING),
     **dict.fromkeys(("offers", "asking", "clearing"), (*DECIDING, *CONVERSATION)),
     **dict.fromkeys(("answering", "hear", "lifecycle"), CONVERSATION),
-    **dict.fromkeys(("audit", "merkle", "checkpoint", "commitments", "receipt", "verify"), AUDIT),
+    **dict.fromkeys(TRAIL, AUDIT),
 }
 """The tests that speak of a module; for the modules that read messages and plans, READING."""
 

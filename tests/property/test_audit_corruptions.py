@@ -12,7 +12,7 @@ import pytest
 from sayso.core.audit import Row, chain_hash
 from sayso.core.audit_marks import Kind, Mark
 from sayso.core.merkle import Frontier, Kept, extend
-from sayso.core.verify import verify
+from sayso.core.verify import verify, verify_runs
 from tests.property.audit_trails import Trail, flipped, judged, rows, trail
 
 EVERYTHING = bool(os.environ.get("SAYSO_ALL"))
@@ -183,6 +183,15 @@ def test_stored_checkpoints_find_it_too_as_long_as_they_are_there(change: Change
         changed = change(WHOLE, Random(seed))
         beyond = changed.rows[: COUNT - COUNT % EVERY] == WHOLE.rows[: COUNT - COUNT % EVERY]
         assert beyond or not judged(changed).clean
+
+
+@pytest.mark.parametrize("change", [*CHANGES, truncate, rewrite_tail], ids=lambda change: change.__name__)
+def test_looking_at_many_rows_at_once_finds_what_looking_at_each_finds(change: Change) -> None:
+    for seed in SEEDS:
+        changed = change(WHOLE, Random(seed)).rows
+        one_by_one = verify_runs([row] for row in changed)
+        assert verify(changed) == one_by_one
+        assert verify_runs([changed[:700], changed[700:]] if len(changed) > 700 else [changed]) == one_by_one
 
 
 @pytest.mark.parametrize("count", [0, 1, 49, 50, 51, 255, 256, 257, 512, 1_150])

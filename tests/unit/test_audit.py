@@ -101,6 +101,8 @@ def test_an_entry_is_read_back_as_it_was() -> None:
         {"operations": "git.push"},
         {"operations": (1,)},
         {"details": [1]},
+        {"commitments": None},
+        {"commitments": ()},
         {"commitments": {"c": "short"}},
         {"commitments": {"c": 1}},
         {"commitments": {"ü": "0" * 64}},

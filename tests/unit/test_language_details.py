@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sayso.core.language import read
-from sayso.core.own_words import BLANK, hidden, readings
+from sayso.core.own_words import BLANK, fold, hidden, readings
+from sayso.core.phrases import pattern
 
 
 def test_what_only_the_reading_with_gaps_shows_names_the_kind_of_the_message() -> None:
@@ -58,3 +61,18 @@ def test_a_sign_is_read_as_the_four_characters_it_stands_for_and_not_as_more() -
 def test_a_dont_that_forbids_nothing_is_no_refusal(verb: str) -> None:
     assert not read(f"don't {verb} about the tests", ()).refusal
     assert read("don't run the tests", ()).refusal
+
+
+def test_a_letter_of_another_script_is_read_as_the_one_it_looks_like() -> None:
+    assert fold("аʙсԁеɡһіјкӏмոорԛгѕтսѵԝхуᴢ") == "abcdeghijklmnopqrstuvwxyz"
+    assert read("ԝait", ()).stop
+
+
+def test_of_two_phrases_that_begin_alike_the_longer_one_is_found() -> None:
+    for phrases in (("no", "no way"), ("no way", "no")):
+        found = re.match(pattern(phrases), "no way")
+        assert found is not None
+        assert found[0] == "no way"
+    found = re.match(pattern(("zz", "zzzz", "zz zz zz")), "zz-zz zz")
+    assert found is not None
+    assert found[0] == "zz-zz zz"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sayso.core.plan_reading import statements
 from sayso.core.plans import read_plan
 
 
@@ -25,3 +26,13 @@ def test_a_plan_names_the_files_that_a_person_would_say_it_promises_to_change(
     text: str, targets: tuple[str, ...]
 ) -> None:
     assert read_plan(text, ()).targets == targets
+
+
+def test_a_paragraph_goes_on_after_fenced_code_as_if_it_were_not_there() -> None:
+    text = "I will not edit a.py\n```\nx = 1\n```\nor b.py."
+    assert statements(text) == statements("I will not edit a.py\nor b.py.")
+    assert read_plan(text, ()).targets == ()
+
+
+def test_a_line_that_begins_with_two_quotations_is_no_fenced_code() -> None:
+    assert read_plan("«one»«two» I will edit c.py.", ()).targets == ("c.py",)

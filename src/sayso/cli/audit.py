@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.audit_shown import (
+    decoded,
+    echo_json,
+    progress,
+    show_entry,
+    show_verified,
+    verified_json,
+)
 from sayso.cli.choice import Json, remark
 from sayso.cli.operate import StoreFile
 
@@ -16,7 +24,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sayso.core.checkpoint import Verifier
-    from sayso.gate.audit import Shown, Verified
     from sayso.gate.gate import Gate
 
 app = typer.Typer(
@@ -60,9 +67,9 @@ def show(seq: Seq, stream: Stream = "main", store: StoreFile = None, as_json: Js
     with _audit(store) as gate:
         found = shown(gate, seq, stream=stream)
     if as_json:
-        _echo_json(shown_json(found))
+        echo_json(shown_json(found))
     else:
-        _show(found)
+        show_entry(found)
 
 
 @app.command(short_help="Find what was changed, cut off or put in.")
@@ -83,12 +90,12 @@ def verify(
     from sayso.gate.audit import verify_audit
 
     outside = [_read(file) for file in checkpoint or ()]
-    with _audit(store) as gate, _progress("Verifying") as told:
+    with _audit(store) as gate, progress("Verifying") as told:
         verified = verify_audit(gate, outside, progress=lambda stream, entries: told(entries))
     if as_json:
-        _echo_json(_verified_json(verified))
+        echo_json(verified_json(verified))
     else:
-        _show_verified(verified)
+        show_verified(verified)
         if not outside:
             remark("without --checkpoint, an older copy of the whole store would look as good")
     raise typer.Exit(0 if verified.clean else FOUND)
@@ -136,7 +143,7 @@ def check_proof(
     line = text_line(body)
     if as_json:
         told = {"proven": True, "origin": origin, "seq": receipt.index + 1, "size": signed.size}
-        _echo_json(told | {"entry": _decoded(body)})
+        echo_json(told | {"entry": decoded(body)})
     else:
         typer.echo(line)
         typer.echo(f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed.")
@@ -159,7 +166,7 @@ def checkpoint(
     if output is not None:
         _write(output, note.encode())
     if as_json:
-        _echo_json({"checkpoint": note, "key": public})
+        echo_json({"checkpoint": note, "key": public})
     elif output is None:
         typer.echo(note, nl=False)
 
@@ -176,7 +183,7 @@ def export(
 
     if form not in ("text", "jsonl"):
         raise MalformedRequest(f"unknown form {form!r}", hint="use text or jsonl")
-    with _audit(store) as gate, _progress("Exporting") as told:
+    with _audit(store) as gate, progress("Exporting") as told:
         for number, line in enumerate(lines(gate, "jsonl" if form == "jsonl" else "text", stream=stream), 1):
             typer.echo(line)
             if number % 1_000 == 0:
@@ -202,10 +209,10 @@ def prune(
     from sayso.cli.operating import operator
     from sayso.gate.audit import prune as drop
 
-    with _audit(store) as gate, _progress("Pruning") as told:
+    with _audit(store) as gate, progress("Pruning") as told:
         pruned = drop(gate, until, by=operator(), progress=told)
     if as_json:
-        _echo_json(pruned)
+        echo_json(pruned)
     else:
         typer.echo(f"{pruned.bodies} {'body' if pruned.bodies == 1 else 'bodies'} dropped")
 
@@ -238,64 +245,6 @@ def _audit(store: str | None) -> Iterator[Gate]:
         yield gate
     finally:
         gate.store.close()
-
-
-@contextmanager
-def _progress(doing: str) -> Iterator[Callable[[int], None]]:
-    """How many entries were done, on a terminal only, and gone when it is over."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
-
-    err = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description} {task.completed} entries"))
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
-        task = shown.add_task(doing)
-        yield lambda done: shown.update(task, completed=done)
-
-
-def _show(found: Shown) -> None:
-    from sayso.core.commitments import State
-    from sayso.core.words import visible
-    from sayso.gate.audit import entry_text
-
-    row = found.row
-    typer.echo(entry_text(row))
-    typer.echo(f"entry {row.seq} of {row.stream}\nhash {row.hash.hex()}\nafter {row.prev.hex()}")
-    for name, value in found.values.items():
-        kept = value.state is State.KEPT
-        typer.echo(f"{visible(name)}: {visible(_json(value.value)) if kept else value.state.value}")
-
-
-def _show_verified(verified: Verified) -> None:
-    for report in verified.reports:
-        pruned = f", {report.pruned} of them without bodies" if report.pruned else ""
-        counted = f"{report.entries} {'entry' if report.entries == 1 else 'entries'}{pruned}"
-        typer.echo(f"{report.stream}: {counted}, signed through {report.held_through}")
-        for one in report.findings:
-            typer.echo(f"  {one.kind.value}: {one.text}")
-        if report.found > len(report.findings):
-            typer.echo(f"  … and {report.found - len(report.findings)} more")
-    if verified.clean:
-        typer.echo("Nothing was changed.")
-    else:
-        typer.echo(f"{verified.found} finding{'' if verified.found == 1 else 's'}")
-
-
-def _verified_json(verified: Verified) -> dict[str, Any]:
-    streams = [
-        {
-            "stream": one.stream,
-            "entries": one.entries,
-            "pruned": one.pruned,
-            "signed_through": one.held_through,
-            "root": None if one.root is None else one.root.hex(),
-            "found": one.found,
-            "findings": one.findings,
-        }
-        for one in verified.reports
-    ]
-    told = {"clean": verified.clean, "found": verified.found, "checkpoints": verified.checkpoints}
-    return told | {"outside": verified.outside, "streams": streams}
 
 
 def _public(gate: Gate) -> str:
@@ -349,19 +298,3 @@ def _write(file: Path, content: bytes) -> None:
             opened.write(content)
     except OSError as error:
         raise SaysoError(f"cannot write {file}: {error.strerror}", hint="name a new file") from error
-
-
-def _decoded(body: bytes) -> object:
-    import msgspec
-
-    return msgspec.json.decode(body)
-
-
-def _json(value: object) -> str:
-    import msgspec
-
-    return msgspec.json.encode(value).decode()
-
-
-def _echo_json(value: object) -> None:
-    typer.echo(_json(value))

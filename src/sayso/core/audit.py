@@ -204,7 +204,7 @@ def _check(entry: Entry) -> None:
             raise AuditError(f"{text!r} is not text")
     if type(entry.details) is not dict and not isinstance(entry.details, Mapping):
         raise AuditError("an entry's details must be named values")
-    if entry.commitments:
+    if type(entry.commitments) is not dict or entry.commitments:
         _check_commitments(entry.commitments)
 
 

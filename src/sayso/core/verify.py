@@ -9,16 +9,20 @@ whoever holds the key wrote the whole trail anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
-from sayso.core.audit import HASH_BYTES, MAIN, TAG, AuditError, Row, chain_hash, genesis, read_body
+from sayso.core.audit import MAIN
+from sayso.core.audit_chain import Chain, Found
 from sayso.core.audit_marks import Finding, Kind, Mark
+from sayso.core.audit_said import Filed, Said
 from sayso.core.merkle import TILE, WIDTH, Frontier, Kept, extend, fold, subtree
 
 MOST_FINDINGS = 100
+RUN = 1_024
+"""How many rows are looked at together."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -41,11 +45,12 @@ class Report(msgspec.Struct, frozen=True):
         return self.found == 0
 
 
-Found = Callable[[Kind, int, str], None]
+Look = Callable[[Sequence[Filed], Sequence[Said | None]], None]
+"""Told the rows of a run and what each says: None where the body is gone, or is not that of an entry."""
 
 
 def verify(
-    rows: Iterable[Row],
+    rows: Iterable[Filed],
     *,
     stream: str = MAIN,
     marks: Iterable[Mark | Finding] = (),
@@ -56,6 +61,20 @@ def verify(
     `rows` come in the order of their numbers; `marks` in the order of their sizes (see audit_marks); `nodes`
     in the order they were closed (by last leaf, then height), or None where none are kept.
     """
+    left = iter(rows)
+    runs = iter(lambda: list(islice(left, RUN)), [])
+    return verify_runs(runs, stream=stream, marks=marks, nodes=nodes)
+
+
+def verify_runs(
+    runs: Iterable[Sequence[Filed]],
+    *,
+    stream: str = MAIN,
+    marks: Iterable[Mark | Finding] = (),
+    nodes: Iterable[Kept] | None = None,
+    look: Look | None = None,
+) -> Report:
+    """The same for rows that come many at a time. Each run has been looked at when the next is asked for."""
     findings: list[Finding] = []
     counted = [0]
 
@@ -64,17 +83,16 @@ def verify(
         if len(findings) < MOST_FINDINGS:
             findings.append(Finding(kind, seq, text))
 
-    walked: list[Walked] = []
-    climbed = _climb(_tiles(rows, stream, walked, found), walked, iter(marks), nodes, found)
-    walk = walked[0]
-    _check_ends(walk, climbed, nodes is not None, found)
+    chain = Chain(stream, found)
+    climbed = _climb(_tiles(runs, chain, look), chain, iter(marks), nodes, found)
+    _check_ends(chain, climbed, nodes is not None, found)
     return Report(
         stream=stream,
-        entries=walk.entries,
-        head=walk.head,
-        root=climbed.root if walk.whole else None,
-        pruned=walk.pruned,
-        pruned_through=walk.pruned_through,
+        entries=chain.entries,
+        head=chain.head,
+        root=climbed.root if chain.whole else None,
+        pruned=chain.pruned,
+        pruned_through=chain.pruned_through,
         marks=climbed.marks,
         held_through=climbed.held_through,
         findings=tuple(findings),
@@ -82,103 +100,19 @@ def verify(
     )
 
 
-# --- the chain: rows in, tiles of leaf hashes out ---
-
-
-class Walked(msgspec.Struct, frozen=True):
-    """Where walking along the chain came to. `whole`: each row stood at the place its number says."""
-
-    entries: int
-    head: bytes
-    whole: bool
-    pruned: int
-    pruned_through: int
-    accounted: int
-
-
-def _tiles(rows: Iterable[Row], stream: str, walked: list[Walked], found: Found) -> Iterator[list[bytes]]:
-    """The leaf hashes, 256 at a time, the last time fewer; none after a place where rows are missing."""
-    head = genesis(stream).hash
-    last = pruned = pruned_through = accounted = 0
-    whole = True
-    leaves: list[bytes] = []
-    for row in rows:
-        seq, body, prev, digest = row
-        if (
-            seq == last + 1
-            and prev == head
-            and type(body) is bytes
-            and sha256(TAG + prev + body).digest() == digest
-            and body.rfind(b',"seq":%d,"session":' % seq) > 0  # from the end, where it stands
-        ):
-            if pruned and b',"event":"PRUNED",' in body:
-                accounted = max(accounted, _pruned_by(seq, body))
-        elif not _explain(row, last, head, found):
-            whole = False
-            if not isinstance(seq, int) or seq <= last:
-                continue
-        if body is None:
-            pruned, pruned_through = pruned + 1, seq
-        last, head = seq, digest
-        if whole:
-            leaves.append(digest)
-            if len(leaves) == WIDTH:
-                yield leaves
-                leaves = []
-    walked.append(Walked(last, head, whole, pruned, pruned_through, accounted))
-    yield leaves
-
-
-def _explain(row: Row, last: int, head: bytes, found: Found) -> bool:
-    """Say what is wrong with a row that may be wrong; whether it can still be leaf number `last + 1`."""
-    seq, body, prev, digest = row
-    if not _well_formed(row):
-        found(Kind.EDITED, last + 1, f"what is stored after entry {last} is not an entry")
-        return False
-    if seq == last:
-        found(Kind.INSERTED, seq, f"there are two entries {seq}")
-    elif seq < last:
-        found(Kind.REORDERED, seq, f"entry {seq} stands after entry {last}")
-    elif seq > last + 1:
-        found(Kind.DELETED, last + 1, f"{_span(last + 1, seq - 1)} missing")
-    elif prev != head:
-        found(Kind.LINK, seq, f"entry {seq} does not follow what is now entry {last}")
-    if body is not None:
-        _explain_body(seq, body, prev, digest, found)
-    return seq == last + 1
-
-
-def _well_formed(row: Row) -> bool:
-    seq, body, prev, digest = row
-    hashes = all(type(each) is bytes and len(each) == HASH_BYTES for each in (prev, digest))
-    return type(seq) is int and hashes and (body is None or type(body) is bytes)
-
-
-def _explain_body(seq: int, body: bytes, prev: bytes, digest: bytes, found: Found) -> None:
-    if chain_hash(prev, body) != digest:
-        found(Kind.EDITED, seq, f"entry {seq} is not what was hashed when it was written")
-        return
-    try:
-        written = read_body(body).seq
-    except AuditError as error:
-        found(Kind.EDITED, seq, f"entry {seq} is not an entry: {error.message}")
-        return
-    if written != seq:
-        found(Kind.REORDERED, seq, f"entry {seq} was written as entry {written}")
-
-
-def _pruned_by(seq: int, body: bytes) -> int:
-    """Through which entry this one says that bodies were dropped; 0 if it says no such thing."""
-    try:
-        said = read_body(body)
-    except AuditError:
-        return 0
-    through = said.details.get("through")
-    return through if said.event == "PRUNED" and type(through) is int and through < seq else 0
-
-
-def _span(first: int, last: int) -> str:
-    return f"entry {first} is" if first == last else f"entries {first} to {last} are"
+def _tiles(runs: Iterable[Sequence[Filed]], chain: Chain, look: Look | None) -> Iterator[Sequence[bytes]]:
+    """The leaf hashes, 256 at a time, the last time fewer."""
+    rest: list[bytes] = []
+    for run in runs:
+        leaves, told = chain.walk(run)
+        if look is not None:
+            look(run, told)
+        rest += leaves
+        full = len(rest) - len(rest) % WIDTH
+        for start in range(0, full, WIDTH):
+            yield rest[start : start + WIDTH]
+        del rest[:full]
+    yield rest
 
 
 # --- the tree: tiles in, held against kept hashes and marks ---
@@ -196,8 +130,8 @@ class Climbed(msgspec.Struct, frozen=True):
 
 
 def _climb(
-    tiles: Iterable[list[bytes]],
-    walked: list[Walked],
+    tiles: Iterable[Sequence[bytes]],
+    chain: Chain,
     marks: Iterator[Mark | Finding],
     nodes: Iterable[Kept] | None,
     found: Found,
@@ -223,9 +157,9 @@ def _climb(
         kept_through = size if comparing else kept_through
     while mark is not None:
         seen, largest = seen + 1, max(largest, mark.size)
-        last = walked[0].entries
-        if mark.size > last:
-            found(Kind.TRUNCATED, mark.size, f"{mark.source}, but after entry {last} nothing is left")
+        if mark.size > chain.entries:
+            text = f"{mark.source}, but after entry {chain.entries} nothing is left"
+            found(Kind.TRUNCATED, mark.size, text)
         mark = _next_mark(marks, found)
     left_over = comparing and next(stored, None) is not None
     return Climbed(rest, seen, held, largest, kept_through, left_over)
@@ -240,7 +174,7 @@ def _next_mark(marks: Iterator[Mark | Finding], found: Found) -> Mark | None:
     return None
 
 
-def _holds(mark: Mark, base: int, above: Frontier, leaves: list[bytes], found: Found) -> bool:
+def _holds(mark: Mark, base: int, above: Frontier, leaves: Sequence[bytes], found: Found) -> bool:
     if mark.size < base:
         found(Kind.REORDERED, mark.size, f"{mark.source} comes after larger ones")
         return False
@@ -255,7 +189,7 @@ def _holds(mark: Mark, base: int, above: Frontier, leaves: list[bytes], found: F
     return False
 
 
-def _close(above: Frontier, leaves: list[bytes]) -> tuple[Frontier, list[Kept]]:
+def _close(above: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[Kept]]:
     """Put a full tile under the tree; the kept hashes that this closes."""
     tile = subtree(leaves)
     grown, higher = extend(above, (tile,))
@@ -277,12 +211,12 @@ def _same(closed: list[Kept], stored: Iterator[Kept], found: Found) -> bool:
     return True
 
 
-def _check_ends(walk: Walked, climbed: Climbed, kept: bool, found: Found) -> None:
-    if walk.pruned_through > walk.accounted:
-        found(Kind.BODY_MISSING, walk.pruned_through, "bodies are missing that no entry says were pruned")
-    if not walk.whole or not kept:
+def _check_ends(chain: Chain, climbed: Climbed, kept: bool, found: Found) -> None:
+    if chain.pruned_through > chain.accounted:
+        found(Kind.BODY_MISSING, chain.pruned_through, "bodies are missing that no entry says were pruned")
+    if not chain.whole or not kept:
         return
     if climbed.left_over:
-        found(Kind.TRUNCATED, walk.entries, f"the tree has kept hashes beyond entry {walk.entries}")
+        found(Kind.TRUNCATED, chain.entries, f"the tree has kept hashes beyond entry {chain.entries}")
     if climbed.kept_through < climbed.largest - climbed.largest % WIDTH:
         found(Kind.TREE, climbed.kept_through, "kept hashes of the tree are missing up to its checkpoints")

@@ -7,28 +7,31 @@ verifying began is held against entries read afterwards, and those only ever gro
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from sayso.core.audit import MAIN, AuditError, Row, rfc3339
+from sayso.core.audit import MAIN, AuditError
 from sayso.core.audit_marks import Finding, Kind, Mark, checkpoint_marks, joined_marks
+from sayso.core.audit_said import Said
 from sayso.core.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
 from sayso.core.commitments import Sealed, opens
 from sayso.core.merkle import TILE, WIDTH, Kept
-from sayso.core.verify import MOST_FINDINGS, Report, verify
+from sayso.core.verify import MOST_FINDINGS, Report, verify_runs
+from sayso.gate.audit_columns import differing
 from sayso.gate.audit_tree import End, key_of, origin_of, stored_end, trusted
 from sayso.gate.gate import Gate
 from sayso.gate.signing import Key
-from sayso.store.base import CheckpointRow, EntryRow, Reader
+from sayso.store.base import CheckpointRow, FiledEntry, Reader
 
 PAGE = 1_000
+CHECKPOINTS = 1_000
+"""How many stored checkpoints are read at once; all of them are verified."""
 TILES = 256
 """How many full tiles of a tree are read at once."""
-MOST_CHECKPOINTS = 10_000
-"""How many of the newest stored checkpoints are verified; each speaks for all entries before it."""
 MOST_JOINED = 1_000
 _BEFORE_ALL = -(2**63)
+_TELLING = frozenset({"ERASED", "JOINED"})
 
 Progress = Callable[[str, int], None]
 """Told the stream and how many of its entries were read."""
@@ -50,22 +53,11 @@ class Verified(msgspec.Struct, frozen=True):
         return sum(report.found for report in self.reports)
 
 
-class Said(msgspec.Struct, frozen=True):
-    """As much of a body as the columns beside it repeat."""
-
-    at: str
-    event: str
-    session: str
-    commitments: dict[str, str]
-    details: msgspec.Raw
-
-
 class Erased(msgspec.Struct, frozen=True):
     entry: int
     name: str
 
 
-said = msgspec.json.Decoder(Said).decode
 _erased = msgspec.json.Decoder(Erased).decode
 
 
@@ -74,7 +66,7 @@ def verify_audit(gate: Gate, outside: Sequence[bytes] = (), *, progress: Progres
     key = key_of(gate)
     with gate.store.read() as tx:
         origin, streams = origin_of(tx), set(tx.streams())
-        stored = tx.checkpoints(limit=MOST_CHECKPOINTS)[::-1]
+        stored = _checkpoints(tx)
         ends = {stream: _end(tx, key, stream) for stream in streams | {MAIN}}
     notes = [row.note.encode() for row in stored]
     walk = Walk(gate, MAIN, progress)
@@ -100,20 +92,25 @@ class Walk:
         self._gone: set[tuple[int, str]] = set()
         self._erased: set[tuple[int, str]] = set()
 
-    def rows(self) -> Iterator[Row]:
+    def runs(self) -> Iterator[Sequence[FiledEntry]]:
         after = _BEFORE_ALL
         while True:
             with self.gate.store.read() as tx:
-                page = tx.entries(self.stream, after=after, limit=PAGE)
-                for row in page:
-                    self._look(tx, row)
+                page = tx.filed(self.stream, after=after, limit=PAGE)
             if not page:
                 return
-            for row in page:
-                yield row.seq, row.body, row.prev, row.hash
-            after = page[-1].seq
+            yield page
+            after = page[-1][0]
             if self._progress is not None:
                 self._progress(self.stream, after)
+
+    def look(self, run: Sequence[FiledEntry], told: Sequence[Said | None]) -> None:
+        """Hold the columns of these rows, and the values kept beside them, against what the bodies say."""
+        for seq in differing(run, told):
+            self._found(Kind.EDITED, seq, f"the columns beside entry {seq} do not say what it says")
+        for row, one in zip(run, told, strict=True):
+            if one is not None and (one.commitments or one.event in _TELLING):
+                self._look_closer(row, one)
 
     def end(self) -> list[Finding]:
         """What only shows once all rows were seen."""
@@ -134,32 +131,24 @@ class Walk:
                 findings.append(Finding(Kind.TRUNCATED, entries, text))
         return findings
 
-    def _look(self, tx: Reader, row: EntryRow) -> None:
-        """Hold the row's columns, and the values kept beside it, against its body."""
-        if row.body is None:
-            return
-        try:
-            body = said(row.body)
-            same = (body.at, body.event, body.session) == (rfc3339(row.at), row.event, row.session)
-        except (msgspec.MsgspecError, AuditError, UnicodeDecodeError):
-            self._found(Kind.EDITED, row.seq, f"entry {row.seq} cannot be read")
-            return
-        if not same:
-            self._found(Kind.EDITED, row.seq, f"the columns beside entry {row.seq} do not say what it says")
-        if body.commitments:
-            self._look_beside(tx, row.seq, body.commitments)
-        if body.event == "ERASED":
-            self._note_erased(body.details)
-        elif body.event == "JOINED" and self.stream == MAIN:
-            for stream, mark in joined_marks([(row.seq, row.body, row.prev, row.hash)]):
+    def _look_closer(self, row: FiledEntry, one: Said) -> None:
+        if one.commitments:
+            self._look_beside(row[0], one.commitments)
+        if one.event == "ERASED":
+            self._note_erased(one.details)
+        elif one.event == "JOINED" and self.stream == MAIN:
+            for stream, mark in joined_marks([row[:4]]):
                 self.joined[stream].append(mark)
 
-    def _look_beside(self, tx: Reader, seq: int, commitments: dict[str, str]) -> None:
-        kept = {secret.name: secret for secret in tx.secrets(self.stream, seq)}
+    def _look_beside(self, seq: int, commitments: Mapping[str, str]) -> None:
+        with self.gate.store.read() as tx:
+            kept = {secret.name: secret for secret in tx.secrets(self.stream, seq)}
+            pruned = any(row[1] is None for row in tx.filed(self.stream, after=seq - 1, limit=1))
         for name, committed in commitments.items():
             secret = kept.get(name)
             if secret is None:
-                self._gone.add((seq, name))
+                if not pruned:  # by others, since this entry was read
+                    self._gone.add((seq, name))
             elif not opens(Sealed(name, secret.value, secret.salt), committed):
                 text = f"the value {name!r} kept beside entry {seq} is not the one it speaks of"
                 self._found(Kind.EDITED, seq, text)
@@ -194,7 +183,9 @@ def _judged(
         more.append(Finding(Kind.TREE, 0, "the end of the tree is not kept any more"))
     nodes = _nodes(walk.gate, walk.stream, end.size) if isinstance(end, End) else None
     try:
-        report = verify(walk.rows(), stream=walk.stream, marks=_merged(marks, sealed), nodes=nodes)
+        report = verify_runs(
+            walk.runs(), stream=walk.stream, marks=_merged(marks, sealed), nodes=nodes, look=walk.look
+        )
     except AuditError as error:  # a stream that cannot have been written by us
         report = Report(walk.stream, 0, b"", None, 0, 0, 0, 0, (), 0)
         more.append(Finding(Kind.INSERTED, 0, error.message))
@@ -219,6 +210,14 @@ def _merged(marks: Iterable[Mark | Finding], sealed: Iterable[Mark]) -> Iterator
             yield waiting.pop(0)
         yield each
     yield from waiting
+
+
+def _checkpoints(tx: Reader) -> list[CheckpointRow]:
+    """All that are stored, oldest first."""
+    found: list[CheckpointRow] = []
+    while page := tx.checkpoints(limit=CHECKPOINTS, skip=len(found)):
+        found += page
+    return found[::-1]
 
 
 def _columns(stored: Iterable[CheckpointRow]) -> Iterator[Finding]:

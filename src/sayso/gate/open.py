@@ -103,6 +103,7 @@ def open_to_look(
         key, marks = _own_key(), marks or data_folder(make=False)
     opened = _existing(store)
     with opened.read() as tx:
+        refuse_moved(tx)
         name, epoch = _name(tx), int(tx.meta("epoch") or "1")
         mark = None if marks is None or key is None else mark_of(tx, marks, name)
         void = mark is not None and not mark.holds(tx, "main")

@@ -23,6 +23,7 @@ from sayso.store.base import (
     CheckpointRow,
     DenialRow,
     EntryRow,
+    FiledEntry,
     GrantRow,
     Kind,
     MetaRow,
@@ -180,6 +181,10 @@ class MemoryReader:
         chain = self._group(self._tables.entries, stream)
         return [chain[seq] for seq in range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)]
 
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
+        rows = self.entries(stream, after=after, limit=limit)
+        return [(row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session) for row in rows]
+
     def streams(self) -> Sequence[str]:
         return sorted(self._tables.entries)
 
@@ -187,8 +192,9 @@ class MemoryReader:
         group = self._group(self._tables.nodes, stream)
         return [group[place] for place in sorted(set(places)) if place in group]
 
-    def checkpoints(self, *, limit: int = 1) -> Sequence[CheckpointRow]:
-        return _first(limit, reversed(self._group(self._tables.checkpoints).values()))
+    def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
+        newest = reversed(self._group(self._tables.checkpoints).values())
+        return _first(limit, islice(newest, skip, None))
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)

@@ -19,6 +19,7 @@ from sayso.store.base import (
     CheckpointRow,
     DenialRow,
     EntryRow,
+    FiledEntry,
     GrantRow,
     Kind,
     NodeRow,
@@ -170,14 +171,17 @@ class SqlReader:
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return self._all(EntryRow, sql.ENTRIES, stream, after, limit)
 
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
+        return self._connection.rows(sql.FILED, (stream, after, limit))
+
     def streams(self) -> Sequence[str]:
         return [row[0] for row in self._connection.rows(sql.STREAMS, ())]
 
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
         return self._for_each(NodeRow, sql.NODES, sorted(set(places)), stream)
 
-    def checkpoints(self, *, limit: int = 1) -> Sequence[CheckpointRow]:
-        return self._all(CheckpointRow, sql.CHECKPOINTS, limit)
+    def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
+        return self._all(CheckpointRow, sql.CHECKPOINTS, limit, skip)
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         return self._all(SecretRow, sql.SECRETS, stream, seq)

@@ -159,6 +159,10 @@ MOVE_CALL = _update("calls", base.CallRow, f"WHERE id = ? AND fence = ? AND stat
 
 HEAD = _select("entries", base.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")
 ENTRIES = _select("entries", base.EntryRow, "WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?")
+FILED = """
+SELECT seq, body, prev, hash, at, event, session FROM entries
+WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?
+"""
 # From one stream to the next by the index, without passing every entry.
 STREAMS = """
 WITH RECURSIVE found (stream) AS (
@@ -176,7 +180,7 @@ NODES = _select_pairs(
 )
 ADD_NODE = _insert("nodes", base.NodeRow)
 
-CHECKPOINTS = _select("checkpoints", base.CheckpointRow, "ORDER BY place DESC LIMIT ?")
+CHECKPOINTS = _select("checkpoints", base.CheckpointRow, "ORDER BY place DESC LIMIT ? OFFSET ?")
 ADD_CHECKPOINT = _insert("checkpoints", base.CheckpointRow)
 
 SECRETS = _select("secrets", base.SecretRow, "WHERE stream = ? AND seq = ? ORDER BY name")

@@ -1,0 +1,86 @@
+"""What `sayso audit …` prints: entries, what verifying found, how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from sayso.gate.audit import Shown, Verified
+
+
+def show_entry(found: Shown) -> None:
+    from sayso.core.commitments import State
+    from sayso.core.words import visible
+    from sayso.gate.audit import entry_text
+
+    row = found.row
+    typer.echo(entry_text(row))
+    typer.echo(f"entry {row.seq} of {row.stream}\nhash {row.hash.hex()}\nafter {row.prev.hex()}")
+    for name, value in found.values.items():
+        kept = value.state is State.KEPT
+        typer.echo(f"{visible(name)}: {visible(json_text(value.value)) if kept else value.state.value}")
+
+
+def show_verified(verified: Verified) -> None:
+    for report in verified.reports:
+        pruned = f", {report.pruned} of them without bodies" if report.pruned else ""
+        counted = f"{report.entries} {'entry' if report.entries == 1 else 'entries'}{pruned}"
+        typer.echo(f"{report.stream}: {counted}, signed through {report.held_through}")
+        for one in report.findings:
+            typer.echo(f"  {one.kind.value}: {one.text}")
+        if report.found > len(report.findings):
+            typer.echo(f"  … and {report.found - len(report.findings)} more")
+    if verified.clean:
+        typer.echo("Nothing was changed.")
+    else:
+        typer.echo(f"{verified.found} finding{'' if verified.found == 1 else 's'}")
+
+
+def verified_json(verified: Verified) -> dict[str, Any]:
+    streams = [
+        {
+            "stream": one.stream,
+            "entries": one.entries,
+            "pruned": one.pruned,
+            "signed_through": one.held_through,
+            "root": None if one.root is None else one.root.hex(),
+            "found": one.found,
+            "findings": one.findings,
+        }
+        for one in verified.reports
+    ]
+    told = {"clean": verified.clean, "found": verified.found, "checkpoints": verified.checkpoints}
+    return told | {"outside": verified.outside, "streams": streams}
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[Callable[[int], None]]:
+    """How many entries were done, on a terminal only, and gone when it is over."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    err = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description} {task.completed} entries"))
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
+        task = shown.add_task(doing)
+        yield lambda done: shown.update(task, completed=done)
+
+
+def decoded(body: bytes) -> object:
+    import msgspec
+
+    return msgspec.json.decode(body)
+
+
+def json_text(value: object) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+def echo_json(value: object) -> None:
+    typer.echo(json_text(value))

@@ -1,0 +1,57 @@
+"""Holding the columns beside an entry against what its body says: for many at once, and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from sayso.core.audit import AuditError, rfc3339
+from sayso.core.audit_said import Said
+from sayso.store.base import FiledEntry
+
+_MOMENTS = list[datetime]
+
+
+def differing(run: Sequence[FiledEntry], told: Sequence[Said | None]) -> Iterator[int]:
+    """The numbers of the rows whose columns do not say what their bodies say. Without a body, none do."""
+    if _all_same(run, told):
+        return
+    for row, one in zip(run, told, strict=True):
+        if one is not None and not _same(row, one):
+            yield row[0]
+
+
+def _same(row: FiledEntry, one: Said) -> bool:
+    try:
+        return (one.at, one.event, one.session) == (rfc3339(row[4]), *row[5:])
+    except AuditError:
+        return False
+
+
+def _all_same(run: Sequence[FiledEntry], told: Sequence[Said | None]) -> bool:
+    """Whether all bodies are there and all columns are the same, told quickly; False may be wrong."""
+    try:
+        return (
+            [one.event for one in told] == [row[5] for row in run]  # type: ignore[union-attr]
+            and [one.session for one in told] == [row[6] for row in run]  # type: ignore[union-attr]
+            and [one.at for one in told] == _times(run)  # type: ignore[union-attr]
+        )
+    except AttributeError:
+        return False
+
+
+def _times(run: Sequence[FiledEntry]) -> Any:
+    """The times of these rows as their entries write them, none if one of them is no time.
+
+    A full second comes out without its zeros, and is then looked at by itself.
+    """
+    try:
+        seconds = [round(row[4] * 1_000_000) / 1_000_000 for row in run]
+        if min(seconds) < 0:
+            return ()
+        return msgspec.to_builtins(msgspec.convert(seconds, _MOMENTS, strict=False))
+    except (TypeError, ValueError, OverflowError):
+        return ()
