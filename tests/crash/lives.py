@@ -9,11 +9,12 @@ from sayso.gate.answer import answer_question
 from sayso.gate.audit import checkpoint
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt
-from sayso.gate.calls import end_call, retry_call, start_call
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, revoke_all, revoke_grant
 from sayso.gate.lease import enter_call, keep_alive, park_call, release_call, unpark_call
+from sayso.gate.outcome import end_call
 from sayso.gate.recovery import reconcile_calls, recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, list_sessions, open_session

@@ -11,8 +11,9 @@ from sayso.core.model import Operation
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import end_call, retry_call, start_call
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.gate import Gate
+from sayso.gate.outcome import end_call
 from sayso.gate.recovery import recover_calls
 from sayso.gate.request import make_call, make_request
 from sayso.store.base import CallRow, Reader, Store

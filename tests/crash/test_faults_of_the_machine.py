@@ -17,11 +17,12 @@ from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt
-from sayso.gate.calls import end_call, retry_call, start_call
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import list_grants, revoke_all
 from sayso.gate.open import open_gate
+from sayso.gate.outcome import end_call
 from sayso.gate.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.base import Store, StoreBusy, StoreError

@@ -16,11 +16,12 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import end_call, retry_call, start_call
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate
 from sayso.gate.grants import revoke_all
+from sayso.gate.outcome import end_call
 from sayso.gate.recovery import recover_calls
 from tests.crash.jobs import Clock, Job, gate_on, opened
 from tests.crash.lives import edit

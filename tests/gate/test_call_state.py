@@ -8,8 +8,9 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Operation
 from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import KeyReused, end_call, retry_call, start_call
+from sayso.gate.calls import KeyReused, retry_call, start_call
 from sayso.gate.gate import Gate
+from sayso.gate.outcome import end_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from tests.gate.calling import answered, approved, edit

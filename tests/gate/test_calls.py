@@ -8,10 +8,11 @@ from sayso.core.grants import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
-from sayso.gate.calls import KeyReused, end_call, retry_call, start_call
+from sayso.gate.calls import KeyReused, retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.lease import keep_alive, park_call
+from sayso.gate.outcome import end_call
 from sayso.gate.recovery import forget_results, recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session

@@ -19,7 +19,7 @@ from sayso.core.receipt import check_receipt
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import checkpoint, prove, tail, verify_audit
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import end_call, retry_call, start_call
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.copy import Copied, CopyFailed, TargetNotEmpty, copy_store, unseal_store
 from sayso.gate.gate import Gate, TamperedSession
@@ -29,6 +29,7 @@ from sayso.gate.journal import record
 from sayso.gate.lease import keep_alive
 from sayso.gate.moves import StoreMoved, keep, moved
 from sayso.gate.open import audit_gate, open_gate
+from sayso.gate.outcome import end_call
 from sayso.gate.recovery import recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, list_sessions, open_session

@@ -12,11 +12,12 @@ from sayso.core.model import Operation, Request
 from sayso.gate.answer import UnknownQuestion
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt, TamperedCall
-from sayso.gate.calls import KeyReused, end_call, retry_call, start_call
+from sayso.gate.calls import KeyReused, retry_call, start_call
 from sayso.gate.conversation import begin_task, end_task, hear_message, switch_context
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, list_grants, revoke_all
 from sayso.gate.lease import enter_call, keep_alive, park_call, release_call, unpark_call
+from sayso.gate.outcome import end_call
 from sayso.gate.recovery import recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session

@@ -37,14 +37,18 @@ class Record(msgspec.Struct, frozen=True):
     rule: str
     reason: str
     items: tuple[Item, ...]
+    announce: str | None = None
 
     @property
     def decision(self) -> Decision:
-        return Decision(self.verdict, self.rule, self.reason, None, self.items, (), ())
+        return Decision(self.verdict, self.rule, self.reason, self.announce, self.items, (), ())
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """Where a call stands after somebody tried to run it. `fence` is 0 unless this attempt may run it now."""
+    """Where a call stands after somebody tried to run it. `fence` is 0 unless this attempt may run it now.
+
+    `note` is what a holder left with a call that is not over.
+    """
 
     call: str
     state: str
@@ -52,6 +56,7 @@ class Attempt(msgspec.Struct, frozen=True):
     record: Record
     question: str | None = None
     result: bytes | None = None
+    note: bytes | None = None
 
     @property
     def runs(self) -> bool:
@@ -76,7 +81,7 @@ def body_of(gate: Gate, call: str, request: Request, decision: Decision) -> byte
         msgspec.structs.replace(item, ruling=msgspec.structs.replace(item.ruling, effects=()))
         for item in decision.items
     )
-    kept = Record(request, decision.verdict, decision.rule, decision.reason, bare)
+    kept = Record(request, decision.verdict, decision.rule, decision.reason, bare, decision.announce)
     return gate.sealer.call(call, _encode(kept))
 
 
@@ -116,5 +121,6 @@ def moved(tx: Writer, before: CallRow, after: CallRow) -> None:
 def told(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:
     """The call for whoever tried it. Its result is told for a day after it ended."""
     fresh = row.ended_at is not None and abs(tx.now - row.ended_at) < RESULT_LASTS
-    result = row.result if fresh else None
-    return Attempt(row.id, row.state, row.fence if mine else 0, record_of(gate, row), row.question, result)
+    result, note = (row.result if fresh else None), (row.result if row.ended_at is None else None)
+    fence = row.fence if mine else 0
+    return Attempt(row.id, row.state, fence, record_of(gate, row), row.question, result, note)

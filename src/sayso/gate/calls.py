@@ -1,4 +1,4 @@
-"""The ledger in use: a call is decided, started and ended, and runs once.
+"""The ledger in use: a call is decided and started, and runs once.
 
 Starting is part of the transaction that decides: it uses the approval up and takes the lease. So of any
 number of processes that try, one runs the call; the others are told where it stands.
@@ -7,21 +7,22 @@ number of processes that try, one runs the call; the others are told where it st
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 import msgspec
 
-from sayso.core import ledger, lifecycle
-from sayso.core.effects import Changed, Effect, Used
+from sayso.core import ledger
+from sayso.core.decision import Decision
+from sayso.core.effects import Changed, Granted, Used
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request, Verdict
-from sayso.core.session import Scope, Session
-from sayso.gate.authorize import Authorized, authorize_in, reporting
+from sayso.core.session import Scope
+from sayso.core.workflow import run_grant
+from sayso.gate.authorize import Authorized, Bundle, authorize_in, reporting
 from sayso.gate.call_rows import (
     Attempt,
+    UnknownCall,
     body_of,
-    found_record,
     moved,
     placed,
     record_of,
@@ -29,14 +30,13 @@ from sayso.gate.call_rows import (
     standing,
     told,
 )
-from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle, writing
+from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.request import restated
 from sayso.gate.state import Wanted
-from sayso.store.base import CallRow, Reader, Writer
+from sayso.store.base import CallRow, QuestionRow, Reader, Writer
 
-KEPT_RESULT = 64 * 1024
-ENDINGS = ("succeeded", "failed", "ambiguous")
+UNGATED = "nothing in it needs consent by itself"
 TAKEN = ("running", "waiting", "succeeded", "ambiguous")
 STATES: dict[Verdict, ledger.State] = {
     Verdict.ALLOW: "allowed",
@@ -61,6 +61,7 @@ def start_call(
     key: str | None = None,
     effect_key: str | None = None,
     entered: bool = True,
+    bundle: Bundle | None = None,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
@@ -73,24 +74,42 @@ def start_call(
             return told(gate, tx, known)
         name = f"op_{secrets.token_hex(12)}"
         _check_effect(tx, request.session, effect_key, name)
-        done = authorize_in(gate, tx, request, scope, call=name)
-        row = CallRow(
-            id=name,
-            session=request.session,
-            digest=request.digest,
-            tool=request.call.tool,
-            body=body_of(gate, name, request, done.decision),
-            state=STATES[done.decision.verdict],
-            at=tx.now,
-            host_id=host_id,
-            key=key,
-            effect_key=effect_key,
-            question=done.question.id if done.question else None,
-        )
+        done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
+        row = _new(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
         if row.state == "allowed":
             row = _started(gate, tx, row, done, holder, entered=entered)
         tx.put_call(row)
         return told(gate, tx, row, mine=row.state == "running")
+
+
+def start_ungated(
+    gate: Gate, request: Request, *, holder: str, host_id: str | None = None, key: str | None = None
+) -> Attempt:
+    """Start a call that needs no consent by itself, because all it does that does is asked when reached."""
+    with reporting(gate, request.session), writing(gate) as tx:
+        known = _known(gate, tx, request, host_id, key)
+        if known is not None:
+            return told(gate, tx, known)
+        found = loaded(gate, tx, request.session, Wanted(keys=()))
+        name = f"op_{secrets.token_hex(12)}"
+        details = {"call": name, "digest": request.digest, "tool": request.call.tool}
+        entry = record(
+            tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
+        )
+        done = Authorized(Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ()), None, entry)
+        row = _new(gate, tx, name, request, done, host_id=host_id, key=key)
+        row = placed(row, ledger.start(standing(row), holder, tx.now))
+        tx.put_call(row)
+        return told(gate, tx, row, mine=True)
+
+
+def look_at(gate: Gate, call: str, session: str) -> Attempt:
+    """Where a call of this session stands. For other sessions it does not exist."""
+    with gate.store.read() as tx:
+        row = tx.call(call)
+        if row is None or row.session != session:
+            raise UnknownCall(f"there is no call {call}")
+        return told(gate, tx, row)
 
 
 def retry_call(
@@ -111,11 +130,12 @@ def retry_call(
         row = row_of(tx, call)
         if row.state not in ("pending", "allowed"):
             return told(gate, tx, row)
-        if row.state == "pending" and _expired(tx, row):
-            late = placed(row, ledger.move(standing(row), "expired"))
-            moved(tx, row, late)
-            return told(gate, tx, late)
-        request = _as_of_now(record_of(gate, row).request, state)
+        question = tx.question(row.question) if row.question is not None else None
+        over = _over(gate, tx, row, question, state) if row.state == "pending" else None
+        if over is not None:
+            moved(tx, row, over)
+            return told(gate, tx, over)
+        request = _as_of_now(_wanted(gate, row, question), state)
         _check_effect(tx, row.session, row.effect_key, row.id)
         done = authorize_in(gate, tx, request, scope, call=call)
         after = _decided(gate, row, request, done)
@@ -125,51 +145,9 @@ def retry_call(
         return told(gate, tx, after, mine=after.state == "running")
 
 
-def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: bytes | None = None) -> None:
-    """The holder says how the call ended; what follows from that for consent is written with it."""
-    if state not in ENDINGS:
-        raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
-    with writing(gate) as tx:
-        row = row_of(tx, call)
-        ended = placed(row, ledger.finish(standing(row), fence, state))
-        kept = result if result is not None and len(result) <= KEPT_RESULT else None
-        ended = msgspec.structs.replace(ended, result=kept, ended_at=tx.now)
-        moved(tx, row, ended)
-        follow_up(gate, tx, ended)
-
-
 def session_of(gate: Gate, call: str) -> str:
     with gate.store.read() as tx:
         return row_of(tx, call).session
-
-
-def follow_up(gate: Gate, tx: Writer, row: CallRow) -> None:
-    """What a success or failure means for the session's consent, and the entry about it."""
-    kept = found_record(gate, row)
-    details: dict[str, Any] = {"call": row.id, "digest": row.digest, "state": row.state}
-    if kept is None:
-        finding = f"call {row.id} was changed by hand"
-        record(tx, "TAMPERED", session=row.session, details={"finding": finding}, stream=gate.stream)
-        record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
-        return
-    details["rule"] = kept.rule
-    operations = tuple(dict.fromkeys(item.operation for item in kept.items))
-    record(tx, "EXECUTED", session=row.session, operations=operations, details=details, stream=gate.stream)
-    session = tx.session(row.session)
-    if row.state == "ambiguous" or session is None or session.ended_at is not None:
-        return
-    found = loaded(gate, tx, row.session, everything())
-    ok = row.state == "succeeded"
-    report = lifecycle.outcome(found.session, kept.request, kept.decision, ok, gate.policy, tx.now)
-    settle(gate, tx, found, (*report.effects, *entering(found.session, row.id)), call=row.id)
-
-
-def entering(session: Session, call: str) -> tuple[Effect, ...]:
-    """The call has been entered: from now on what it used cannot be given back."""
-    if call not in session.unentered:
-        return ()
-    left = {name: grants for name, grants in session.unentered.items() if name != call}
-    return (Changed({"unentered": left}),)
 
 
 def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None) -> CallRow | None:
@@ -220,11 +198,73 @@ def _started(
         found = loaded(gate, tx, row.session, Wanted(keys=()))
         used = dict.fromkeys(effect.grant for effect in done.decision.effects if isinstance(effect, Used))
         settle(gate, tx, found, (Changed({"unentered": {**found.session.unentered, row.id: tuple(used)}}),))
+    request = record_of(gate, row).request
+    if request.workflow is not None:
+        _with_run_grant(gate, tx, row, request, done.decision)
     return placed(row, ledger.start(standing(row), holder, tx.now))
 
 
-def _expired(tx: Reader, row: CallRow) -> bool:
-    question = tx.question(row.question) if row.question is not None else None
-    return question is not None and (
-        question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at)
+def _wanted(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
+    """What was asked for, or what a person made of it."""
+    edited = gate.sealer.open_edited(question) if question is not None else None
+    return record_of(gate, row).request if edited is None else edited
+
+
+def _over(
+    gate: Gate, tx: Reader, row: CallRow, question: QuestionRow | None, state: str | None
+) -> CallRow | None:
+    """The call as it ends with its question, denied, withdrawn or not answered in time; None if it goes on.
+
+    What was denied in one state of the world was not denied in another.
+    """
+    if question is None:
+        return None
+    if question.state == "answered" and question.answer == "deny":
+        kept = record_of(gate, row)
+        if kept.request.call.state != state:
+            return None
+        reason = f"denied by {question.by}" + (f": {question.reason}" if question.reason else "")
+        no = msgspec.structs.replace(kept.decision, verdict=Verdict.DENY, rule="denied_call", reason=reason)
+        ended = placed(row, ledger.move(standing(row), "denied"))
+        return msgspec.structs.replace(ended, body=body_of(gate, row.id, kept.request, no))
+    if question.state == "cancelled":
+        return placed(row, ledger.move(standing(row), "cancelled"))
+    if question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at):
+        return placed(row, ledger.move(standing(row), "expired"))
+    return None
+
+
+def _new(
+    gate: Gate,
+    tx: Reader,
+    name: str,
+    request: Request,
+    done: Authorized,
+    *,
+    host_id: str | None,
+    key: str | None,
+    effect_key: str | None = None,
+) -> CallRow:
+    return CallRow(
+        id=name,
+        session=request.session,
+        digest=request.digest,
+        tool=request.call.tool,
+        body=body_of(gate, name, request, done.decision),
+        state=STATES[done.decision.verdict],
+        at=tx.now,
+        host_id=host_id,
+        key=key,
+        effect_key=effect_key,
+        question=done.question.id if done.question else None,
     )
+
+
+def _with_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:
+    """A workflow was allowed to start: its run gets a grant of its own, which ends with it."""
+    found = loaded(gate, tx, row.session, Wanted(keys=()))
+    grant = run_grant(row.id, request, decision, gate.policy, found.session, tx.now)
+    settle(gate, tx, found, (Granted(grant),))
+    details = {"grant": grant.id, "kind": grant.kind, "workflow": request.workflow, "risk": grant.risk.word}
+    operations = grant.pins.operations or ()
+    record(tx, "GRANTED", session=row.session, operations=operations, details=details, stream=gate.stream)

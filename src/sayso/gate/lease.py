@@ -14,7 +14,7 @@ from sayso.core.ledger import NotNow
 from sayso.core.session import Session
 from sayso.gate.answer import UnknownQuestion
 from sayso.gate.call_rows import Attempt, moved, placed, row_of, standing, told
-from sayso.gate.calls import entering
+from sayso.gate.outcome import entering
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.store.base import CallRow, Writer
@@ -53,8 +53,11 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
         _record(gate, tx, row, "RELEASED", grants=list(found.session.unentered[call]))
 
 
-def park_call(gate: Gate, call: str, fence: int, question: str) -> None:
-    """The holder waits for the answer to this question of its session, however long, without a lease."""
+def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | None = None) -> None:
+    """The holder waits for the answer to this question of its session, however long, without a lease.
+
+    What it notes is for whoever goes on with the call.
+    """
     with writing(gate) as tx:
         row = row_of(tx, call)
         parked = placed(row, ledger.park(standing(row), fence))
@@ -62,7 +65,7 @@ def park_call(gate: Gate, call: str, fence: int, question: str) -> None:
         if asked is None or asked.session != row.session:
             raise UnknownQuestion(f"there is no question {question} in this session")
         _enter(gate, tx, row)
-        moved(tx, row, msgspec.structs.replace(parked, question=question))
+        moved(tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result))
         _record(gate, tx, row, "PARKED", question=question)
 
 

@@ -12,7 +12,7 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Request
 from sayso.gate.acts import operator_act
 from sayso.gate.call_rows import RESULT_LASTS, found_record, moved, placed, row_of, standing
-from sayso.gate.calls import follow_up
+from sayso.gate.outcome import follow_up
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.store.base import CallRow

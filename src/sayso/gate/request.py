@@ -25,6 +25,7 @@ def make_request(
     session: str = "session",
     origin: Origin = Origin.AGENT,
     confidence: float = 0.0,
+    workflow: str | None = None,
 ) -> Request:
     """The request for a call. The digest is made once, here, and nowhere else."""
     return Request(
@@ -36,6 +37,7 @@ def make_request(
         session=session,
         origin=origin,
         confidence=confidence,
+        workflow=workflow,
     )
 
 
@@ -51,6 +53,7 @@ def restated(request: Request, state: str | None) -> Request:
         session=request.session,
         origin=request.origin,
         confidence=request.confidence,
+        workflow=request.workflow,
     )
 
 

@@ -194,7 +194,7 @@ class MemoryReader:
 
     def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
         newest = reversed(self._group(self._tables.checkpoints).values())
-        return _first(limit, islice(newest, skip, None))
+        return _first(limit, itertools.islice(newest, skip, None))
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)
