@@ -1,0 +1,189 @@
+"""The card a question is shown on: whatever an agent wrote stands inside, in its own column, as data."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sayso.core.decision import Offer, Question
+from sayso.core.model import Risk
+from sayso.gate.surface import Asked
+from sayso.surfaces.facts import Fact, facts_of
+from sayso.surfaces.layout import Look, odd_characters, wrapped
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+MOST_LINES = 10
+MOST_ARGUMENTS = 20
+LABELS = 11
+COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}
+
+FOLD = "dim italic"
+
+KEYS = {"once": ("o", "once"), "task": ("t", "task"), "temporary": ("m", "15 min"), "deny": ("d", "deny")}
+"""What is typed for an answer: a letter for the narrow ones, and a word. Wide answers want their word."""
+
+
+class Card(msgspec.Struct, frozen=True):
+    """The text of a card, and whether anything on it is folded."""
+
+    text: str
+    folded: bool
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A line of the card: our own words at the left, then what they are about."""
+
+    left: str
+    line: str
+    style: str = ""
+
+
+def card(asked: Asked, look: Look, now: float, *, whole: bool, waiting: int) -> Card:
+    """The question with every fact and answer; long facts folded, unless it shall be whole."""
+    question = asked.question
+    facts = list(facts_of(asked, now))
+    shown = facts if whole else _few(facts)
+    rows = [*_fact_rows(shown, look, None if whole else MOST_LINES)]
+    folded = len(shown) < len(facts) or any(row.style == FOLD for row in rows)
+    if len(shown) < len(facts):
+        rows.append(_note(f"{len(facts) - len(shown):,} more arguments; type all to see them", look))
+    if odd := sum(odd_characters(fact.text, look) for fact in shown):
+        rows += _careful(odd, look)
+    answers = [*_answer_rows(question, look, folded, whole)]
+    title = f"May this run? {question.risk.word.capitalize()} risk."
+    if waiting:
+        title += f" {waiting} more {'waits' if waiting == 1 else 'wait'}."
+    return Card(_drawn(title, [rows, answers], look, COLOURS[question.risk]), folded)
+
+
+def page(title: str, text: str, look: Look) -> str:
+    """Lines in the same frame, such as the checks that led to a question."""
+    rows = [Row("", line) for line in wrapped(text, look.width - 2, look)]
+    return _drawn(title, [rows], look, "cyan")
+
+
+def remark(text: str, look: Look) -> str:
+    """Words of our own, which may quote somebody's: only the first line begins at the edge."""
+    return "\n  ".join(wrapped(text, look.width - 2, look)) + "\n"
+
+
+def word_of(answer: str) -> str:
+    return KEYS[answer][1] if answer in KEYS else answer
+
+
+def allowing(question: Question) -> list[Offer]:
+    return [offer for offer in question.offers if offer.answer != "deny"]
+
+
+def _few(facts: list[Fact]) -> list[Fact]:
+    arguments = [fact for fact in facts if fact.label == "Arguments"]
+    left_out = set(map(id, arguments[MOST_ARGUMENTS:]))
+    return [fact for fact in facts if id(fact) not in left_out]
+
+
+def _fact_rows(facts: Iterable[Fact], look: Look, most: int | None) -> Iterator[Row]:
+    """A fact's first line stands at its column, the others two further in: none can pass for another fact."""
+    width, last = look.width - 2 - LABELS - 2, ""
+    for fact in facts:
+        label = "" if fact.label == last else fact.label
+        last = fact.label
+        lines = wrapped(fact.text, width, look)
+        for number, line in enumerate(islice(lines, most)):
+            yield _row(label if number == 0 else "", line if number == 0 else f"  {line}")
+        if next(lines, None) is not None:
+            yield _note(f"{fact.length:,} characters in all; type all to see them", look)
+
+
+def _row(label: str, line: str, style: str = "") -> Row:
+    return Row(label.ljust(LABELS), line, style)
+
+
+def _note(text: str, look: Look) -> Row:
+    return _row("", f"{look.ellipsis} {text}", FOLD)
+
+
+def _careful(odd: int, look: Look) -> Iterator[Row]:
+    one = odd == 1
+    said = (
+        f"{odd:,} character{'' if one else 's'} above would not show, or could mislead. "
+        f"{'It is' if one else 'They are'} spelled out with a backslash."
+    )
+    for number, line in enumerate(wrapped(said, look.width - 2 - LABELS, look)):
+        yield _row("Careful" if number == 0 else "", line, "bold")
+
+
+def _answer_rows(question: Question, look: Look, folded: bool, whole: bool) -> Iterator[Row]:
+    """One answer a row, with what it would grant; at high risk all that allow stand behind one word."""
+    for key, word, says in _answers(question, folded and not whole):
+        left = f"{key:2} {word:11}"
+        lines = wrapped(says, look.width - 2 - len(left), look)
+        for number, line in enumerate(islice(lines, None if whole else MOST_LINES)):
+            yield Row(left if number == 0 else " " * len(left), line)
+        if next(lines, None) is not None:
+            yield Row(" " * len(left), f"{look.ellipsis} {len(says):,} characters in all", "dim")
+
+
+def _answers(question: Question, folded: bool) -> Iterator[tuple[str, str, str]]:
+    allowed = allowing(question)
+    if question.risk < Risk.HIGH:
+        yield from ((*KEYS.get(offer.answer, ("", offer.answer)), _says(offer)) for offer in allowed)
+    elif len(allowed) == 1:
+        yield "", "allow", f"{_says(allowed[0])} (the risk is high: type the whole word)"
+    elif allowed:
+        yield "", "allow", "type the whole word, because the risk is high; then say how:"
+        yield from (("", f"  {word_of(offer.answer)}", _says(offer)) for offer in allowed)
+    if question.offers_answer("deny"):
+        yield *KEYS["deny"], "this call does not run; Enter does the same, a reason may follow"
+    if allowed:
+        yield "e", "edit", "change the arguments, then allow the changed call once"
+    yield "w", "why", "show every check and what it said"
+    if folded:
+        yield "", "all", "show everything that is folded here"
+
+
+def _says(offer: Offer) -> str:
+    """What an answer grants, without the answer's own name before it."""
+    return offer.words.removeprefix(f"{offer.answer}: ")
+
+
+def _drawn(title: str, parts: list[list[Row]], look: Look, colour: str) -> str:
+    from rich.text import Text
+
+    corner, bar, tee, end, rule = tuple(look.frame)
+    head = f"{corner}{rule} {title} "
+    lines = [Text(head + rule * max(0, look.width - len(head)), style=f"bold {colour}")]
+    for number, rows in enumerate(parts):
+        if number:
+            lines.append(Text(tee + rule * (look.width - 1), style=colour))
+        lines += [
+            Text.assemble((f"{bar} ", colour), (row.left, "bold"), (row.line, row.style)) for row in rows
+        ]
+    lines.append(Text(end + rule * (look.width - 1), style=colour))
+    return _coloured(lines)
+
+
+def _coloured(lines: list[Text]) -> str:
+    """The lines as this terminal takes them: NO_COLOR and TERM=dumb are minded, markup is not read."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        force_terminal=True,
+        force_jupyter=False,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ=os.environ,
+    )
+    console.print(Text("\n").join(lines), soft_wrap=True)
+    return out.getvalue()
