@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from sayso.gate.surface import Asked, Reply
 from sayso.surfaces.prompt import ANSWER
 from sayso.surfaces.terminal import Terminal
@@ -22,6 +24,14 @@ from tests.surfaces.questions import NOW
 
 PATIENCE = 20.0
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A colour terminal in UTF-8 and no editor, whatever the tester has."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "LC_CTYPE", "LANG", "VISUAL", "EDITOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("TERM", "xterm-256color")
 
 
 class Screen:
@@ -53,7 +63,7 @@ class Screen:
         return self.text[since : self._seen]
 
     def read(self, patience: float = 0.0) -> None:
-        while select.select([self.master], [], [], patience)[0]:
+        while self.master >= 0 and select.select([self.master], [], [], patience)[0]:
             try:
                 self._read += os.read(self.master, 65536)
             except OSError:
@@ -96,7 +106,7 @@ class Asking:
     def answer(self, *lines: str) -> Reply | None:
         """Type each line at a prompt, and the reply that comes of it."""
         for line in lines:
-            self._screen.wait_for(ANSWER)
+            self._screen.wait_for(f"\n{ANSWER}")
             self._screen.type(f"{line}\n")
         return self.reply()
 

@@ -13,13 +13,15 @@ import msgspec
 from sayso.core.decision import Offer, Question
 from sayso.core.model import Risk
 from sayso.gate.surface import Asked
-from sayso.surfaces.facts import Fact, facts_of
+from sayso.surfaces.facts import SHORT, Fact, facts_of
 from sayso.surfaces.layout import Look, odd_characters, wrapped
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 MOST_LINES = 10
+FEW_LINES = 3
+MATTERS_MOST = ("Command", "Target", "Arguments")
 MOST_ARGUMENTS = 20
 LABELS = 11
 COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}
@@ -50,10 +52,10 @@ def card(asked: Asked, look: Look, now: float, *, whole: bool, waiting: int) -> 
     question = asked.question
     facts = list(facts_of(asked, now))
     shown = facts if whole else _few(facts)
-    rows = [*_fact_rows(shown, look, None if whole else MOST_LINES)]
+    rows = [*_fact_rows(shown, look, whole)]
     folded = len(shown) < len(facts) or any(row.style == FOLD for row in rows)
     if len(shown) < len(facts):
-        rows.append(_note(f"{len(facts) - len(shown):,} more arguments; type all to see them", look))
+        rows += _note(f"{len(facts) - len(shown):,} more arguments; type all to see them", look)
     if odd := sum(odd_characters(fact.text, look) for fact in shown):
         rows += _careful(odd, look)
     answers = [*_answer_rows(question, look, folded, whole)]
@@ -88,59 +90,64 @@ def _few(facts: list[Fact]) -> list[Fact]:
     return [fact for fact in facts if id(fact) not in left_out]
 
 
-def _fact_rows(facts: Iterable[Fact], look: Look, most: int | None) -> Iterator[Row]:
+def _fact_rows(facts: Iterable[Fact], look: Look, whole: bool) -> Iterator[Row]:
     """A fact's first line stands at its column, the others two further in: none can pass for another fact."""
     width, last = look.width - 2 - LABELS - 2, ""
     for fact in facts:
         label = "" if fact.label == last else fact.label
         last = fact.label
         lines = wrapped(fact.text, width, look)
-        for number, line in enumerate(islice(lines, most)):
+        most = MOST_LINES if fact.label in MATTERS_MOST else FEW_LINES
+        for number, line in enumerate(islice(lines, None if whole else most)):
             yield _row(label if number == 0 else "", line if number == 0 else f"  {line}")
         if next(lines, None) is not None:
-            yield _note(f"{fact.length:,} characters in all; type all to see them", look)
+            yield from _note(f"{fact.length:,} characters in all; type all to see them", look)
 
 
 def _row(label: str, line: str, style: str = "") -> Row:
     return Row(label.ljust(LABELS), line, style)
 
 
-def _note(text: str, look: Look) -> Row:
-    return _row("", f"{look.ellipsis} {text}", FOLD)
+def _note(text: str, look: Look) -> Iterator[Row]:
+    return _own("", f"{look.ellipsis} {text}", look, FOLD)
 
 
 def _careful(odd: int, look: Look) -> Iterator[Row]:
-    one = odd == 1
-    said = (
-        f"{odd:,} character{'' if one else 's'} above would not show, or could mislead. "
-        f"{'It is' if one else 'They are'} spelled out with a backslash."
-    )
-    for number, line in enumerate(wrapped(said, look.width - 2 - LABELS, look)):
-        yield _row("Careful" if number == 0 else "", line, "bold")
+    what, they = ("character", "it is") if odd == 1 else ("characters", "they are")
+    said = f"{odd:,} {what} above would not show, or could mislead; {they} spelled out with a backslash"
+    return _own("Careful", said, look, "bold")
+
+
+def _own(label: str, text: str, look: Look, style: str) -> Iterator[Row]:
+    """Words of our own, in as many rows as they need."""
+    for number, line in enumerate(wrapped(text, look.width - 2 - LABELS, look)):
+        yield _row(label if number == 0 else "", line, style)
 
 
 def _answer_rows(question: Question, look: Look, folded: bool, whole: bool) -> Iterator[Row]:
     """One answer a row, with what it would grant; at high risk all that allow stand behind one word."""
     for key, word, says in _answers(question, folded and not whole):
         left = f"{key:2} {word:11}"
-        lines = wrapped(says, look.width - 2 - len(left), look)
-        for number, line in enumerate(islice(lines, None if whole else MOST_LINES)):
+        width = look.width - 2 - len(left)
+        lines = wrapped(says, width, look)
+        for number, line in enumerate(islice(lines, None if whole else FEW_LINES)):
             yield Row(left if number == 0 else " " * len(left), line)
         if next(lines, None) is not None:
-            yield Row(" " * len(left), f"{look.ellipsis} {len(says):,} characters in all", "dim")
+            note = f"{look.ellipsis} {len(says):,} characters in all"
+            yield from (Row(" " * len(left), line, "dim") for line in wrapped(note, width, look))
 
 
 def _answers(question: Question, folded: bool) -> Iterator[tuple[str, str, str]]:
-    allowed = allowing(question)
+    allowed = [(offer.answer, _says(offer, question)) for offer in allowing(question)]
     if question.risk < Risk.HIGH:
-        yield from ((*KEYS.get(offer.answer, ("", offer.answer)), _says(offer)) for offer in allowed)
+        yield from ((*KEYS.get(answer, ("", answer)), says) for answer, says in allowed)
     elif len(allowed) == 1:
-        yield "", "allow", f"{_says(allowed[0])} (the risk is high: type the whole word)"
+        yield "", "allow", f"{allowed[0][1]} (the risk is high: type the whole word)"
     elif allowed:
         yield "", "allow", "type the whole word, because the risk is high; then say how:"
-        yield from (("", f"  {word_of(offer.answer)}", _says(offer)) for offer in allowed)
+        yield from (("", f"  {word_of(answer)}", says) for answer, says in allowed)
     if question.offers_answer("deny"):
-        yield *KEYS["deny"], "this call does not run; Enter does the same, a reason may follow"
+        yield *KEYS["deny"], "this call does not run (or just Enter); a reason may follow"
     if allowed:
         yield "e", "edit", "change the arguments, then allow the changed call once"
     yield "w", "why", "show every check and what it said"
@@ -148,17 +155,22 @@ def _answers(question: Question, folded: bool) -> Iterator[tuple[str, str, str]]
         yield "", "all", "show everything that is folded here"
 
 
-def _says(offer: Offer) -> str:
-    """What an answer grants, without the answer's own name before it."""
-    return offer.words.removeprefix(f"{offer.answer}: ")
+def _says(offer: Offer, question: Question) -> str:
+    """What an answer grants. A command too long for a line was shown above, and is not repeated."""
+    command = question.request.call.command
+    if command and (len(command) > SHORT or "\n" in command):
+        return offer.words.replace(command, "exactly the command above").replace("\n", "\\n")
+    return offer.words.replace("\n", "\\n")
 
 
 def _drawn(title: str, parts: list[list[Row]], look: Look, colour: str) -> str:
     from rich.text import Text
 
     corner, bar, tee, end, rule = tuple(look.frame)
-    head = f"{corner}{rule} {title} "
-    lines = [Text(head + rule * max(0, look.width - len(head)), style=f"bold {colour}")]
+    first, *rest = wrapped(title, look.width - 4, look)
+    head = f"{corner}{rule} {first} "
+    lines = [Text(head + rule * (look.width - len(head)), style=f"bold {colour}")]
+    lines += [Text(f"{bar}  {line}", style=f"bold {colour}") for line in rest]
     for number, rows in enumerate(parts):
         if number:
             lines.append(Text(tee + rule * (look.width - 1), style=colour))

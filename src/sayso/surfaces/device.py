@@ -86,11 +86,13 @@ class Device:
         _changed.pop(self.descriptor, None)
 
     def line(self, look_up: Callable[[], None]) -> str:
-        """The next line typed. `look_up` is called several times a second and may call it off by raising."""
+        """The next line typed. `look_up` is called whenever nothing comes, and may call it off by raising."""
         typed = b""
         while not typed.endswith(b"\n"):
-            look_up()
-            typed += self._more()
+            more = self._more()
+            if not more:
+                look_up()
+            typed += more
             if CTRL_C in typed:
                 raise Ended(INTERRUPTED)
         return typed[:-1].decode("utf-8", "replace")

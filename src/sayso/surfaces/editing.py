@@ -79,7 +79,7 @@ def in_editor(device: Device, editor: list[str], draft: str, look_up: Callable[[
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         path = Path(folder) / "arguments.json"
         path.touch(mode=0o600)
-        path.write_text(f"{draft}\n", encoding="utf-8")
+        path.write_text(draft.rstrip("\n") + "\n", encoding="utf-8")
         _run([*editor, str(path)], device, look_up)
         try:
             return path.read_text(encoding="utf-8")

@@ -82,10 +82,11 @@ def _arguments(call: Call) -> Iterator[Fact]:
     for name, value in values.items():
         shown = name if PLAIN_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
         if call.command is not None and value == call.command:
-            yield Fact("Arguments", f"{shown}: {AS_ABOVE}", 0)
-            continue
-        text = _value(value)
-        yield Fact("Arguments", f"{shown}: {text}", len(value if isinstance(value, str) else text))
+            text, length = AS_ABOVE, 0
+        else:
+            text = _value(value)
+            length = len(value) if isinstance(value, str) else len(text)
+        yield Fact("Arguments", f"{shown}: {text}", length + (len(name) if len(name) > SHORT else 0))
 
 
 def _value(value: Any) -> str:
