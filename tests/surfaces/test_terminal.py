@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -193,8 +196,15 @@ def test_more_arguments_than_can_be_read_are_folded_too(screen: Screen) -> None:
     call = make_call("write", {f"name{number:04}": number for number in range(500)})
     with asking(asked_about(call, ONCE_ONLY, risk=Risk.HIGH), screen) as one:
         assert one.answer("allow", "all", "allow") == allowed("once")
-    assert "… 480 more arguments; type all to see them" in screen.text
+    assert "… 480 more facts; type all to see them" in screen.text
     assert "name0499: 499" in screen.text
+
+
+def test_what_is_folded_cannot_be_edited_at_high_risk_before_it_was_seen(screen: Screen) -> None:
+    call = make_call("write", {"text": "x" * 9000})
+    with asking(asked_about(call, ONCE_ONLY, risk=Risk.HIGH), screen) as one:
+        assert one.answer("edit", "") == allowed("deny")
+    assert "New value" not in screen.text
 
 
 # --- what can happen meanwhile ---
@@ -419,3 +429,12 @@ def test_the_person_is_the_user_of_the_system_unless_named(
     assert isinstance(surface, Terminal)
     assert surface.who not in ("", "somebody-else")
     assert surface.by == f"{surface.who} at the terminal"
+
+
+def test_importing_the_terminal_loads_nothing_heavy() -> None:
+    script = "import sys, sayso.surfaces.terminal; print(*sys.modules)"
+    environ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, env=environ, text=True, check=True
+    )
+    assert {"rich", "subprocess", "asyncio", "tempfile"} & set(done.stdout.split()) == set()

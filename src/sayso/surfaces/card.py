@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 MOST_LINES = 10
 FEW_LINES = 3
 MATTERS_MOST = ("Command", "Target", "Arguments")
-MOST_ARGUMENTS = 20
+MOST_OF_A_KIND = 20
 LABELS = 11
 COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}
-
-FOLD = "dim italic"
 
 KEYS = {"once": ("o", "once"), "task": ("t", "task"), "temporary": ("m", "15 min"), "deny": ("d", "deny")}
 """What is typed for an answer: a letter for the narrow ones, and a word. Wide answers want their word."""
@@ -45,6 +43,7 @@ class Row(msgspec.Struct, frozen=True):
     left: str
     line: str
     style: str = ""
+    folds: bool = False
 
 
 def card(asked: Asked, look: Look, now: float, *, whole: bool, waiting: int) -> Card:
@@ -53,11 +52,11 @@ def card(asked: Asked, look: Look, now: float, *, whole: bool, waiting: int) -> 
     facts = list(facts_of(asked, now))
     shown = facts if whole else _few(facts)
     rows = [*_fact_rows(shown, look, whole)]
-    folded = len(shown) < len(facts) or any(row.style == FOLD for row in rows)
     if len(shown) < len(facts):
-        rows += _note(f"{len(facts) - len(shown):,} more arguments; type all to see them", look)
+        rows += _fold(f"{len(facts) - len(shown):,} more facts", look)
     if odd := sum(odd_characters(fact.text, look) for fact in shown):
         rows += _careful(odd, look)
+    folded = any(row.folds for row in rows)
     answers = [*_answer_rows(question, look, folded, whole)]
     title = f"May this run? {question.risk.word.capitalize()} risk."
     if waiting:
@@ -85,9 +84,14 @@ def allowing(question: Question) -> list[Offer]:
 
 
 def _few(facts: list[Fact]) -> list[Fact]:
-    arguments = [fact for fact in facts if fact.label == "Arguments"]
-    left_out = set(map(id, arguments[MOST_ARGUMENTS:]))
-    return [fact for fact in facts if id(fact) not in left_out]
+    """At most so many facts of one kind as a person reads."""
+    seen: dict[str, int] = {}
+    few = []
+    for fact in facts:
+        seen[fact.label] = seen.get(fact.label, 0) + 1
+        if seen[fact.label] <= MOST_OF_A_KIND:
+            few.append(fact)
+    return few
 
 
 def _fact_rows(facts: Iterable[Fact], look: Look, whole: bool) -> Iterator[Row]:
@@ -101,27 +105,23 @@ def _fact_rows(facts: Iterable[Fact], look: Look, whole: bool) -> Iterator[Row]:
         for number, line in enumerate(islice(lines, None if whole else most)):
             yield _row(label if number == 0 else "", line if number == 0 else f"  {line}")
         if next(lines, None) is not None:
-            yield from _note(f"{fact.length:,} characters in all; type all to see them", look)
+            yield from _fold(f"{fact.length:,} characters in all", look)
 
 
 def _row(label: str, line: str, style: str = "") -> Row:
     return Row(label.ljust(LABELS), line, style)
 
 
-def _note(text: str, look: Look) -> Iterator[Row]:
-    return _own("", f"{look.ellipsis} {text}", look, FOLD)
+def _fold(text: str, look: Look) -> Iterator[Row]:
+    for line in wrapped(f"{look.ellipsis} {text}; type all to see them", look.width - 2 - LABELS, look):
+        yield Row(" " * LABELS, line, "dim italic", folds=True)
 
 
 def _careful(odd: int, look: Look) -> Iterator[Row]:
     what, they = ("character", "it is") if odd == 1 else ("characters", "they are")
     said = f"{odd:,} {what} above would not show, or could mislead; {they} spelled out with a backslash"
-    return _own("Careful", said, look, "bold")
-
-
-def _own(label: str, text: str, look: Look, style: str) -> Iterator[Row]:
-    """Words of our own, in as many rows as they need."""
-    for number, line in enumerate(wrapped(text, look.width - 2 - LABELS, look)):
-        yield _row(label if number == 0 else "", line, style)
+    for number, line in enumerate(wrapped(said, look.width - 2 - LABELS, look)):
+        yield _row("Careful" if number == 0 else "", line, "bold")
 
 
 def _answer_rows(question: Question, look: Look, folded: bool, whole: bool) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from sayso.surfaces.layout import Look
 
 ANSWER = "Your answer [deny]: "
 WHICH = "Allow how? [deny]: "
-CONFIRM = "Type allow to run it so [back]: "
+CONFIRM = "Type allow to run it like this [back]: "
 
 DENY = ("d", "deny", "n", "no")
 SPELLINGS = {"o": "once", "t": "task", "m": "temporary", "15": "temporary", "15 min": "temporary"}
@@ -122,6 +122,8 @@ class Prompt:
         before = arguments_of(self._question.request.call)
         if not before:
             return self._again("This call has no arguments to edit.")
+        if not self._seen():
+            return None
         try:
             self._draft = self._drafted(before)
             values = read_draft(self._draft)

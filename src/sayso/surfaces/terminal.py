@@ -75,9 +75,11 @@ class Terminal:
 
     def _whole(self, device: Device, asked: Asked, over: threading.Event) -> Reply:
         """One question, from its card to the line that says how it ended."""
+        from sayso.surfaces.card import word_of
+
         try:
             reply = self._converse(device, asked, over)
-            ending = f"You answered: {reply.answer}.\n"
+            ending = f"You answered: {word_of(reply.answer)}.\n"
         except Over:
             with suppress(Ended):
                 device.write("\nAnswered elsewhere.\n")
@@ -158,9 +160,11 @@ def _user() -> str:
     """The account's name as the system has it: the environment could be anybody's."""
     try:
         import pwd
-
-        return pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
+    except ImportError:
         import getpass
 
         return getpass.getuser()
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"
