@@ -100,7 +100,9 @@ class Asking:
         self.over = threading.Event()
         self._screen = screen
         self._replies: list[Reply | None] = []
-        self._thread = threading.Thread(target=lambda: self._replies.append(terminal.ask(asked, self.over)))
+        self._thread = threading.Thread(
+            target=lambda: self._replies.append(terminal.ask(asked, self.over)), daemon=True
+        )
         self._thread.start()
 
     def answer(self, *lines: str) -> Reply | None:
@@ -120,8 +122,7 @@ class Asking:
 
     def end(self) -> None:
         self.over.set()
-        while self._thread.is_alive():
-            self._screen.read(0.02)
+        self.reply()
 
 
 @contextmanager

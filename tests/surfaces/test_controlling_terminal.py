@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from sayso.surfaces.prompt import ANSWER, CONFIRM
-from tests.surfaces.terminals import Screen
+from tests.surfaces.terminals import PATIENCE, Screen
 
 
 class Program:
@@ -34,6 +35,8 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self._patience = threading.Timer(PATIENCE, self._process.kill)
+        self._patience.start()
 
     def says(self, what: str) -> Any:
         assert self._process.stdout is not None
@@ -48,7 +51,9 @@ class Program:
 
     def end(self) -> str:
         """Its complaints."""
-        return self._process.communicate()[1]
+        complaints = self._process.communicate()[1]
+        self._patience.cancel()
+        return complaints
 
 
 @contextmanager
