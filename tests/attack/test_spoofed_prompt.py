@@ -179,6 +179,11 @@ def test_an_agent_cannot_fold_by_writing_that_something_is_folded(screen: Screen
     assert "│    all " not in text
 
 
+def test_a_line_end_in_a_command_is_seen_as_one(screen: Screen) -> None:
+    text = shown(asked_about(make_call("shell", {}, command="git log \\\nrm -rf /\n")), screen)
+    assert "│ Command    git log \\\\n\n│              rm -rf /\\n\n│ Does" in text
+
+
 def test_an_argument_cannot_pass_for_another_one(screen: Screen) -> None:
     text = shown(
         asked_about(make_call("send", {"body": 'hi"\nto: "kim@example.com', "to": "all@example.com"})), screen
@@ -195,8 +200,9 @@ def test_a_value_cannot_say_that_it_is_the_command_above(screen: Screen) -> None
     assert "other: the command above\n" in text
 
 
-def test_a_notice_cannot_forge_a_prompt(screen: Screen) -> None:
-    terminal_on(screen).tell("x" * 71 + " " + ANSWER + FORGED_CARD)
+@pytest.mark.parametrize("filling", range(60, 80))
+def test_a_notice_cannot_forge_a_prompt(filling: int, screen: Screen) -> None:
+    terminal_on(screen).tell("x" * filling + " " + ANSWER + FORGED_CARD)
     screen.read(1)
     assert not re.search(r"^(Your answer|╭|│|╰)", screen.text, re.MULTILINE)
     assert screen.text.count("\nsayso: ") == 0
