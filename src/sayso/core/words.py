@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -20,7 +21,15 @@ def visible(text: str) -> str:
 
 
 def _plain(character: str) -> bool:
-    return character == " " or unicodedata.category(character)[0] not in "CZ"
+    if character == " ":
+        return True
+    return unicodedata.category(character)[0] not in "CZ" and not _SHOWS_NOTHING.fullmatch(character)
+
+
+# Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
+_SHOWS_NOTHING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 # --- reasons: why it was decided so ---

@@ -14,9 +14,9 @@ from sayso.core.ledger import NotNow
 from sayso.core.session import Session
 from sayso.gate.answer import UnknownQuestion
 from sayso.gate.call_rows import Attempt, moved, placed, row_of, standing, told
-from sayso.gate.outcome import entering
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
+from sayso.gate.outcome import entering
 from sayso.store.base import CallRow, Writer
 
 

@@ -12,9 +12,9 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Request
 from sayso.gate.acts import operator_act
 from sayso.gate.call_rows import RESULT_LASTS, found_record, moved, placed, row_of, standing
-from sayso.gate.outcome import follow_up
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
+from sayso.gate.outcome import follow_up
 from sayso.store.base import CallRow
 
 MOST = 1_000_000

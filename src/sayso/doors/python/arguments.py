@@ -55,7 +55,7 @@ class Shape:
     def written(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A call as plain values by parameter, and its live objects. Refused if it would not come back equal."""
+        """A call as plain values by parameter, and its live objects; refused if it would not come back equal."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -79,6 +79,11 @@ class Shape:
             )
         args, kwargs = self._called({name: self._typed(name, value) for name, value in params.items()})
         return self.written(args, kwargs)[0]
+
+    def fit(self, values: Mapping[str, Any]) -> None:
+        """Refuse values that do not fit the types."""
+        for name, value in values.items():
+            self._typed(name, value)
 
     def edited(self, arguments: Mapping[str, Any], before: bytes) -> dict[str, Any]:
         """Arguments a person edited, checked like any others. The live objects stay those of the call."""

@@ -12,9 +12,9 @@ from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate.answer import answer_question, edit_and_allow
+from sayso.gate.explaining import told_trace
 from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
-from sayso.gate.explaining import told_trace
 from sayso.gate.waiting import LONGEST, question_row
 from sayso.store.base import QuestionRow, StoreError
 

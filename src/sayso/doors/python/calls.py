@@ -14,14 +14,14 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.core.ledger import State
 from sayso.core.session import Scope
-from sayso.doors.python.capability import Capability
+from sayso.doors.python.capability import Capability, called
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, written
 from sayso.doors.python.scope import Frame, Job, carried, job_around, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
-from sayso.gate import calls
+from sayso.gate import outcome
 from sayso.gate.answer import cancel_question
-from sayso.gate.calls import Attempt
+from sayso.gate.call_rows import Attempt
 from sayso.store.base import QuestionRow
 
 NOBODY = "nobody can be asked: there is no surface that could show the question"
@@ -94,7 +94,7 @@ def entered(
     *,
     crossing: bool = False,
 ) -> Steps[Done]:
-    """The function itself, with the arguments that were approved; given back if it could not be entered.
+    """The function itself, with the arguments that were approved.
 
     `crossing`: whoever drives this is async and the function is not, or the other way round.
     """
@@ -102,13 +102,12 @@ def entered(
     door.keeper.hold(call, fence)
     try:
         args, kwargs = capability.shape.read(attempt.record.request.call.arguments, objects)
-        yield Work(lambda: calls.enter_call(door.gate, call, fence))
-        done: Done = yield Enter(frame, lambda: capability.called(args, kwargs, crossing=crossing))
-    except BaseException:
-        door.keeper.drop(call)
-        yield Work(lambda: calls.release_call(door.gate, call, fence))
+        done: Done = yield Enter(frame, lambda: called(capability.function, args, kwargs, crossing=crossing))
+    except BaseException:  # it never came to the function
+        yield Work(lambda: outcome.end_call(door.gate, call, fence, "failed"))
         raise
-    door.keeper.drop(call)
+    finally:
+        door.keeper.drop(call)
     return done
 
 
@@ -116,7 +115,7 @@ def reported(door: Door, call: str, fence: int, done: Done) -> Steps[None]:
     """Write down how the call ended, and what it returned."""
     state: State = "succeeded" if done.error is None else _state(done.error)
     result = None if done.error is not None else msgspec.json.encode(written(done.value))
-    yield Work(lambda: calls.end_call(door.gate, call, fence, state, result))
+    yield Work(lambda: outcome.end_call(door.gate, call, fence, state, result))
 
 
 def _asked(

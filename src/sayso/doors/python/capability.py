@@ -48,13 +48,16 @@ class Capability(msgspec.Struct, frozen=True):
     def is_async(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
 
-    def called(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, crossing: bool = False) -> Any:
-        """Call the function; crossing from sync code into a coroutine function, or the other way round."""
-        if not crossing:
-            return self.function(*args, **kwargs)
-        if self.is_async:
-            return asyncio.run(self.function(*args, **kwargs))
-        return asyncio.to_thread(self.function, *args, **kwargs)
+
+def called(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], *, crossing: bool = False
+) -> Any:
+    """Call a function; crossing from sync code into a coroutine function, or the other way round."""
+    if not crossing:
+        return function(*args, **kwargs)
+    if inspect.iscoroutinefunction(function):
+        return asyncio.run(function(*args, **kwargs))
+    return asyncio.to_thread(function, *args, **kwargs)
 
 
 class Capabilities:

@@ -1,4 +1,4 @@
-"""The decorators and scopes that programs write: what needs consent, who calls it safely, what the user started."""
+"""The decorators and scopes that programs write: what needs consent, what is safe, what the user started."""
 
 from __future__ import annotations
 

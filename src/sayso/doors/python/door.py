@@ -11,8 +11,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from sayso.core.decision import Question
 from sayso.core.digest import sha256
 from sayso.core.model import Operation, Origin, Request
@@ -20,13 +18,14 @@ from sayso.core.session import Scope
 from sayso.doors.python.asking import Asker
 from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.keeper import Keeper
-from sayso.doors.python.scope import session_around
-from sayso.gate import calls, sessions
+from sayso.doors.python.scope import Job, session_around
+from sayso.gate import calls, lease, sessions
 from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.request import make_call, make_request
+from sayso.gate.request import make_call, make_request, restated
 from sayso.gate.state import as_written
 from sayso.gate.surface import Surface
 from sayso.gate.waiting import question_row
+from sayso.gate.workflows import encoded
 from sayso.policy.resolve import with_content
 from sayso.store.base import SessionRow
 
@@ -41,6 +40,8 @@ class Door:
         self.asker = Asker(gate, surfaces)
         self.keeper = Keeper(gate)
         self.capabilities = Capabilities()
+        self.workflows: dict[str, Any] = {}
+        self.reducers: dict[str, dict[str, str]] = {}
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.chosen: ContextVar[str | None] = ContextVar("sayso_session", default=None)
         self._own: str | None = None
@@ -83,7 +84,7 @@ class Door:
         )
         named = operations if operations is not None else self.operations(capability)
         told = [with_content(operation, plain, self.gate.policy) for operation in named]
-        return make_request(call, told, agent=row.agent, session=session, origin=_origin(row))
+        return make_request(call, told, agent=row.agent, session=session, origin=origin_of(row))
 
     def operations(self, capability: Capability) -> list[Operation]:
         """Everything the capability declares, its own operation first."""
@@ -100,19 +101,34 @@ class Door:
         return self.request(capability, plain, request.session, request.operations)
 
     def start(self, capability: Capability, request: Request, scope: Scope, **more: Any) -> calls.Attempt:
-        """Decide and, if it may run, start. What the function says of effect and state goes with it."""
-        return calls.start_call(
-            self.gate, request, scope, holder=self.holder, **self._facts(capability, request), **more
-        )
+        """Decide and, if it may run, start; with what the function says of its effect and the world."""
+        if capability.effect_key is not None:
+            args, kwargs = capability.shape.read(request.call.arguments, {})
+            more["effect_key"] = f"{capability.name}:{capability.effect_key(*args, **kwargs)}"
+        stated = restated(request, self.state_of(capability, request))
+        return calls.start_call(self.gate, stated, scope, holder=self.holder, **more)
 
     def retry(self, capability: Capability, attempt: calls.Attempt, scope: Scope) -> calls.Attempt:
-        return calls.retry_call(self.gate, attempt.call, scope, holder=self.holder)
+        state = self.state_of(capability, attempt.record.request)
+        return calls.retry_call(self.gate, attempt.call, scope, holder=self.holder, state=state)
 
-    def _facts(self, capability: Capability, request: Request) -> dict[str, Any]:
-        if capability.effect_key is None:
-            return {}
+    def state_of(self, capability: Capability, request: Request) -> str | None:
+        """What the function says of the world it would meet. If it cannot say, nothing is asked or run."""
+        if capability.state is None:
+            return None
         args, kwargs = capability.shape.read(request.call.arguments, {})
-        return {"effect_key": f"{capability.name}:{capability.effect_key(*args, **kwargs)}"}
+        return str(capability.state(*args, **kwargs))
+
+    def park(self, job: Job, question: str) -> None:
+        """The run waits for an answer; it holds nothing meanwhile."""
+        self.keeper.drop(job.call)
+        lease.park_call(self.gate, job.call, job.fence, question, encoded(job.note))
+
+    def unpark(self, job: Job) -> None:
+        """The run goes on under a new number."""
+        attempt = lease.unpark_call(self.gate, job.call, holder=self.holder)
+        job.fence = attempt.fence
+        self.keeper.hold(job.call, job.fence)
 
     def _own_session(self) -> str:
         with self._opening:
@@ -121,7 +137,7 @@ class Door:
             return self._own
 
 
-def _origin(row: SessionRow) -> Origin:
+def origin_of(row: SessionRow) -> Origin:
     return Origin.AGENT if row.parent is None else Origin.SUBAGENT
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sayso.core.decision import Decision
 from sayso.core.model import Request
 from sayso.doors.python.door import Door, origin_of
-from sayso.gate import calls
+from sayso.gate import calls, outcome
 from sayso.gate.conversation import put_question
 from sayso.gate.request import make_call, make_request
 from sayso.policy.resolve import operations_for, target_for
@@ -45,7 +45,7 @@ class Called:
     @property
     def announce(self) -> str | None:
         """The line to show the user, if there is one."""
-        return self._attempt.announce
+        return self._attempt.record.announce
 
     @property
     def operation_id(self) -> str:
@@ -57,10 +57,10 @@ class Called:
         return Called(self._door, again)
 
     def succeeded(self, result: bytes | None = None) -> None:
-        calls.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "succeeded", result)
+        outcome.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "succeeded", result)
 
     def failed(self) -> None:
-        calls.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "failed")
+        outcome.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "failed")
 
 
 def propose(

@@ -7,8 +7,8 @@ import threading
 
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE
-from sayso.gate.calls import keep_alive
 from sayso.gate.gate import Gate
+from sayso.gate.lease import keep_alive
 
 log = logging.getLogger("sayso")
 BEAT = LEASE / 3

@@ -10,28 +10,43 @@ import msgspec
 
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.model import Operation, Risk, Verdict
 from sayso.core.session import Scope
 from sayso.doors.python.calls import cleared, entered, reported
 from sayso.doors.python.capability import Capability
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result
 from sayso.doors.python.scope import Frame, Job, carried, scope_of
-from sayso.doors.python.steps import Done, Steps, Work
-from sayso.gate import calls
-from sayso.gate.authorize import Bundle, preview
-from sayso.gate.calls import Attempt
+from sayso.doors.python.steps import Done, Steps, Wait, Work
+from sayso.gate import calls, lease
+from sayso.gate.authorize import Bundle
+from sayso.gate.call_rows import Attempt
+from sayso.gate.explaining import preview
+from sayso.gate.workflows import note_of
+from sayso.store.base import QuestionRow
 
 PATIENCE = 90.0
 MOST_RUNS = 3
 RETRY = "retry"
+LATER = "The agent is no longer waiting for {}. A yes within 2 hours lets it try again."
+STATES = {
+    "running": "the call is running, started by somebody else",
+    "failed": "the call has failed",
+    "ambiguous": "nobody knows whether the call ran: the operator has to say what happened",
+    "expired": "nobody answered in time",
+    "cancelled": "the question was withdrawn",
+}
+
+
+class Unhealthy(SaysoError):
+    code = "unhealthy"
 
 
 class Wish(msgspec.Struct, frozen=True):
     """Who wants something run, and how long they wait."""
 
     session: str
-    patience: float = PATIENCE
+    wait: float = PATIENCE
     key: str | None = None
     host_id: str | None = None
     is_async: bool = False
@@ -44,7 +59,7 @@ def run(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[R
         plain = capability.shape.given(params)
         yield from _healthy(capability)
         scope = scope_of(door, wish.session)
-        attempt = yield from _begun(door, capability, plain, scope, wish)
+        attempt: Attempt = yield from _begun(door, capability, plain, scope, wish)
         return (yield from _carried_out(door, capability, attempt, scope, wish))
     except SaysoError as error:
         return Result("error", reason=str(error))
@@ -54,17 +69,25 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     """Go on with a call that had to be asked about, without its parameters being sent again."""
     try:
         attempt: Attempt = yield Work(lambda: calls.look_at(door.gate, operation_id, wish.session))
-        capability = door.capabilities.find(attempt.record.request.call.tool)
         if attempt.state not in ("pending", "waiting"):
             return told(attempt)
+        capability = door.capabilities.find(attempt.record.request.call.tool)
         yield from _healthy(capability)
         scope = scope_of(door, wish.session)
-        if attempt.state == "pending":
-            attempt = yield Work(lambda: door.retry(capability, attempt, scope))
-            return (yield from _carried_out(door, capability, attempt, scope, wish))
-        return (yield from _resumed(door, capability, attempt, wish))
+        if attempt.state == "waiting":
+            return (yield from _resumed(door, capability, attempt, wish))
+        tried: Attempt = yield Work(lambda: door.retry(capability, attempt, scope))
+        return (yield from _carried_out(door, capability, tried, scope, wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
+
+
+def check(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
+    """What would be decided if this were run now."""
+    capability = door.capabilities.find(name)
+    operations = door.operations(capability) or [unnamed(capability.name)]
+    request = door.request(capability, capability.shape.given(params), session, operations)
+    return preview(door.gate, request, scope_of(door, session))
 
 
 def told(attempt: Attempt) -> Result:
@@ -74,77 +97,93 @@ def told(attempt: Attempt) -> Result:
         value = msgspec.json.decode(attempt.result) if attempt.result is not None else None
         return Result("ok", value, operation_id=name)
     if attempt.state == "denied":
-        status = "blocked" if record.rule in ("blocked", "trusted_channel") else "denied"
-        return Result(status, reason=record.reason, operation_id=name)
+        blocked = record.rule in ("blocked", "trusted_channel")
+        return Result("blocked" if blocked else "denied", reason=record.reason, operation_id=name)
     return Result(
         "error", reason=STATES.get(attempt.state, f"the call is {attempt.state}"), operation_id=name
     )
 
 
-STATES = {
-    "running": "the call is running, started by somebody else",
-    "failed": "the call has failed",
-    "ambiguous": "nobody knows whether the call ran: the operator has to say what happened",
-    "expired": "nobody answered in time",
-    "cancelled": "the question was withdrawn",
-}
+def refused(error: ConsentDenied, call: str, ran: tuple[str, ...] = ()) -> Result:
+    status = "blocked" if error.blocked else "denied"
+    return Result(status, reason=error.reason, operation_id=call, ran=ran)
+
+
+def late(door: Door, error: ConsentRequired) -> Result:
+    """Nobody answered in time: the question stays, and whoever sees it is told that the agent went on."""
+    door.asker.tell(LATER.format(error.operation))
+    return Result("timeout", operation_id=error.operation_id, reason=str(error), retry_with=RETRY)
+
+
+def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
+    """A gate on the way was not passed. The run ends there, even if its code went on after the error.
+
+    Only if nothing that needed consent had been begun, or it says itself that it can be begun again, does it
+    stay open to be run again from the top, twice at most.
+    """
+    error, ran = job.stopped, tuple(job.started)
+    if error is None:
+        raise AssertionError("only a stopped run is asked for here")
+    if isinstance(error, ConsentTimeout) and (restartable or not ran) and job.note.runs < MOST_RUNS:
+        question = error.question
+        yield Work(lambda: door.park(job, question))
+        door.asker.tell(LATER.format(error.operation))
+        return Result("timeout", operation_id=job.call, reason=str(error), retry_with=RETRY)
+    yield from reported(door, job.call, job.fence, Done(error=error))
+    where = f"stopped at {error.operation}: {error.reason}"
+    if isinstance(error, ConsentDenied):
+        return msgspec.structs.replace(refused(error, job.call, ran), reason=where)
+    return Result("error", reason=where, operation_id=job.call, ran=ran)
+
+
+def unnamed(name: str) -> Operation:
+    """For the ledger: what has no gated operation is not asked about, but its run is written down."""
+    return Operation(f"capability.{name}", risk=Risk.LOW)
 
 
 def _begun(
     door: Door, capability: Capability, plain: Mapping[str, Any], scope: Scope, wish: Wish
 ) -> Steps[Attempt]:
-    """Everything declared is decided in one go. High risk whose arguments are not known yet is left for later."""
+    """Everything declared is decided in one go. High risk whose arguments are not known yet waits."""
     operations = door.operations(capability)
-    later: tuple[str, ...] = ()
+    keys: dict[str, Any] = {"key": wish.key, "host_id": wish.host_id}
     if capability.declared:
-        request = door.request(capability, plain, wish.session, operations)
-        decision: Decision = yield Work(lambda: preview(door.gate, request, scope))
+        everything = door.request(capability, plain, wish.session, operations)
+        decision: Decision = yield Work(lambda: preview(door.gate, everything, scope))
         later = _for_later(capability, decision)
         operations = [one for one in operations if one.name not in later]
-    bundle = Bundle(f"bundle:{capability.name}", later) if capability.declared else None
-    keys = {"key": wish.key, "host_id": wish.host_id, "bundle": bundle}
-    if not operations:
-        bare = door.request(
-            capability, plain, wish.session, door.operations(capability) or [_unnamed(capability)]
-        )
-        attempt: Attempt = yield Work(lambda: door.start_ungated(bare, **keys))
+        keys["bundle"] = Bundle(f"bundle:{capability.name}", later)
+    if operations:
+        request = door.request(capability, plain, wish.session, operations)
+        attempt: Attempt = yield Work(lambda: door.start(capability, request, scope, **keys))
         return attempt
-    wanted: Request = door.request(capability, plain, wish.session, operations)
-    attempt = yield Work(lambda: door.start(capability, wanted, scope, **keys))
+    keys.pop("bundle", None)
+    bare = door.request(capability, plain, wish.session, [unnamed(capability.name)])
+    attempt = yield Work(lambda: calls.start_ungated(door.gate, bare, holder=door.holder, **keys))
     return attempt
 
 
 def _for_later(capability: Capability, decision: Decision) -> tuple[str, ...]:
+    """Operations of high risk that have to be asked, other than the function's own."""
     own = capability.own.name if capability.own is not None else None
-    return tuple(
-        dict.fromkeys(
-            item.operation
-            for item in decision.items
-            if item.ruling.verdict is Verdict.ASK and item.risk >= Risk.HIGH and item.operation != own
-        )
-    )
-
-
-def _unnamed(capability: Capability) -> Operation:
-    """For the ledger: what has no gated operation is not asked about, but its run is written down."""
-    return Operation(f"capability.{capability.name}", risk=Risk.LOW)
+    high = [
+        item.operation
+        for item in decision.items
+        if item.ruling.verdict is Verdict.ASK and item.risk >= Risk.HIGH and item.operation != own
+    ]
+    return tuple(dict.fromkeys(high))
 
 
 def _healthy(capability: Capability) -> Steps[None]:
     """The capability's own check before each attempt; False or an error keeps it from being tried."""
     if capability.health is None:
         return
-    check = capability.health
     try:
-        fine = yield Work(check)
+        fine = yield Work(capability.health)
     except Exception as error:
         raise Unhealthy(f"{capability.name} is not ready: {error}") from error
     if fine is False:
         raise Unhealthy(f"{capability.name} is not ready")
-
-
-class Unhealthy(SaysoError):
-    code = "unhealthy"
 
 
 def _carried_out(
@@ -152,39 +191,39 @@ def _carried_out(
 ) -> Steps[Result]:
     if not attempt.runs and attempt.state not in ("pending", "denied"):
         return told(attempt)
-    deadline = time.monotonic() + wish.patience
     try:
-        attempt = yield from cleared(door, capability, attempt, scope, wish.patience)
+        ready: Attempt = yield from cleared(door, capability, attempt, scope, wish.wait)
     except ConsentTimeout as error:
-        return _late(door, error)
+        return late(door, error)
     except ConsentDenied as error:
-        return Result(
-            "blocked" if error.blocked else "denied", reason=error.reason, operation_id=attempt.call
-        )
-    job = Job(attempt.call, max(deadline, time.monotonic() + wish.patience))
-    return (yield from _executed(door, capability, attempt, job, wish))
+        return refused(error, attempt.call)
+    return (yield from _executed(door, capability, ready, wish, runs=1))
 
 
 def _resumed(door: Door, capability: Capability, attempt: Attempt, wish: Wish) -> Steps[Result]:
-    """A run that stopped at a gate inside it, once that gate's question was answered: run again from the top."""
-    if attempt.question is not None:
-        row = yield from door.waited(attempt.question, wish.patience)
+    """A run that stopped at a gate inside it, once that gate's question is closed: again from the top."""
+    question, asker = attempt.question, door.asker
+    if question is not None:
+        row: QuestionRow = yield Wait(
+            lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
+        )
         if row.state == "open":
             return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
-    attempt = yield Work(lambda: calls.resume_call(door.gate, attempt.call, holder=door.holder))
-    if not attempt.runs:
-        return told(attempt)
-    job = Job(attempt.call, time.monotonic() + wish.patience)
-    return (yield from _executed(door, capability, attempt, job, wish))
+    resumed: Attempt = yield Work(lambda: lease.unpark_call(door.gate, attempt.call, holder=door.holder))
+    runs = note_of(resumed.note).runs + 1
+    return (yield from _executed(door, capability, resumed, wish, runs=runs))
 
 
-def _executed(door: Door, capability: Capability, attempt: Attempt, job: Job, wish: Wish) -> Steps[Result]:
-    job.fence = attempt.fence
+def _executed(
+    door: Door, capability: Capability, attempt: Attempt, wish: Wish, *, runs: int
+) -> Steps[Result]:
+    note = msgspec.structs.replace(note_of(None), runs=runs)
+    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note)
     frame = Frame(door, wish.session, outer=carried(attempt.record.items), job=job)
     crossing = capability.is_async != wish.is_async
     done: Done = yield from entered(door, capability, attempt, {}, frame, crossing=crossing)
     if job.stopped is not None:
-        return (yield from _stopped(door, capability, attempt, job))
+        return (yield from stopped(door, job, restartable=capability.restartable))
     yield from reported(door, attempt.call, job.fence, done)
     if done.error is None:
         return Result("ok", done.value, operation_id=attempt.call)
@@ -192,25 +231,3 @@ def _executed(door: Door, capability: Capability, attempt: Attempt, job: Job, wi
         raise done.error
     reason = f"{type(done.error).__name__}: {done.error}"
     return Result("error", reason=reason, operation_id=attempt.call, ran=tuple(job.started))
-
-
-def _stopped(door: Door, capability: Capability, attempt: Attempt, job: Job) -> Steps[Result]:
-    """A gate on the way was not passed. The run ends there, even if its code went on after the error."""
-    error, ran = job.stopped, tuple(job.started)
-    again = capability.restartable or not ran
-    if isinstance(error, ConsentTimeout) and again and job.runs < MOST_RUNS:
-        yield Work(lambda: door.leave(job, error.question))
-        return Result("timeout", operation_id=attempt.call, reason=str(error), retry_with=RETRY)
-    yield from reported(door, attempt.call, job.fence, Done(error=error))
-    operation = getattr(error, "operation", "")
-    reason = f"stopped at {operation}: {getattr(error, 'reason', error)}"
-    status = "denied" if isinstance(error, ConsentDenied) and not error.blocked else "error"
-    status = "blocked" if isinstance(error, ConsentDenied) and error.blocked else status
-    return Result(status, reason=reason, operation_id=attempt.call, ran=ran)
-
-
-def _late(door: Door, error: ConsentRequired) -> Result:
-    door.asker.tell(
-        f"The agent is no longer waiting for {error.operation}. A yes within 2 hours lets it try again."
-    )
-    return Result("timeout", operation_id=error.operation_id, reason=str(error), retry_with=RETRY)

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from sayso.core.decision import Item
 from sayso.core.model import Risk, Verdict
 from sayso.core.session import Outer, Run, Scope
+from sayso.doors.python.results import ConsentDenied, ConsentRequired
+from sayso.gate.workflows import Note
 
 CARRYING = frozenset(
     {
@@ -32,14 +34,15 @@ CARRYING = frozenset(
 
 
 class Job:
-    """One `run` under way: the gates inside it wait in place, and once one of them fails it is stopped."""
+    """One run under way: the gates inside it wait in place, and once one of them fails it is stopped."""
 
-    def __init__(self, call: str, deadline: float) -> None:
+    def __init__(self, call: str, fence: int, deadline: float, note: Note) -> None:
         self.call = call
+        self.fence = fence
         self.deadline = deadline
-        self.fence = 0
+        self.note = note
         self.started: list[str] = []
-        self.stopped: BaseException | None = None
+        self.stopped: ConsentRequired | ConsentDenied | None = None
 
 
 class Frame:

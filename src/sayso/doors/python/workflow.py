@@ -19,12 +19,13 @@ from sayso.doors.python.calls import cleared, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
-from sayso.doors.python.run import Wish, denied, late, stopped, told
+from sayso.doors.python.run import Wish, late, refused, stopped, told
 from sayso.doors.python.scope import Frame, Job, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
-from sayso.gate import calls, workflows
-from sayso.gate.calls import Attempt
+from sayso.gate import calls
+from sayso.gate.call_rows import Attempt
 from sayso.gate.request import make_call, make_request
+from sayso.gate.workflows import Note, keep_note
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -53,6 +54,8 @@ class Workflow:
         self.operations = _declared(door, name, self.steps, operations)
         self.restartable = restartable
         self.parameters = _parameters(name, self.steps, self.shapes)
+        self.asked = Capability(f"workflow:{name}", self.run, Shape(_nothing))
+        """What a question about it is shown as; a workflow cannot be edited."""
 
     def run(
         self, params: Mapping[str, Any] | None = None, *, session: str | None = None, **how: Any
@@ -88,7 +91,7 @@ class Workflow:
         missing = sorted(name for name, needed in self.parameters.items() if needed and name not in params)
         if unknown or missing:
             raise WrongArguments(
-                f"{self.name}: unknown: {', '.join(unknown) or 'none'}; missing: {', '.join(missing) or 'none'}"
+                f"{self.name}: unknown {', '.join(unknown) or 'none'}, missing {', '.join(missing) or 'none'}"
             )
         for step in self.steps:
             self.shapes[step.name].fit({name: params[name] for name in params if name in self.takes(step)})
@@ -98,10 +101,127 @@ class Workflow:
         return frozenset(self.shapes[step.name].signature.parameters)
 
 
+def _nothing() -> None:
+    """The shape of what takes no arguments a person could edit."""
+
+
 def declare(
     door: Door, name: str, steps: Sequence[Step], operations: tuple[str, ...], *, restartable: bool
 ) -> Workflow:
-    """Declare a workflow under its name; it can then be run by that name as well."""
-    workflow = Workflow(door, name, steps, operations, restartable=restartable)
-    door.workflows[name] = workflow
-    return workflow
+    """Declare a workflow under its name."""
+    return Workflow(door, name, steps, operations, restartable=restartable)
+
+
+def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
+    """Ask for the run as a whole, then do its steps in their order. It runs once."""
+    try:
+        given = workflow.given(params)
+        request, scope = workflow.request(given, wish.session), scope_of(door, wish.session)
+        attempt: Attempt = yield Work(
+            lambda: calls.start_call(door.gate, request, scope, holder=door.holder, key=wish.key)
+        )
+        if not attempt.runs and attempt.state not in ("pending", "denied"):
+            return told(attempt)
+        try:
+            started: Attempt = yield from cleared(door, workflow.asked, attempt, scope, wish.wait)
+        except ConsentTimeout as error:
+            return late(door, error)
+        except ConsentDenied as error:
+            return refused(error, attempt.call)
+        return (yield from _carried_out(door, workflow, started, given, wish))
+    except SaysoError as error:
+        return Result("error", reason=str(error))
+
+
+def _carried_out(
+    door: Door, workflow: Workflow, attempt: Attempt, given: Mapping[str, Any], wish: Wish
+) -> Steps[Result]:
+    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, Note())
+    door.keeper.hold(job.call, job.fence)
+    done = Done()
+    results: dict[str, Any] = {}
+    try:
+        for step in workflow.steps:
+            done = yield from _done(door, workflow, step, {**given, **results}, job, wish)
+            if job.stopped is not None or done.error is not None:
+                break
+            results[step.name] = done.value
+    finally:
+        door.keeper.drop(job.call)
+    if job.stopped is not None:
+        return (yield from stopped(door, job, restartable=workflow.restartable))
+    if done.error is None:
+        done = Done(results)
+    yield from reported(door, job.call, job.fence, done)
+    if done.error is None:
+        return Result("ok", results, operation_id=job.call)
+    if not isinstance(done.error, Exception):
+        raise done.error
+    reason = f"{type(done.error).__name__}: {done.error}"
+    return Result("error", reason=reason, operation_id=job.call, ran=tuple(results))
+
+
+def _done(
+    door: Door, workflow: Workflow, step: Step, known: Mapping[str, Any], job: Job, wish: Wish
+) -> Steps[Done]:
+    """One step, in the scope of the run. How it stands is written down before and after."""
+    yield from _noted(door, job, step.name, "running")
+    arguments = {name: known[name] for name in workflow.takes(step) if name in known}
+    run = Run(job.call, workflow.name)
+    frame = Frame(door, wish.session, run=run, individual=step.requires_individual_consent, job=job)
+    crossing = inspect.iscoroutinefunction(step.function) != wish.is_async
+    done: Done = yield Enter(frame, lambda: called(step.function, (), arguments, crossing=crossing))
+    failed = done.error is not None or job.stopped is not None
+    yield from _noted(door, job, step.name, "failed" if failed else "succeeded")
+    return done
+
+
+def _noted(door: Door, job: Job, step: str, state: str) -> Steps[None]:
+    job.note = msgspec.structs.replace(job.note, steps={**job.note.steps, step: state})
+    yield Work(lambda: keep_note(door.gate, job.call, job.fence, job.note))
+
+
+def _ordered(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps in an order that keeps each after those it follows; otherwise as they were declared."""
+    if not steps:
+        raise NotGateable(f"the workflow {name} has no steps")
+    named = {step.name: step for step in steps}
+    if len(named) != len(steps):
+        raise NotGateable(f"the workflow {name} has two steps of one name")
+    for step in steps:
+        gateable(step.function)
+        unknown = sorted(set(step.after) - set(named))
+        if unknown:
+            raise NotGateable(
+                f"the step {step.name} follows {', '.join(unknown)}, which is no step of {name}"
+            )
+    try:
+        order = TopologicalSorter({step.name: step.after for step in steps}).static_order()
+        return tuple(named[one] for one in order)
+    except CycleError as error:
+        raise NotGateable(f"the steps of {name} wait for each other: {' -> '.join(error.args[1])}") from error
+
+
+def _declared(door: Door, name: str, steps: Sequence[Step], more: tuple[str, ...]) -> tuple[str, ...]:
+    """All operations the workflow declares. Where the policy knows it, it may not declare more than there."""
+    listed = names([*more, *(operation for step in steps for operation in step.operations)])
+    known = door.gate.policy.workflows.get(name)
+    beyond = sorted(set(listed) - set(known.operations)) if known is not None else []
+    if beyond:
+        raise NotGateable(f"the policy does not let the workflow {name} declare {', '.join(beyond)}")
+    return listed
+
+
+def _parameters(name: str, steps: Sequence[Step], shapes: Mapping[str, Shape]) -> dict[str, bool]:
+    """The parameters a run takes, and whether each is needed: those of the steps that no earlier step gives."""
+    wanted: dict[str, bool] = {}
+    given: set[str] = set()
+    for step in steps:
+        for parameter in shapes[step.name].signature.parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+                raise NotGateable(f"the step {step.name} of {name} takes parameters without names")
+            if parameter.name not in given:
+                needed = parameter.default is inspect.Parameter.empty
+                wanted[parameter.name] = wanted.get(parameter.name, False) or needed
+        given.add(step.name)
+    return wanted

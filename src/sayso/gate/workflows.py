@@ -1,0 +1,156 @@
+"""Workflow runs as the store knows them: how far each has come, and trust that is withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from sayso.core.effects import Revoked
+from sayso.core.grants import Held
+from sayso.core.session import Run, Scope
+from sayso.core.workflow import source
+from sayso.gate.acts import operator_act
+from sayso.gate.authorize import as_it_stands
+from sayso.gate.call_rows import found_record, moved, row_of
+from sayso.gate.calls import UnknownCall
+from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.journal import record
+from sayso.gate.state import Loaded, load
+from sayso.store.base import CallRow, Reader, Writer
+
+MOST = 1_000_000
+UNDER_WAY = ("pending", "running", "waiting", "ambiguous")
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What a run leaves in the ledger while it goes on: how its steps stand, and how often it was begun."""
+
+    steps: Mapping[str, str] = {}
+    runs: int = 1
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """One run of a workflow, with the state of each step begun so far."""
+
+    run: str
+    workflow: str
+    session: str
+    state: str
+    began: float
+    steps: Mapping[str, str]
+
+
+_note = msgspec.json.Decoder(Note).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def note_of(note: bytes | None) -> Note:
+    return Note() if note is None else _note(note)
+
+
+def keep_note(gate: Gate, call: str, fence: int, note: Note) -> None:
+    """Write down how far the run has come. Only its holder may."""
+    with writing(gate, durable=False) as tx:
+        row = row_of(tx, call)
+        if row.fence != fence:
+            raise UnknownCall("this start of the run is over")
+        moved(tx, row, msgspec.structs.replace(row, result=_encode(note)))
+
+
+def encoded(note: Note) -> bytes:
+    return _encode(note)
+
+
+def list_runs(gate: Gate, session: str | None = None) -> list[Progress]:
+    """Every run that is not over, those that nobody ended among them, oldest first."""
+    with gate.store.read() as tx:
+        rows = tx.calls(states=UNDER_WAY, limit=MOST)
+    found = (_progress(gate, row) for row in rows if session in (None, row.session))
+    return [one for one in found if one is not None]
+
+
+def watch_run(gate: Gate, run: str, timeout: float = 60.0) -> Iterator[Progress]:
+    """The run's progress now, and again after each change, until it is over or nothing happens for a while."""
+    mark, seen = 0, None
+    while True:
+        with gate.store.read() as tx:
+            row = row_of(tx, run)
+        progress = _progress(gate, row)
+        if progress is None:
+            raise UnknownCall(f"{run} is no run of a workflow")
+        if progress != seen:
+            yield progress
+            seen = progress
+        if row.ended_at is not None or progress.state not in UNDER_WAY:
+            return
+        after = gate.store.changed(mark, timeout)
+        if after == mark:
+            return
+        mark = after
+
+
+def cascade_revoke(gate: Gate, session: str, workflow: str, *, by: str) -> int:
+    """Withdraw trust in a workflow: its class grant and every run grant in flight end; how many did."""
+    with operator_act(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        ending = [held for held in found.session.held if _of_workflow(held, workflow) and not held.revoked]
+        _revoke(gate, tx, found, ending, by)
+    return len(ending)
+
+
+def reconcile(gate: Gate, session: str | None = None) -> int:
+    """End the grants of runs that are over or whose holder is gone; how many ended."""
+    with gate.store.read() as tx:
+        names = [session] if session is not None else [row.id for row in tx.sessions(limit=MOST)]
+    return sum(_reconcile(gate, name) for name in names)
+
+
+def _reconcile(gate: Gate, session: str) -> int:
+    with writing(gate) as tx:
+        found = load(tx, gate.sealer, session, everything())
+        if found is None or not found.believed or found.row.ended_at is not None:
+            return 0
+        dead = [
+            held
+            for held in found.session.held
+            if held.grant.kind == "run" and not held.revoked and not _alive(tx, session, held.grant.value)
+        ]
+        _revoke(gate, tx, found, dead, "reconcile")
+        return len(dead)
+
+
+def _alive(tx: Reader, session: str, run: str) -> bool:
+    stands = as_it_stands(tx, session, Scope(run=Run(run, "")))
+    return stands.run is not None and stands.run.alive
+
+
+def _revoke(gate: Gate, tx: Writer, found: Loaded, ending: list[Held], by: str) -> None:
+    settle(gate, tx, found, tuple(Revoked(held.grant.key, held.grant.id) for held in ending))
+    for held in ending:
+        details = {"grant": held.grant.id, "kind": held.grant.kind, "by": by}
+        operations = held.grant.pins.operations or ()
+        record(
+            tx,
+            "REVOKED",
+            session=found.row.id,
+            agent=found.row.agent,
+            operations=operations,
+            details=details,
+            stream=gate.stream,
+        )
+
+
+def _of_workflow(held: Held, workflow: str) -> bool:
+    grant = held.grant
+    if grant.kind == "workflow":
+        return grant.value == workflow
+    return grant.kind == "run" and grant.source == source(workflow)
+
+
+def _progress(gate: Gate, row: CallRow) -> Progress | None:
+    kept = found_record(gate, row)
+    if kept is None or kept.request.workflow is None:
+        return None
+    steps = note_of(row.result).steps if row.result is not None and row.ended_at is None else {}
+    return Progress(row.id, kept.request.workflow, row.session, row.state, row.at, steps)

@@ -1,0 +1,201 @@
+"""The card a question is shown on: whatever an agent wrote stands inside, in its own column, as data."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sayso.core.decision import Offer, Question
+from sayso.core.model import Risk
+from sayso.gate.surface import Asked
+from sayso.surfaces.facts import SHORT, Fact, facts_of
+from sayso.surfaces.layout import Look, odd_characters, wrapped
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+MOST_LINES = 10
+FEW_LINES = 3
+MATTERS_MOST = ("Command", "Target", "Arguments")
+MOST_OF_A_KIND = 20
+LABELS = 11
+COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}
+
+KEYS = {"once": ("o", "once"), "task": ("t", "task"), "temporary": ("m", "15 min"), "deny": ("d", "deny")}
+"""What is typed for an answer: a letter for the narrow ones, and a word. Wide answers want their word."""
+
+
+class Card(msgspec.Struct, frozen=True):
+    """The text of a card, and whether anything on it is folded."""
+
+    text: str
+    folded: bool
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A line of the card: our own words at the left, then what they are about."""
+
+    left: str
+    line: str
+    style: str = ""
+    folds: bool = False
+
+
+def card(asked: Asked, look: Look, now: float, *, whole: bool, waiting: int) -> Card:
+    """The question with every fact and answer; long facts folded, unless it shall be whole."""
+    question = asked.question
+    facts = list(facts_of(asked, now))
+    shown = facts if whole else _few(facts)
+    rows = [*_fact_rows(shown, look, whole)]
+    if len(shown) < len(facts):
+        rows += _fold(f"{len(facts) - len(shown):,} more facts", look)
+    if odd := sum(odd_characters(fact.text, look) for fact in shown):
+        rows += _careful(odd, look)
+    folded = any(row.folds for row in rows)
+    answers = [*_answer_rows(question, look, folded, whole)]
+    title = f"May this run? {question.risk.word.capitalize()} risk."
+    if waiting:
+        title += f" {waiting} more {'waits' if waiting == 1 else 'wait'}."
+    return Card(_drawn(title, [rows, answers], look, COLOURS[question.risk]), folded)
+
+
+def page(title: str, text: str, look: Look) -> str:
+    """Lines in the same frame, such as the checks that led to a question."""
+    rows = [Row("", line) for line in wrapped(text, look.width - 2, look)]
+    return _drawn(title, [rows], look, "cyan")
+
+
+def remark(text: str, look: Look) -> str:
+    """Words of our own, which may quote somebody's: only the first line begins at the edge."""
+    return "\n  ".join(wrapped(text, look.width - 2, look)) + "\n"
+
+
+def word_of(answer: str) -> str:
+    return KEYS[answer][1] if answer in KEYS else answer
+
+
+def allowing(question: Question) -> list[Offer]:
+    return [offer for offer in question.offers if offer.answer != "deny"]
+
+
+def _few(facts: list[Fact]) -> list[Fact]:
+    """At most so many facts of one kind as a person reads."""
+    seen: dict[str, int] = {}
+    few = []
+    for fact in facts:
+        seen[fact.label] = seen.get(fact.label, 0) + 1
+        if seen[fact.label] <= MOST_OF_A_KIND:
+            few.append(fact)
+    return few
+
+
+def _fact_rows(facts: Iterable[Fact], look: Look, whole: bool) -> Iterator[Row]:
+    """A fact's first line stands at its column, the others two further in: none can pass for another fact."""
+    width, last = look.width - 2 - LABELS - 2, ""
+    for fact in facts:
+        label = "" if fact.label == last else fact.label
+        last = fact.label
+        lines = wrapped(fact.text, width, look)
+        most = MOST_LINES if fact.label in MATTERS_MOST else FEW_LINES
+        for number, line in enumerate(islice(lines, None if whole else most)):
+            yield _row(label if number == 0 else "", line if number == 0 else f"  {line}")
+        if next(lines, None) is not None:
+            yield from _fold(f"{fact.length:,} characters in all", look)
+
+
+def _row(label: str, line: str, style: str = "") -> Row:
+    return Row(label.ljust(LABELS), line, style)
+
+
+def _fold(text: str, look: Look) -> Iterator[Row]:
+    for line in wrapped(f"{look.ellipsis} {text}; type all to see them", look.width - 2 - LABELS, look):
+        yield Row(" " * LABELS, line, "dim italic", folds=True)
+
+
+def _careful(odd: int, look: Look) -> Iterator[Row]:
+    what, they = ("character", "it is") if odd == 1 else ("characters", "they are")
+    said = f"{odd:,} {what} above would not show, or could mislead; {they} spelled out with a backslash"
+    for number, line in enumerate(wrapped(said, look.width - 2 - LABELS, look)):
+        yield _row("Careful" if number == 0 else "", line, "bold")
+
+
+def _answer_rows(question: Question, look: Look, folded: bool, whole: bool) -> Iterator[Row]:
+    """One answer a row, with what it would grant; at high risk all that allow stand behind one word."""
+    for key, word, says in _answers(question, folded and not whole):
+        left = f"{key:2} {word:11}"
+        width = look.width - 2 - len(left)
+        lines = wrapped(says, width, look)
+        for number, line in enumerate(islice(lines, None if whole else FEW_LINES)):
+            yield Row(left if number == 0 else " " * len(left), line)
+        if next(lines, None) is not None:
+            note = f"{look.ellipsis} {len(says):,} characters in all"
+            yield from (Row(" " * len(left), line, "dim") for line in wrapped(note, width, look))
+
+
+def _answers(question: Question, folded: bool) -> Iterator[tuple[str, str, str]]:
+    allowed = [(offer.answer, _says(offer, question)) for offer in allowing(question)]
+    if question.risk < Risk.HIGH:
+        yield from ((*KEYS.get(answer, ("", answer)), says) for answer, says in allowed)
+    elif len(allowed) == 1:
+        yield "", "allow", f"{allowed[0][1]} (the risk is high: type the whole word)"
+    elif allowed:
+        yield "", "allow", "type the whole word, because the risk is high; then say how:"
+        yield from (("", f"  {word_of(answer)}", says) for answer, says in allowed)
+    if question.offers_answer("deny"):
+        yield *KEYS["deny"], "this call does not run (or just Enter); a reason may follow"
+    if allowed:
+        yield "e", "edit", "change the arguments, then allow the changed call once"
+    yield "w", "why", "show every check and what it said"
+    if folded:
+        yield "", "all", "show everything that is folded here"
+
+
+def _says(offer: Offer, question: Question) -> str:
+    """What an answer grants. A command too long for a line was shown above, and is not repeated."""
+    command = question.request.call.command
+    if command and (len(command) > SHORT or "\n" in command):
+        return offer.words.replace(command, "exactly the command above").replace("\n", "\\n")
+    return offer.words.replace("\n", "\\n")
+
+
+def _drawn(title: str, parts: list[list[Row]], look: Look, colour: str) -> str:
+    from rich.text import Text
+
+    corner, bar, tee, end, rule = tuple(look.frame)
+    first, *rest = wrapped(title, look.width - 4, look)
+    head = f"{corner}{rule} {first} "
+    lines = [Text(head + rule * (look.width - len(head)), style=f"bold {colour}")]
+    lines += [Text(f"{bar}  {line}", style=f"bold {colour}") for line in rest]
+    for number, rows in enumerate(parts):
+        if number:
+            lines.append(Text(tee + rule * (look.width - 1), style=colour))
+        lines += [
+            Text.assemble((f"{bar} ", colour), (row.left, "bold"), (row.line, row.style)) for row in rows
+        ]
+    lines.append(Text(end + rule * (look.width - 1), style=colour))
+    return _coloured(lines)
+
+
+def _coloured(lines: list[Text]) -> str:
+    """The lines as this terminal takes them: NO_COLOR and TERM=dumb are minded, markup is not read."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        force_terminal=True,
+        force_jupyter=False,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ=os.environ,
+    )
+    console.print(Text("\n").join(lines), soft_wrap=True)
+    return out.getvalue()

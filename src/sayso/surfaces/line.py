@@ -1,0 +1,66 @@
+"""Questions that wait in line for one terminal, and notices that wait for a moment between keys."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sayso.surfaces.device import LOOKS_UP_EVERY, Over
+
+Write = Callable[[list[str]], None]
+
+
+class Line:
+    """One question has the terminal, in the order they came; the others wait, or leave when they are over."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._tickets: list[object] = []
+        self._notices: list[str] = []
+
+    @property
+    def waiting(self) -> int:
+        """How many wait behind the one that has the terminal."""
+        return max(0, len(self._tickets) - 1)
+
+    @contextmanager
+    def turn(self, over: threading.Event, write: Write) -> Iterator[None]:
+        """The terminal for one question. Notices still waiting are written when nobody comes after it."""
+        ticket = object()
+        with self._changed:
+            self._tickets.append(ticket)
+        try:
+            self._wait(ticket, over)
+            yield
+        finally:
+            with self._changed:
+                self._tickets.remove(ticket)
+                self._changed.notify_all()
+                left = [] if self._tickets else self._taken()
+            if left:
+                write(left)
+
+    def tell(self, notice: str, write: Write) -> None:
+        """Write it now if no question has the terminal; else keep it for the one that has."""
+        with self._changed:
+            self._notices.append(notice)
+            now = [] if self._tickets else self._taken()
+        if now:
+            write(now)
+
+    def notices(self) -> list[str]:
+        """What there is to tell, given once."""
+        with self._changed:
+            return self._taken()
+
+    def _wait(self, ticket: object, over: threading.Event) -> None:
+        with self._changed:
+            while self._tickets[0] is not ticket and not over.is_set():
+                self._changed.wait(LOOKS_UP_EVERY)
+        if over.is_set():
+            raise Over
+
+    def _taken(self) -> list[str]:
+        taken, self._notices = self._notices, []
+        return taken

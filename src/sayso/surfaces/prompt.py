@@ -1,0 +1,158 @@
+"""The conversation about one question, from the card to an answer. What is no answer is asked again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from sayso.core.digest import canonical
+from sayso.core.errors import NotCanonical
+from sayso.core.model import Risk
+from sayso.core.words import visible
+from sayso.gate.surface import Asked, Reply
+from sayso.surfaces.card import Card, allowing, card, page, remark, word_of
+from sayso.surfaces.device import Device
+from sayso.surfaces.editing import EditorFailed, by_lines, draft_of, editor_of, in_editor, read_draft
+from sayso.surfaces.facts import arguments_of
+from sayso.surfaces.layout import Look
+
+ANSWER = "Your answer [deny]: "
+WHICH = "Allow how? [deny]: "
+CONFIRM = "Type allow to run it like this [back]: "
+
+DENY = ("d", "deny", "n", "no")
+SPELLINGS = {"o": "once", "t": "task", "m": "temporary", "15": "temporary", "15 min": "temporary"}
+
+
+class Prompt:
+    """One question on one terminal. `read` shows a prompt and gives the line that was typed."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        by: str,
+        device: Device,
+        look: Look,
+        now: float,
+        read: Callable[[str], str],
+        look_up: Callable[[], None],
+    ) -> None:
+        self._asked, self._question, self._by = asked, asked.question, by
+        self._device, self._look, self._now = device, look, now
+        self._read, self._look_up = read, look_up
+        self._folded, self._draft = False, ""
+
+    def show(self, waiting: int) -> None:
+        self._device.write("\n")
+        self._put(card(self._asked, self._look, self._now, whole=False, waiting=waiting))
+
+    def answer(self) -> Reply:
+        while True:
+            reply = self._reply_to(self._read(ANSWER).strip())
+            if reply is not None:
+                return reply
+
+    def _reply_to(self, line: str) -> Reply | None:
+        """What this line says; None if that was no answer yet."""
+        first, _, rest = line.partition(" ")
+        word = line.lower()
+        if not line or first.lower().rstrip(",:") in DENY:
+            return Reply("deny", self._by, reason=visible(rest.strip()) or None)
+        if word in ("w", "why"):
+            self._why()
+            return None
+        if word == "all":
+            self._put(card(self._asked, self._look, self._now, whole=True, waiting=0))
+            return None
+        if word in ("e", "edit") and allowing(self._question):
+            return self._edit()
+        if self._question.risk >= Risk.HIGH:
+            return self._allow(word, line)
+        return self._offered(word, line)
+
+    def _offered(self, word: str, line: str) -> Reply | None:
+        answer = SPELLINGS.get(word, word)
+        if any(offer.answer == answer for offer in allowing(self._question)):
+            return Reply(answer, self._by)
+        return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
+
+    def _allow(self, word: str, line: str) -> Reply | None:
+        """High risk: the whole word, the whole call seen, and if there are several ways, which."""
+        allowed = allowing(self._question)
+        if word != "allow" or not allowed:
+            return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
+        if not self._seen():
+            return None
+        if len(allowed) == 1:
+            return Reply(allowed[0].answer, self._by)
+        self._say(f"Allow how: {', '.join(word_of(offer.answer) for offer in allowed)}?")
+        which = self._read(WHICH).strip()
+        if not which or which.lower() in DENY:
+            return Reply("deny", self._by)
+        return self._offered(which.lower(), which)
+
+    def _seen(self) -> bool:
+        """What is folded cannot be allowed above moderate risk."""
+        if self._folded and self._question.risk > Risk.MODERATE:
+            self._say(
+                "Part of this call is folded, and its risk is high. Type all to see the whole call first."
+            )
+            return False
+        return True
+
+    def _choices(self) -> str:
+        allowed = allowing(self._question)
+        words = [word_of(offer.answer) for offer in allowed]
+        if self._question.risk >= Risk.HIGH and allowed:
+            words = ["allow"]
+        more = ["deny", *(["edit"] if allowed else []), "why", *(["all"] if self._folded else [])]
+        return f"Answer {', '.join(words + more[:-1])} or {more[-1]}."
+
+    def _why(self) -> None:
+        try:
+            trace = self._asked.why()
+        except Exception as error:  # noqa: BLE001  the reason is a help; without it the question still stands
+            self._say(f"The checks cannot be shown: {error}")
+            return
+        self._device.write(page("Why this is asked", trace, self._look))
+
+    def _edit(self) -> Reply | None:
+        """The changed call, once it is valid, shown again and confirmed by the whole word."""
+        before = arguments_of(self._question.request.call)
+        if not before:
+            return self._again("This call has no arguments to edit.")
+        if not self._seen():
+            return None
+        try:
+            self._draft = self._drafted(before)
+            values = read_draft(self._draft)
+        except (EditorFailed, NotCanonical) as error:
+            return self._again(f"Not edited: {error}. Type edit to try again.")
+        if canonical(values) == canonical(before):
+            return self._again(f"Nothing was changed. {self._choices()}")
+        self._device.write(page("The call would run with", draft_of(values), self._look))
+        if self._read(CONFIRM).strip().lower() != "allow":
+            return self._again(f"Not allowed yet. {self._choices()}")
+        return Reply("edit", self._by, edited=values)
+
+    def _drafted(self, before: dict[str, Any]) -> str:
+        editor = editor_of(os.environ)
+        if not editor:
+            return by_lines(before, self._read, self._say)
+        try:
+            return in_editor(self._device, editor, self._draft or draft_of(before), self._look_up)
+        finally:
+            self._device.listen(echo=True)
+
+    def _put(self, shown: Card) -> None:
+        self._folded = shown.folded
+        self._device.write(shown.text)
+
+    def _again(self, why: str) -> Reply | None:
+        """No answer yet, and why."""
+        self._say(why)
+        return None
+
+    def _say(self, text: str) -> None:
+        self._device.write(remark(text, self._look))

@@ -1,0 +1,170 @@
+"""The terminal as a surface: questions one after the other, on the terminal the program was started from."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sayso.core.words import visible
+from sayso.gate.surface import Asked, Reply
+from sayso.surfaces.device import Device, Ended, NoTerminal, Over, mend_on_exit, opened
+from sayso.surfaces.line import Line
+
+if TYPE_CHECKING:
+    from sayso.surfaces.layout import Look
+    from sayso.surfaces.prompt import Prompt
+
+CONTROLLING = "/dev/tty"
+IGNORES_KEYS_FOR = 0.5
+
+log = logging.getLogger("sayso.terminal")
+
+_lines: dict[str, Line] = {}
+"""One line for each terminal, however many surfaces a program makes on it."""
+
+
+class Terminal:
+    """Asks on the controlling terminal, whatever stdin and stdout are; with none it asks nobody and says so.
+
+    Make it in the main thread: then the terminal's modes are put back even if the program is told to stop.
+    `wait` lets the half second pass in which keys are ignored; it ends early once the event is set.
+    """
+
+    name = "terminal"
+
+    def __init__(
+        self,
+        who: str | None = None,
+        *,
+        device: str = CONTROLLING,
+        clock: Callable[[], float] = time.time,
+        wait: Callable[[threading.Event, float], object] = threading.Event.wait,
+    ) -> None:
+        self.who = who or _user()
+        self._path, self._clock, self._wait = device, clock, wait
+        self._line = _lines.setdefault(device, Line())
+        self._said_so = False
+        mend_on_exit()
+
+    @property
+    def by(self) -> str:
+        return f"{self.who} at the terminal"
+
+    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+        """The person's answer; a no if they press Ctrl-C or the terminal goes; None if it cannot be asked."""
+        try:
+            with self._line.turn(over, self._write), opened(self._path) as device:
+                return self._whole(device, asked, over)
+        except Over:
+            return None
+        except NoTerminal as why:
+            self._cannot_ask(why)
+            return None
+        except Exception:  # whatever is wrong with a question or a terminal, it is no answer
+            log.exception("the question could not be shown on the terminal")
+            return None
+
+    def tell(self, notice: str) -> None:
+        """A line at once, or as soon as the open question lets it through."""
+        self._line.tell(notice, self._write)
+
+    def _whole(self, device: Device, asked: Asked, over: threading.Event) -> Reply:
+        """One question, from its card to the line that says how it ended."""
+        from sayso.surfaces.card import word_of
+
+        try:
+            reply = self._converse(device, asked, over)
+            ending = f"You answered: {word_of(reply.answer)}.\n"
+        except Over:
+            with suppress(Ended):
+                device.write("\nAnswered elsewhere.\n")
+            raise
+        except Ended as end:
+            reply = Reply("deny", self.by, reason=str(end))
+            ending = f"\nDenied: {end}.\n"
+        finally:
+            device.restore()
+        with suppress(Ended):
+            device.write(ending)
+        return reply
+
+    def _converse(self, device: Device, asked: Asked, over: threading.Event) -> Reply:
+        prompt = self._prompt(device, asked, over)
+        device.listen(echo=False)
+        prompt.show(self._line.waiting)
+        self._wait(over, IGNORES_KEYS_FOR)
+        _look_up(over)
+        device.listen(echo=True)
+        return prompt.answer()
+
+    def _prompt(self, device: Device, asked: Asked, over: threading.Event) -> Prompt:
+        from sayso.surfaces.layout import look_of
+        from sayso.surfaces.prompt import Prompt
+
+        known, look = self._line.waiting, look_of(device.columns, os.environ)
+
+        def read(words: str) -> str:
+            device.write(words)
+            line = device.line(lambda: between(words))
+            _look_up(over)
+            return line
+
+        def between(words: str) -> None:
+            nonlocal known
+            _look_up(over)
+            news, waiting = self._line.notices(), self._line.waiting
+            if waiting > known:
+                news.append(f"{waiting} more {'question waits' if waiting == 1 else 'questions wait'}.")
+            known = waiting
+            if news:
+                # What was typed so far is forgotten with its line, so that what is seen is what counts.
+                device.listen(echo=True)
+                device.write("\n" + _shown(news, look) + words)
+
+        return Prompt(asked, self.by, device, look, self._clock(), read, lambda: _look_up(over))
+
+    def _write(self, notices: list[str]) -> None:
+        """Notices on the terminal; in the log if that cannot be."""
+        from sayso.surfaces.layout import look_of
+
+        try:
+            with opened(self._path) as device:
+                device.write(_shown(notices, look_of(device.columns, os.environ)))
+        except (NoTerminal, Ended):
+            for notice in notices:
+                log.warning("%s", visible(notice))
+
+    def _cannot_ask(self, why: NoTerminal) -> None:
+        if not self._said_so:
+            self._said_so = True
+            log.warning("nobody can be asked on the terminal: %s", why)
+
+
+def _look_up(over: threading.Event) -> None:
+    if over.is_set():
+        raise Over
+
+
+def _shown(notices: list[str], look: Look) -> str:
+    from sayso.surfaces.card import remark
+
+    return "".join(remark(f"sayso: {visible(notice)}", look) for notice in notices)
+
+
+def _user() -> str:
+    """The account's name as the system has it: the environment could be anybody's."""
+    try:
+        import pwd
+    except ImportError:
+        import getpass
+
+        return getpass.getuser()
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"

@@ -1,0 +1,54 @@
+"""Programs for the tests of the controlling terminal: a shell that owns it, and an agent started from there.
+
+`python -m tests.surfaces.program shell PATH ROLE` takes the terminal at PATH, starts the agent and says how
+it ended. The agent asks in a thread; its main thread waits for the reply, or (role `leaves`) for a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+
+from sayso.surfaces.terminal import Terminal
+from tests.surfaces.questions import push
+
+
+def shell(path: str, role: str) -> None:
+    os.open(path, os.O_RDWR)  # a session's leader that opens a terminal owns it
+    group = 0 if role == "background" else None
+    agent = subprocess.run(
+        [sys.executable, "-m", __spec__.name, "agent", role], process_group=group, check=False
+    )
+    say(ended=agent.returncode)
+    sys.stdin.read()
+
+
+def agent(role: str) -> None:
+    terminal = Terminal("kim", wait=lambda over, seconds: None)
+    replies = []
+    thread = threading.Thread(
+        target=lambda: replies.append(terminal.ask(push(), threading.Event())), daemon=role == "leaves"
+    )
+    say(pid=os.getpid())
+    thread.start()
+    if role == "leaves":
+        sys.stdin.readline()
+        return
+    thread.join()
+    reply = replies[0]
+    say(reply=reply and [reply.answer, reply.reason, reply.edited])
+
+
+def say(**what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "shell":
+        shell(*sys.argv[2:])
+    else:
+        agent(*sys.argv[2:])
