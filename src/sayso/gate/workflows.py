@@ -12,8 +12,7 @@ from sayso.core.session import Run, Scope
 from sayso.core.workflow import source
 from sayso.gate.acts import operator_act
 from sayso.gate.authorize import as_it_stands
-from sayso.gate.call_rows import found_record, moved, row_of
-from sayso.gate.calls import UnknownCall
+from sayso.gate.call_rows import UnknownCall, found_record, moved, row_of
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, load
@@ -71,7 +70,7 @@ def list_runs(gate: Gate, session: str | None = None) -> list[Progress]:
 
 
 def watch_run(gate: Gate, run: str, timeout: float = 60.0) -> Iterator[Progress]:
-    """The run's progress now, and again after each change, until it is over or nothing happens for a while."""
+    """The run's progress now, and after each change, until it is over or nothing happens for a while."""
     mark, seen = 0, None
     while True:
         with gate.store.read() as tx:

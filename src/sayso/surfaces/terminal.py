@@ -55,6 +55,15 @@ class Terminal:
     def by(self) -> str:
         return f"{self.who} at the terminal"
 
+    def able(self) -> bool:
+        """Whether there is a terminal to ask on."""
+        try:
+            with opened(self._path):
+                return True
+        except NoTerminal as why:
+            self._cannot_ask(why)
+            return False
+
     def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
         """The person's answer; a no if they press Ctrl-C or the terminal goes; None if it cannot be asked."""
         try:

@@ -55,7 +55,7 @@ class Shape:
     def written(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A call as plain values by parameter, and its live objects; refused if it would not come back equal."""
+        """A call as plain values by parameter, and its live objects; refused if it came back unequal."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -143,9 +143,9 @@ class Shape:
                 raise WrongArguments(f"{self._name}: its types cannot be read: {error}") from error
         hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
-            return tuple if hint is _EMPTY else tuple[hint, ...]
+            return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
         if kind is inspect.Parameter.VAR_KEYWORD and hint is not _EMPTY:
-            return dict[str, hint]
+            return dict[str, hint]  # type: ignore[valid-type]
         return hint
 
     @property

@@ -114,10 +114,10 @@ class Asker:
             # Read after it was registered: an answer in between is seen here, a later one by the watch.
             return _Registration(self, question, wake, question_row(self._gate, question))
         except BaseException:
-            self._forget(question, wake)
+            self.forget(question, wake)
             raise
 
-    def _forget(self, question: str, wake: Callable[[], None]) -> None:
+    def forget(self, question: str, wake: Callable[[], None]) -> None:
         with self._lock:
             waiting = self._waiting.get(question, [])
             if wake in waiting:
@@ -155,11 +155,11 @@ class _Registration:
     """Somebody waits, until this is left; with the question as it stood once they were registered."""
 
     def __init__(self, asker: Asker, question: str, wake: Callable[[], None], row: QuestionRow) -> None:
-        self._leave = lambda: asker._forget(question, wake)  # noqa: SLF001  two halves of one thing
+        self._asker, self._question, self._wake = asker, question, wake
         self._row = row
 
     def __enter__(self) -> QuestionRow:
         return self._row
 
     def __exit__(self, *error: object) -> None:
-        self._leave()
+        self._asker.forget(self._question, self._wake)

@@ -20,6 +20,7 @@ from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.keeper import Keeper
 from sayso.doors.python.scope import Job, session_around
 from sayso.gate import calls, lease, sessions
+from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.request import make_call, make_request, restated
 from sayso.gate.state import as_written
@@ -100,7 +101,7 @@ class Door:
         plain = capability.shape.edited(arguments, request.call.arguments)
         return self.request(capability, plain, request.session, request.operations)
 
-    def start(self, capability: Capability, request: Request, scope: Scope, **more: Any) -> calls.Attempt:
+    def start(self, capability: Capability, request: Request, scope: Scope, **more: Any) -> Attempt:
         """Decide and, if it may run, start; with what the function says of its effect and the world."""
         if capability.effect_key is not None:
             args, kwargs = capability.shape.read(request.call.arguments, {})
@@ -108,7 +109,7 @@ class Door:
         stated = restated(request, self.state_of(capability, request))
         return calls.start_call(self.gate, stated, scope, holder=self.holder, **more)
 
-    def retry(self, capability: Capability, attempt: calls.Attempt, scope: Scope) -> calls.Attempt:
+    def retry(self, capability: Capability, attempt: Attempt, scope: Scope) -> Attempt:
         state = self.state_of(capability, attempt.record.request)
         return calls.retry_call(self.gate, attempt.call, scope, holder=self.holder, state=state)
 

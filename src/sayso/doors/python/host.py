@@ -10,6 +10,7 @@ from sayso.core.decision import Decision
 from sayso.core.model import Request
 from sayso.doors.python.door import Door, origin_of
 from sayso.gate import calls, outcome
+from sayso.gate.call_rows import Attempt
 from sayso.gate.conversation import put_question
 from sayso.gate.request import make_call, make_request
 from sayso.policy.resolve import operations_for, target_for
@@ -20,10 +21,10 @@ SHELL = "shell"
 class Called:
     """One proposed call. Run it only if `allowed`; then say `succeeded()` or `failed()`."""
 
-    def __init__(self, door: Door, attempt: calls.Attempt) -> None:
+    def __init__(self, door: Door, attempt: Attempt) -> None:
         self._door = door
         self._attempt = attempt
-        self.text = put_question(door.gate, attempt.question) if attempt.state == "pending" else None
+        self.text = put_question(door.gate, attempt.question) if attempt.question and self.asked else None
         """The question, as it was put in the conversation; None if nobody has to be asked."""
 
     @property

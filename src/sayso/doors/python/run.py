@@ -1,4 +1,4 @@
-"""`run` and `retry`: everything a capability declares is checked first, asked in one question, and run once."""
+"""`run` and `retry`: what a capability declares is checked first, asked in one question, and run once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sayso.core.session import Scope
 from sayso.doors.python.calls import cleared, entered, reported
 from sayso.doors.python.capability import Capability
 from sayso.doors.python.door import Door
-from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result
+from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result, Status
 from sayso.doors.python.scope import Frame, Job, carried, scope_of
 from sayso.doors.python.steps import Done, Steps, Wait, Work
 from sayso.gate import calls, lease
@@ -105,7 +105,7 @@ def told(attempt: Attempt) -> Result:
 
 
 def refused(error: ConsentDenied, call: str, ran: tuple[str, ...] = ()) -> Result:
-    status = "blocked" if error.blocked else "denied"
+    status: Status = "blocked" if error.blocked else "denied"
     return Result(status, reason=error.reason, operation_id=call, ran=ran)
 
 
@@ -125,7 +125,7 @@ def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
     if error is None:
         raise AssertionError("only a stopped run is asked for here")
     if isinstance(error, ConsentTimeout) and (restartable or not ran) and job.note.runs < MOST_RUNS:
-        question = error.question
+        question = error.question or ""
         yield Work(lambda: door.park(job, question))
         door.asker.tell(LATER.format(error.operation))
         return Result("timeout", operation_id=job.call, reason=str(error), retry_with=RETRY)
@@ -134,6 +134,19 @@ def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
     if isinstance(error, ConsentDenied):
         return msgspec.structs.replace(refused(error, job.call, ran), reason=where)
     return Result("error", reason=where, operation_id=job.call, ran=ran)
+
+
+def unparked(door: Door, attempt: Attempt, wish: Wish) -> Steps[Attempt | None]:
+    """A parked run under a new number, once its question is closed; None if it is still open."""
+    question, asker = attempt.question, door.asker
+    if question is not None:
+        row: QuestionRow = yield Wait(
+            lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
+        )
+        if row.state == "open":
+            return None
+    resumed: Attempt = yield Work(lambda: lease.unpark_call(door.gate, attempt.call, holder=door.holder))
+    return resumed
 
 
 def unnamed(name: str) -> Operation:
@@ -202,16 +215,10 @@ def _carried_out(
 
 def _resumed(door: Door, capability: Capability, attempt: Attempt, wish: Wish) -> Steps[Result]:
     """A run that stopped at a gate inside it, once that gate's question is closed: again from the top."""
-    question, asker = attempt.question, door.asker
-    if question is not None:
-        row: QuestionRow = yield Wait(
-            lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
-        )
-        if row.state == "open":
-            return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
-    resumed: Attempt = yield Work(lambda: lease.unpark_call(door.gate, attempt.call, holder=door.holder))
-    runs = note_of(resumed.note).runs + 1
-    return (yield from _executed(door, capability, resumed, wish, runs=runs))
+    resumed: Attempt | None = yield from unparked(door, attempt, wish)
+    if resumed is None:
+        return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
+    return (yield from _executed(door, capability, resumed, wish, runs=note_of(resumed.note).runs + 1))
 
 
 def _executed(

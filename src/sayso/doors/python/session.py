@@ -1,4 +1,4 @@
-"""A session as an object: for hosts that hold a conversation, and for code that names whose consent it uses."""
+"""A session as an object: for hosts that hold a conversation, and code that names whose consent it uses."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from sayso.core.hear import Heard
 from sayso.core.lifecycle import Report
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
-from sayso.doors.python import run as running
 from sayso.doors.python.door import Door
 from sayso.doors.python.host import Called, propose
 from sayso.doors.python.results import Result
+from sayso.doors.python.run import Wish
 from sayso.doors.python.steps import adrive, drive
+from sayso.doors.python.workflow import retry_any, run_any
 from sayso.gate import conversation, grants, handoff, sessions
 from sayso.gate.plans import plan_of
 
@@ -78,18 +79,18 @@ class Session:
 
     def run(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
         """Run a capability in this session: bundled, asked, waited for, run once."""
-        return drive(running.run(self._door, name, params or {}, running.Wish(self.id, **how)))
+        return drive(run_any(self._door, name, params or {}, Wish(self.id, **how)))
 
     async def arun(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
-        wish = running.Wish(self.id, is_async=True, **how)
-        return await adrive(running.run(self._door, name, params or {}, wish))
+        wish = Wish(self.id, is_async=True, **how)
+        return await adrive(run_any(self._door, name, params or {}, wish))
 
     def retry(self, operation_id: str, **how: Any) -> Result:
-        return drive(running.retry(self._door, operation_id, running.Wish(self.id, **how)))
+        return drive(retry_any(self._door, operation_id, Wish(self.id, **how)))
 
     async def aretry(self, operation_id: str, **how: Any) -> Result:
-        wish = running.Wish(self.id, is_async=True, **how)
-        return await adrive(running.retry(self._door, operation_id, wish))
+        wish = Wish(self.id, is_async=True, **how)
+        return await adrive(retry_any(self._door, operation_id, wish))
 
     def consents(self) -> list[grants.Listed]:
         """What is granted in this session now."""

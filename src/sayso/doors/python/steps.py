@@ -29,7 +29,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Enter(msgspec.Struct, frozen=True):
-    """The function itself, inside its frame. It comes back as Done; an error here means it was not entered."""
+    """The function itself, inside its frame. It comes back as Done; an error means it was not entered."""
 
     frame: Frame
     function: Callable[[], Any]

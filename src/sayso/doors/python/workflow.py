@@ -10,22 +10,22 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import sha256
+from sayso.core.digest import decode, sha256
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request
-from sayso.core.session import Run
+from sayso.core.session import Run, Scope
 from sayso.doors.python.arguments import Shape, WrongArguments
 from sayso.doors.python.calls import cleared, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
-from sayso.doors.python.run import Wish, late, refused, stopped, told
+from sayso.doors.python.run import RETRY, Wish, late, refused, retry, run, stopped, told, unparked
 from sayso.doors.python.scope import Frame, Job, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate import calls
 from sayso.gate.call_rows import Attempt
 from sayso.gate.request import make_call, make_request
-from sayso.gate.workflows import Note, keep_note
+from sayso.gate.workflows import Note, keep_note, note_of
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -109,7 +109,36 @@ def declare(
     door: Door, name: str, steps: Sequence[Step], operations: tuple[str, ...], *, restartable: bool
 ) -> Workflow:
     """Declare a workflow under its name."""
-    return Workflow(door, name, steps, operations, restartable=restartable)
+    workflow = Workflow(door, name, steps, operations, restartable=restartable)
+    if name in door.workflows:
+        raise NotGateable(f"there is a workflow {name} already")
+    door.workflows[name] = workflow
+    return workflow
+
+
+def run_any(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
+    """Run a workflow or a capability, whichever is called this."""
+    workflow: Workflow | None = door.workflows.get(name)
+    if workflow is None:
+        return (yield from run(door, name, params, wish))
+    return (yield from run_workflow(door, workflow, params, wish))
+
+
+def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
+    """Go on with a call or a run that timed out."""
+    try:
+        attempt: Attempt = yield Work(lambda: calls.look_at(door.gate, operation_id, wish.session))
+        name = attempt.record.request.workflow
+        if name is None:
+            return (yield from retry(door, operation_id, wish))
+        if attempt.state not in ("pending", "waiting"):
+            return told(attempt)
+        workflow: Workflow | None = door.workflows.get(name)
+        if workflow is None:
+            return Result("error", reason=f"there is no workflow {name!r} here", operation_id=operation_id)
+        return (yield from _retried(door, workflow, attempt, wish))
+    except SaysoError as error:
+        return Result("error", reason=str(error), operation_id=operation_id)
 
 
 def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
@@ -120,23 +149,37 @@ def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish
         attempt: Attempt = yield Work(
             lambda: calls.start_call(door.gate, request, scope, holder=door.holder, key=wish.key)
         )
-        if not attempt.runs and attempt.state not in ("pending", "denied"):
-            return told(attempt)
-        try:
-            started: Attempt = yield from cleared(door, workflow.asked, attempt, scope, wish.wait)
-        except ConsentTimeout as error:
-            return late(door, error)
-        except ConsentDenied as error:
-            return refused(error, attempt.call)
-        return (yield from _carried_out(door, workflow, started, given, wish))
+        return (yield from _asked(door, workflow, attempt, scope, wish))
     except SaysoError as error:
         return Result("error", reason=str(error))
 
 
-def _carried_out(
-    door: Door, workflow: Workflow, attempt: Attempt, given: Mapping[str, Any], wish: Wish
-) -> Steps[Result]:
-    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, Note())
+def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> Steps[Result]:
+    scope = scope_of(door, wish.session)
+    if attempt.state == "pending":
+        tried: Attempt = yield Work(lambda: door.retry(workflow.asked, attempt, scope))
+        return (yield from _asked(door, workflow, tried, scope, wish))
+    resumed: Attempt | None = yield from unparked(door, attempt, wish)
+    if resumed is None:
+        return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
+    return (yield from _carried_out(door, workflow, resumed, wish, runs=note_of(resumed.note).runs + 1))
+
+
+def _asked(door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: Wish) -> Steps[Result]:
+    if not attempt.runs and attempt.state not in ("pending", "denied"):
+        return told(attempt)
+    try:
+        started: Attempt = yield from cleared(door, workflow.asked, attempt, scope, wish.wait)
+    except ConsentTimeout as error:
+        return late(door, error)
+    except ConsentDenied as error:
+        return refused(error, attempt.call)
+    return (yield from _carried_out(door, workflow, started, wish, runs=1))
+
+
+def _carried_out(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish, *, runs: int) -> Steps[Result]:
+    given: dict[str, Any] = decode(attempt.record.request.call.arguments)
+    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, Note(runs=runs))
     door.keeper.hold(job.call, job.fence)
     done = Done()
     results: dict[str, Any] = {}
@@ -213,7 +256,7 @@ def _declared(door: Door, name: str, steps: Sequence[Step], more: tuple[str, ...
 
 
 def _parameters(name: str, steps: Sequence[Step], shapes: Mapping[str, Shape]) -> dict[str, bool]:
-    """The parameters a run takes, and whether each is needed: those of the steps that no earlier step gives."""
+    """The parameters a run takes, and whether each is needed: what steps want and no earlier one gives."""
     wanted: dict[str, bool] = {}
     given: set[str] = set()
     for step in steps:
