@@ -135,6 +135,11 @@ class ForgetsItsOwnEntries(MemoryWriter):
         return self._first
 
 
+class ClaimsEntriesOfOthers(MemoryWriter):
+    def added(self, stream: str) -> EntryRow | None:
+        return self.head(stream)
+
+
 class ReadsEntriesBackwards(MemoryWriter):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return super().entries(stream, after=after, limit=limit)[::-1]
@@ -370,6 +375,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,
     ForgetsItsOwnEntries: "the_head_is_the_newest_entry_at_every_moment_of_a_transaction",
+    ClaimsEntriesOfOthers: "a_transaction_says_which_entry_it_added_last",
     ReadsEntriesBackwards: CHAIN,
     PrunesHashesToo: "pruning_drops_bodies_and_nothing_else",
     IgnoresTheFence: MOVES,

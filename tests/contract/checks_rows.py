@@ -477,6 +477,17 @@ def check_the_head_is_the_newest_entry_at_every_moment_of_a_transaction(make: Op
         assert w.head("main") == replace(entry(2), body=None)
 
 
+def check_a_transaction_says_which_entry_it_added_last(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        assert w.added("main") is None
+        for seq in (1, 2):
+            w.add_entry(entry(seq))
+        assert (w.added("main"), w.added("another")) == (entry(2), None)
+    with store.write() as w:
+        assert (w.head("main"), w.added("main")) == (entry(2), None)
+
+
 def check_nodes_are_found_by_their_places(make: Open) -> None:
     store = make()
     nodes = [

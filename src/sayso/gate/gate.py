@@ -50,11 +50,15 @@ class Gate(msgspec.Struct, frozen=True):
 
 @contextmanager
 def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
-    """One transaction of the gate. Once it is committed, the mark beside the key is raised."""
+    """One transaction of the gate. Once it is on the disk, the mark beside the key is raised.
+
+    Never to an entry that a power failure might take: that would look like a store put back from a copy. With
+    an entry that is synced, all before it are.
+    """
     with gate.store.write(durable=durable) as tx:
         yield tx
-        newest = tx.head(gate.stream)
-    if gate.mark is not None and newest is not None:
+        newest = tx.added(gate.stream)
+    if durable and gate.mark is not None and newest is not None:
         gate.mark.reach(newest)
 
 

@@ -40,7 +40,7 @@ def open_gate(
         if tx.meta("policy") != policy.digest:
             tx.set_meta("policy", policy.digest)
             record(tx, "POLICY", details={"digest": policy.digest})
-        newest = tx.head("main")
+        newest = tx.added("main")
     if mark is not None and newest is not None:
         mark.reach(newest)
     return Gate(

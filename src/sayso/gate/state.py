@@ -208,8 +208,9 @@ def save(
 ) -> None:
     """Write what changed: rows that are new, spends for what was used or ended, the head if it differs."""
     old = before.session
+    known = {held.grant.id for held in old.held}
     for held in after.held:
-        if not any(held.grant.id == known.grant.id for known in old.grants.get(held.grant.key, ())):
+        if held.grant.id not in known:
             tx.add_grant(sealer.grant(held.grant))
     spent = dict(before.spent)
     spends = list(_spends(old, after, spent, tx.now, call))

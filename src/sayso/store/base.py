@@ -272,6 +272,9 @@ class Writer(Reader, Protocol):
     def add_entry(self, row: EntryRow) -> None:
         """Refused with StoreError if this place in the chain is taken or leaves a gap."""
 
+    def added(self, stream: str) -> EntryRow | None:
+        """The newest entry that this transaction itself added to a stream."""
+
     def add_nodes(self, rows: Iterable[NodeRow]) -> None: ...
     def add_checkpoint(self, row: CheckpointRow) -> None: ...
     def add_secret(self, row: SecretRow) -> None: ...

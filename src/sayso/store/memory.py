@@ -189,6 +189,7 @@ class MemoryWriter(MemoryReader):
         self.failed = False
         self.over = False
         self._own: set[tuple[str, str]] = set()
+        self._added: dict[str, EntryRow] = {}
 
     @property
     def tables(self) -> Tables:
@@ -254,7 +255,10 @@ class MemoryWriter(MemoryReader):
     def add_entry(self, row: EntryRow) -> None:
         if row.seq != len(self._group(self._tables.entries, row.stream)) + 1:
             raise self._refused(f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap")
-        self._touch("entries", row.stream)[row.seq] = row
+        self._touch("entries", row.stream)[row.seq] = self._added[row.stream] = row
+
+    def added(self, stream: str) -> EntryRow | None:
+        return self._added.get(stream)
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:

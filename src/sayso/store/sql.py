@@ -219,6 +219,7 @@ class SqlWriter(SqlReader):
     def __init__(self, connection: Connection, now: float) -> None:
         super().__init__(connection, now)
         self._heads: dict[str, EntryRow] = {}
+        self._added: dict[str, EntryRow] = {}
 
     def head(self, stream: str) -> EntryRow | None:
         """Read once: from then on it is held, and only this transaction adds to the stream."""
@@ -226,6 +227,9 @@ class SqlWriter(SqlReader):
         if found is not None:
             self._heads[stream] = found
         return found
+
+    def added(self, stream: str) -> EntryRow | None:
+        return self._added.get(stream)
 
     def set_meta(self, name: str, value: str) -> None:
         self.urgent = True
@@ -292,7 +296,7 @@ class SqlWriter(SqlReader):
             raise self._connection.refused(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
-        self._heads[row.stream] = row
+        self._heads[row.stream] = self._added[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:
