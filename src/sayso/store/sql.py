@@ -292,10 +292,12 @@ class SqlWriter(SqlReader):
         return self._store(sql.repeated(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
 
     def add_entry(self, row: EntryRow) -> None:
-        if not self._store(sql.ADD_ENTRY, row, row.seq, row.stream):
+        newest = self.head(row.stream)
+        if row.seq != (1 if newest is None else newest.seq + 1):
             raise self._connection.refused(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
+        self._store(sql.ADD_ENTRY, row)
         self._heads[row.stream] = self._added[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:

@@ -137,7 +137,7 @@ WITH RECURSIVE found (stream) AS (
 )
 SELECT stream FROM found WHERE stream IS NOT NULL ORDER BY stream
 """
-ADD_ENTRY = _next("entries", base.EntryRow, "stream", "seq")
+ADD_ENTRY = _insert("entries", base.EntryRow)
 PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
 
 NODES = _select_pairs(
