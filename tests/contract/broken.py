@@ -363,7 +363,7 @@ OTHERS = "a_waiter_is_told_of_the_commit_of_another_handle"
 
 WRITERS: dict[type[MemoryWriter], str] = {
     LosesRevocations: SPENDS,
-    SpendsANumberTwice: "a_number_of_a_grant_is_spent_once_and_in_turn",
+    SpendsANumberTwice: "a_number_of_a_grant_is_spent_once",
     EndsASessionThatOnlyChanges: CHANGES,
     MakesUpSessions: CHANGES,
     AcceptsASecondAnswer: "the_first_answer_stands",

@@ -15,8 +15,9 @@ from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, View, apply
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
+from sayso.gate.sealer import Sealer
 from sayso.gate.signing import Key as SigningKey
-from sayso.gate.state import Loaded, Sealer, Wanted, load, save
+from sayso.gate.state import Loaded, Wanted, load, save
 from sayso.store.base import Reader, Store, Writer
 
 NO_SCOPE = Scope()

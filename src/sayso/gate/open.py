@@ -10,9 +10,9 @@ from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
+from sayso.gate.sealer import Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
-from sayso.gate.state import Sealer
 from sayso.store.base import Store, Writer
 
 KEY_NAME = "sayso"

@@ -68,7 +68,7 @@ class GrantRow(msgspec.Struct, frozen=True):
 
 
 class SpendRow(msgspec.Struct, frozen=True):
-    """One use of a grant, one use given back, or its end. Numbered from 1 for each grant, without gaps.
+    """One use of a grant, one use given back, or its end. Each number of a grant is taken once.
 
     It has no MAC: what counts stands in the sealed row of the session, and a number is taken in any case.
     """

@@ -96,9 +96,8 @@ class MemoryReader:
         return next((group[grant] for group in self._tables.grants.values() if grant in group), None)
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
-        return [
-            row for grant in sorted(set(grants)) for row in self._group(self._tables.spends, grant).values()
-        ]
+        groups = (self._group(self._tables.spends, grant) for grant in sorted(set(grants)))
+        return [group[number] for group in groups for number in sorted(group)]
 
     def denial(self, session: str, digest: str) -> DenialRow | None:
         return self._group(self._tables.denials, session).get(digest)
@@ -215,10 +214,7 @@ class MemoryWriter(MemoryReader):
         self._touch("grants", row.session)[row.id] = row
 
     def add_spend(self, row: SpendRow) -> None:
-        spends = self._touch("spends", row.grant)
-        if row.number != len(spends) + 1:
-            raise self._refused(f"number {row.number} of grant {row.grant} is taken, or leaves a gap")
-        spends[row.number] = row
+        self._add("spends", row.grant, row.number, row)
 
     def put_denial(self, row: DenialRow) -> None:
         self._touch("denials", row.session)[row.digest] = row

@@ -252,10 +252,7 @@ class SqlWriter(SqlReader):
     def add_spend(self, row: SpendRow) -> None:
         self._hold(row.session)
         self.urgent = self.urgent or row.what == "revoke"
-        if not self._store(sql.ADD_SPEND, row, row.number, row.grant):
-            raise self._connection.refused(
-                f"number {row.number} of grant {row.grant} is taken, or leaves a gap"
-            )
+        self._store(sql.ADD_SPEND, row)
 
     def put_denial(self, row: DenialRow) -> None:
         self._hold(row.session)
