@@ -86,7 +86,7 @@ def authorize_in(
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
-    return Authorized(decision, question, _record(gate, tx, request, decision, question, bundle))
+    return Authorized(decision, question, record_decision(gate, tx, request, decision, question, bundle))
 
 
 class _MustLast(Exception):
@@ -157,13 +157,13 @@ def _refused(decision: Decision) -> Decision:
     )
 
 
-def _record(
+def record_decision(
     gate: Gate,
     tx: Writer,
     request: Request,
     decision: Decision,
-    question: Question | None,
-    bundle: Bundle | None,
+    question: Question | None = None,
+    bundle: Bundle | None = None,
 ) -> int:
     """The entry of a decision. Where the call is stopped, it commits to what would have run."""
     details = {

@@ -45,6 +45,10 @@ STATES: dict[Verdict, ledger.State] = {
 }
 
 
+def new_name() -> str:
+    return f"op_{secrets.token_hex(12)}"
+
+
 class KeyReused(SaysoError):
     """An id or key that stands for one call was used for another."""
 
@@ -72,14 +76,48 @@ def start_call(
         known = _known(gate, tx, request, host_id, key)
         if known is not None:
             return told(gate, tx, known)
-        name = f"op_{secrets.token_hex(12)}"
+        name = new_name()
         _check_effect(tx, request.session, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
-        row = _new(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
-        if row.state == "allowed":
-            row = _started(gate, tx, row, done, holder, entered=entered)
-        tx.put_call(row)
-        return told(gate, tx, row, mine=row.state == "running")
+        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
+        return begin(gate, tx, row, done, holder, entered=entered)
+
+
+def begin(
+    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool = True
+) -> Attempt:
+    """A call that was decided just now enters the ledger, and is started if it may run."""
+    if row.state == "allowed":
+        row = _started(gate, tx, row, done, holder, entered=entered)
+    tx.put_call(row)
+    return told(gate, tx, row, mine=row.state == "running")
+
+
+def new_row(
+    gate: Gate,
+    tx: Reader,
+    name: str,
+    request: Request,
+    done: Authorized,
+    *,
+    host_id: str | None = None,
+    key: str | None = None,
+    effect_key: str | None = None,
+) -> CallRow:
+    """The row of a call that was decided just now."""
+    return CallRow(
+        id=name,
+        session=request.session,
+        digest=request.digest,
+        tool=request.call.tool,
+        body=body_of(gate, name, request, done.decision),
+        state=STATES[done.decision.verdict],
+        at=tx.now,
+        host_id=host_id,
+        key=key,
+        effect_key=effect_key,
+        question=done.question.id if done.question else None,
+    )
 
 
 def start_ungated(
@@ -91,13 +129,13 @@ def start_ungated(
         if known is not None:
             return told(gate, tx, known)
         found = loaded(gate, tx, request.session, Wanted(keys=()))
-        name = f"op_{secrets.token_hex(12)}"
+        name = new_name()
         details = {"call": name, "digest": request.digest, "tool": request.call.tool}
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
         )
         done = Authorized(Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ()), None, entry)
-        row = _new(gate, tx, name, request, done, host_id=host_id, key=key)
+        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key)
         row = placed(row, ledger.start(standing(row), holder, tx.now))
         tx.put_call(row)
         return told(gate, tx, row, mine=True)
@@ -232,32 +270,6 @@ def _over(
     if question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at):
         return placed(row, ledger.move(standing(row), "expired"))
     return None
-
-
-def _new(
-    gate: Gate,
-    tx: Reader,
-    name: str,
-    request: Request,
-    done: Authorized,
-    *,
-    host_id: str | None,
-    key: str | None,
-    effect_key: str | None = None,
-) -> CallRow:
-    return CallRow(
-        id=name,
-        session=request.session,
-        digest=request.digest,
-        tool=request.call.tool,
-        body=body_of(gate, name, request, done.decision),
-        state=STATES[done.decision.verdict],
-        at=tx.now,
-        host_id=host_id,
-        key=key,
-        effect_key=effect_key,
-        question=done.question.id if done.question else None,
-    )
 
 
 def _with_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:
