@@ -14,7 +14,7 @@ from sayso.core import ledger
 from sayso.core.decision import Decision
 from sayso.core.effects import Changed, Granted, Used
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.core.workflow import run_grant
@@ -66,6 +66,7 @@ def start_call(
     effect_key: str | None = None,
     entered: bool = True,
     bundle: Bundle | None = None,
+    lease: float = LEASE,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
@@ -80,15 +81,22 @@ def start_call(
         _check_effect(tx, request.session, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
-        return begin(gate, tx, row, done, holder, entered=entered)
+        return begin(gate, tx, row, done, holder, entered=entered, lease=lease)
 
 
 def begin(
-    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool = True
+    gate: Gate,
+    tx: Writer,
+    row: CallRow,
+    done: Authorized,
+    holder: str,
+    *,
+    entered: bool = True,
+    lease: float = LEASE,
 ) -> Attempt:
     """A call that was decided just now enters the ledger, and is started if it may run."""
     if row.state == "allowed":
-        row = _started(gate, tx, row, done, holder, entered=entered)
+        row = _started(gate, tx, row, done, holder, entered=entered, lease=lease)
     tx.put_call(row)
     return told(gate, tx, row, mine=row.state == "running")
 
@@ -158,6 +166,7 @@ def retry_call(
     holder: str,
     state: str | None = None,
     entered: bool = True,
+    lease: float = LEASE,
 ) -> Attempt:
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
@@ -178,7 +187,7 @@ def retry_call(
         done = authorize_in(gate, tx, request, scope, call=call)
         after = _decided(gate, row, request, done)
         if after.state == "allowed":
-            after = _started(gate, tx, after, done, holder, entered=entered)
+            after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
         moved(tx, row, after)
         return told(gate, tx, after, mine=after.state == "running")
 
@@ -229,7 +238,7 @@ def _decided(gate: Gate, row: CallRow, request: Request, done: Authorized) -> Ca
 
 
 def _started(
-    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool
+    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool, lease: float
 ) -> CallRow:
     """The call with its lease; and, if it was not entered yet, noted in its session as one to give back."""
     if not entered:
@@ -239,7 +248,7 @@ def _started(
     request = record_of(gate, row).request
     if request.workflow is not None:
         _with_run_grant(gate, tx, row, request, done.decision)
-    return placed(row, ledger.start(standing(row), holder, tx.now))
+    return placed(row, ledger.start(standing(row), holder, tx.now, lease))
 
 
 def _wanted(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
