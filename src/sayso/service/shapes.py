@@ -24,7 +24,7 @@ class ItemTold(msgspec.Struct, frozen=True):
 
 
 class OfferTold(msgspec.Struct, frozen=True):
-    """An answer that can be given, what it would grant, and what of the last calls that would have covered."""
+    """An answer that can be given, what it would grant, and what of the last calls it would have covered."""
 
     answer: str
     words: str
@@ -71,7 +71,7 @@ class QuestionTold(msgspec.Struct, frozen=True):
 
 
 class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer, one for each item, or the arguments the call shall have instead (then `answer` is "edit")."""
+    """One answer, one for each item, or the arguments the call shall have instead (`answer` is "edit")."""
 
     answer: str | None = None
     items: Mapping[str, str] | None = None
