@@ -250,6 +250,20 @@ def test_cutting_off_rows_and_stored_checkpoints_is_told_by_the_kept_hashes() ->
     assert kinds(judged(cut)) == {Kind.TRUNCATED}
 
 
+def test_a_kept_hash_that_is_another_is_told_with_the_entries_under_it() -> None:
+    height, place, _ = WHOLE.nodes[1]
+    spoiled = msgspec.structs.replace(WHOLE, nodes=(WHOLE.nodes[0], (height, place, bytes(32))))
+    report = judged(spoiled)
+    assert only(report) == (Kind.TREE, 512)
+    assert report.findings[0].text == "the kept hash over entries 257 to 512 is another"
+
+
+def test_after_a_kept_hash_that_is_missing_the_others_are_not_held_against_the_wrong_entries() -> None:
+    whole = trail(1_100, 100)
+    report = judged(msgspec.structs.replace(whole, nodes=whole.nodes[1:]))
+    assert [(finding.kind, finding.seq) for finding in report.findings] == [(Kind.TREE, 256), (Kind.TREE, 0)]
+
+
 def test_a_report_says_how_far_a_trusted_checkpoint_still_holds() -> None:
     seq, body, prev, _ = WHOLE.rows[249]
     assert body is not None
