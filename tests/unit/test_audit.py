@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.core.audit import (
-    EVENTS,
     AuditError,
     Entry,
     append,
@@ -122,10 +121,20 @@ def test_details_without_a_canonical_form_are_refused(value: object) -> None:
         encode(granted(value=value))
 
 
-def test_every_event_of_ours_is_one_that_is_accepted() -> None:
-    assert "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT" in EVENTS
-    for event in EVENTS:
-        assert read_body(encode(Entry(1, AT, event))).event == event
+def test_details_nested_too_deeply_to_be_read_back_are_refused() -> None:
+    for wrap in (lambda inner: {"in": inner}, lambda inner: [inner]):
+        value: object = "core"
+        for depth in range(1, 100):
+            value = wrap(value)
+            if depth < 60:
+                assert read(encode(granted(value=value))).details == {"value": value}
+        with pytest.raises(NotCanonical):
+            encode(granted(value=value))
+
+
+@pytest.mark.parametrize("event", ["GRANTED", "RUN", "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT", "A1_B2", "A" * 64])
+def test_an_event_is_upper_case_words_joined_by_underscores(event: str) -> None:
+    assert read_body(encode(Entry(1, AT, event))).event == event
 
 
 def test_details_that_cannot_be_changed_in_place_are_spelled_like_others() -> None:

@@ -33,14 +33,6 @@ from sayso.core.errors import NotCanonical, SaysoError
 TAG = b"\x00sayso/audit/1\n"
 MAIN = "main"
 HASH_BYTES = 32
-EVENTS = frozenset(
-    {
-        "ANSWERED", "ASKED", "BLOCKED", "CLEARED", "DECIDED", "ERASED", "EXECUTED", "EXPIRED", "GRANTED",
-        "JOINED", "POLICY", "PRUNED", "REFUSED", "REVOKED", "RUN", "USER_INITIATED", "USER_INITIATED_COVERED",
-        "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT",
-    }
-)  # fmt: skip
-"""The events Sayso writes itself. Others may be added: any upper-case words joined by underscores."""
 
 Row = tuple[int, bytes | None, bytes, bytes]
 """An entry as it is stored: number, body (None once pruned), hash before it, own hash."""
