@@ -143,9 +143,10 @@ def test_a_body_that_is_not_spelled_as_an_entry_is_found_though_its_hash_fits(ol
 
 def test_rows_in_which_all_is_right_are_told_at_once_and_no_others() -> None:
     start = genesis().hash
-    told = sound(WHOLE.rows, MAIN, 0, start)
-    assert told is not None
-    assert [one.session for one in told[:3]] == ["s-1", "s-2", "s-3"]
+    found = sound(WHOLE.rows, MAIN, 0, start)
+    assert found is not None
+    assert found[0] == [row[3] for row in WHOLE.rows]
+    assert [one.session for one in found[1][:3]] == ["s-1", "s-2", "s-3"]
     assert sound(WHOLE.rows[9:], MAIN, 9, WHOLE.rows[8][3]) is not None
     for last, head in ((1, start), (0, bytes(32)), (-1, start)):
         assert sound(WHOLE.rows, MAIN, last, head) is None
