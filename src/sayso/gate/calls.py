@@ -129,7 +129,13 @@ def new_row(
 
 
 def start_ungated(
-    gate: Gate, request: Request, *, holder: str, host_id: str | None = None, key: str | None = None
+    gate: Gate,
+    request: Request,
+    *,
+    holder: str,
+    host_id: str | None = None,
+    key: str | None = None,
+    effect_key: str | None = None,
 ) -> Attempt:
     """Start a call that needs no consent by itself, because all it does that does is asked when reached."""
     with reporting(gate, request.session), writing(gate) as tx:
@@ -138,12 +144,13 @@ def start_ungated(
             return told(gate, tx, known)
         found = loaded(gate, tx, request.session, Wanted(keys=()))
         name = new_name()
+        _check_effect(tx, request.session, effect_key, name)
         details = {"call": name, "digest": request.digest, "tool": request.call.tool}
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
         )
         done = Authorized(Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ()), None, entry)
-        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key)
+        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
         row = placed(row, ledger.start(standing(row), holder, tx.now))
         tx.put_call(row)
         return told(gate, tx, row, mine=True)
@@ -167,11 +174,14 @@ def retry_call(
     state: str | None = None,
     entered: bool = True,
     lease: float = LEASE,
+    effect_key: str | None = None,
+    meant: Request | None = None,
 ) -> Attempt:
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
     `state` is what the tool says of the world now. If it was another when the call was asked for, that
-    approval is for something else, and the call is decided, and if need be asked, anew.
+    approval is for something else, and the call is decided, and if need be asked, anew. `meant` is the
+    request that state and effect key were found out for: if a person has edited it since, it is not run.
     """
     with reporting(gate, session_of(gate, call)), writing(gate) as tx:
         row = row_of(tx, call)
@@ -183,6 +193,9 @@ def retry_call(
             moved(tx, row, over)
             return told(gate, tx, over)
         request = _as_of_now(_wanted(gate, row, question), state)
+        if meant is not None and meant.call.arguments != request.call.arguments:
+            raise NotNow("the call was edited just now", hint="retry it")
+        row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
         _check_effect(tx, row.session, row.effect_key, row.id)
         done = authorize_in(gate, tx, request, scope, call=call)
         after = _decided(gate, row, request, done)
@@ -190,6 +203,14 @@ def retry_call(
             after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
         moved(tx, row, after)
         return told(gate, tx, after, mine=after.state == "running")
+
+
+def wanted(gate: Gate, call: str) -> Request:
+    """The request that trying this call again would run: what was asked for, or what a person made of it."""
+    with gate.store.read() as tx:
+        row = row_of(tx, call)
+        question = tx.question(row.question) if row.question is not None else None
+    return _wanted(gate, row, question)
 
 
 def session_of(gate: Gate, call: str) -> str:

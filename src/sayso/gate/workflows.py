@@ -23,10 +23,14 @@ UNDER_WAY = ("pending", "running", "waiting", "ambiguous")
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What a run leaves in the ledger while it goes on: how its steps stand, and how often it was begun."""
+    """What a run leaves in the ledger while it goes on: how its steps stand, and how often it was begun.
+
+    `ran` says that something in it that needed consent had been begun when it was parked.
+    """
 
     steps: Mapping[str, str] = {}
     runs: int = 1
+    ran: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True):

@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import inspect
 import secrets
+import threading
 import typing
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePath
+from types import SimpleNamespace
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 import msgspec
 
-from sayso.core.digest import decode, sha256
-from sayso.core.errors import SaysoError
+from sayso.core.digest import canonical, decode, sha256
+from sayso.core.errors import NotCanonical, SaysoError
 
 _EMPTY = inspect.Parameter.empty
 _SELF = ("self", "cls")
-_marks: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 class WrongArguments(SaysoError, TypeError):
@@ -39,10 +41,14 @@ class Shape:
 
     def __init__(self, function: Callable[..., Any], live: Collection[str] = ()) -> None:
         self.signature = inspect.signature(function)
+        live = (live,) if isinstance(live, str) else live
         names = list(self.signature.parameters)
         unknown = sorted(set(live) - set(names))
         if unknown:
             raise WrongArguments(f"{function.__qualname__} has no parameter {', '.join(unknown)}")
+        several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        if any(self.signature.parameters[name].kind in several for name in live):
+            raise WrongArguments(f"{function.__qualname__}: only single parameters can be live")
         self.owner = names[0] if names and names[0] in _SELF and "." in function.__qualname__ else None
         self.live = frozenset(live) | ({self.owner} if self.owner else set())
         self._function = function
@@ -51,7 +57,8 @@ class Shape:
     @cached_property
     def schema(self) -> str:
         """The digest of the signature: a function that changed is another tool."""
-        return sha256(f"{self._function.__qualname__}{self.signature}".encode())
+        function = self._function
+        return sha256(f"{function.__module__}.{function.__qualname__}{self.signature}".encode())
 
     def written(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -73,13 +80,17 @@ class Shape:
 
     def given(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that came as plain values, checked against the types, with defaults filled in."""
+        self.check_no_live()
+        typed = {name: self._typed(name, value) for name, value in params.items()}
+        return self._written_again(typed)
+
+    def check_no_live(self) -> None:
+        """Refuse a function that cannot be called from written arguments alone."""
         if self.live:
             raise WrongArguments(
                 f"{self._name} cannot be run by name: it needs {', '.join(sorted(self.live))}",
                 hint="call it from Python, or wrap it in a function without",
             )
-        args, kwargs = self._called({name: self._typed(name, value) for name, value in params.items()})
-        return self.written(args, kwargs)[0]
 
     def fit(self, values: Mapping[str, Any]) -> None:
         """Refuse values that do not fit the types."""
@@ -91,10 +102,11 @@ class Shape:
         known: dict[str, Any] = decode(before)
         if set(arguments) - self.live != set(known) - self.live:
             raise WrongArguments(f"{self._name} takes exactly: {', '.join(sorted(set(known) - self.live))}")
-        return {
-            name: known[name] if name in self.live else self._plain(name, self._typed(name, arguments[name]))
-            for name in known
+        typed = {
+            name: known[name] if name in self.live else self._typed(name, arguments[name]) for name in known
         }
+        plain = self._written_again(typed)
+        return plain | {name: known[name] for name in self.live}
 
     def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call the function with, from the bytes that were digested."""
@@ -105,25 +117,39 @@ class Shape:
         }
         return self._called(typed)
 
+    def _written_again(self, typed: dict[str, Any]) -> dict[str, Any]:
+        """Values by parameter as Python itself binds them, so that no name among `**kwargs` hides another."""
+        args, kwargs = self._called(typed)
+        return self.written(args, kwargs)[0]
+
     def _called(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         ordered = {name: values[name] for name in self.signature.parameters if name in values}
         bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
+        bound.apply_defaults()  # without them, what follows a missing one would be passed under another name
         return bound.args, bound.kwargs
 
     def _plain(self, name: str, value: Any) -> Any:
         try:
             plain = msgspec.to_builtins(value, builtin_types=(), str_keys=True, enc_hook=_written)
-        except (TypeError, ValueError, NotImplementedError, OverflowError) as error:
+            kept = decode(canonical(plain))
+        except (
+            TypeError,
+            ValueError,
+            NotImplementedError,
+            OverflowError,
+            RecursionError,
+            NotCanonical,
+        ) as error:
             raise WrongArguments(
-                f"{self._name}: {name} cannot be written down ({type(value).__name__})",
+                f"{self._name}: {name} cannot be written down ({type(value).__name__}: {_why(error)})",
                 hint="pass plain values, or name the parameter in live=(…)",
             ) from error
-        if self._typed(name, plain) != value:
+        if self._typed(name, kept) != value:
             raise WrongArguments(
                 f"{self._name}: {name} would not come back as the same value",
                 hint="say its type in the function's signature",
             )
-        return plain
+        return kept
 
     def _typed(self, name: str, value: Any) -> Any:
         if name not in self.signature.parameters:
@@ -132,22 +158,31 @@ class Shape:
         if hint is _EMPTY or hint is Any:
             return value
         try:
-            return msgspec.convert(value, hint, dec_hook=_read)
-        except (msgspec.ValidationError, TypeError, ValueError, NotImplementedError) as error:
+            return msgspec.convert(value, hint, dec_hook=_read, str_keys=True)
+        except (msgspec.ValidationError, TypeError, ValueError, NotImplementedError, RecursionError) as error:
             raise WrongArguments(f"{self._name}: {name}: {error}") from error
 
     def _hint(self, name: str) -> Any:
         if self._hints is None:
-            try:
-                self._hints = typing.get_type_hints(self._function, include_extras=True)
-            except (NameError, TypeError, AttributeError) as error:
-                raise WrongArguments(f"{self._name}: its types cannot be read: {error}") from error
+            self._hints = self._read_hints()
         hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
-        if kind is inspect.Parameter.VAR_KEYWORD and hint is not _EMPTY:
-            return dict[str, hint]  # type: ignore[valid-type]
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            return dict[str, Any if hint is _EMPTY else hint]  # type: ignore[misc]
         return hint
+
+    def _read_hints(self) -> dict[str, Any]:
+        """The types of what is written down; those of live objects and of the result are not needed."""
+        bare = inspect.unwrap(self._function)
+        written = set(self.signature.parameters) - self.live
+        said = {name: hint for name, hint in bare.__annotations__.items() if name in written}
+        try:
+            return typing.get_type_hints(
+                SimpleNamespace(__annotations__=said), globalns=bare.__globals__, include_extras=True
+            )
+        except (NameError, TypeError, AttributeError) as error:
+            raise WrongArguments(f"{self._name}: its types cannot be read: {error}") from error
 
     @property
     def _name(self) -> str:
@@ -159,11 +194,38 @@ def mark_of(value: object) -> str:
     named = getattr(value, "consent_id", None)
     if isinstance(named, str):
         return f"{_kind(value)} {named}"
-    try:
-        mark = _marks.setdefault(value, secrets.token_hex(8))
-    except TypeError:
-        mark = secrets.token_hex(8)  # nothing can be remembered of it, so no approval is ever used again
-    return f"{_kind(value)} #{mark}"
+    return f"{_kind(value)} #{_marks.of(value)}"
+
+
+class _Marks:
+    """A mark for every object, by what it is and not by what it equals, as long as it lives."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[ref[Any], str]] = {}
+        self._lock = threading.RLock()  # an object may die while another gets its mark
+
+    def of(self, value: object) -> str:
+        with self._lock:
+            held = self._known.get(id(value))
+            if held is not None and held[0]() is value:
+                return held[1]
+            mark, place = secrets.token_hex(8), id(value)
+            with suppress(TypeError):  # of some nothing can be remembered: no approval is ever used again
+                self._known[place] = (ref(value, lambda gone: self._forget(place, gone)), mark)
+            return mark
+
+    def _forget(self, place: int, gone: ref[Any]) -> None:
+        with self._lock:
+            held = self._known.get(place)
+            if held is not None and held[0] is gone:
+                del self._known[place]
+
+
+_marks = _Marks()
+
+
+def _why(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _kind(value: object) -> str:
@@ -178,6 +240,8 @@ def _written(value: object) -> str:
 
 
 def _read(kind: type, value: object) -> object:
+    if isinstance(kind, type) and isinstance(value, kind):
+        return value
     if isinstance(kind, type) and issubclass(kind, PurePath) and isinstance(value, str):
         return Path(value) if kind in (Path, PurePath) else kind(value)
     raise NotImplementedError(f"{kind!r} cannot be read back")

@@ -5,26 +5,38 @@ The procedures here are generators (see steps): the same for sync and async call
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from sayso.core.decision import Question
-from sayso.core.ledger import State
+from sayso.core.ledger import NotNow, State
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
 from sayso.doors.python.door import Door
-from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, written
-from sayso.doors.python.scope import Frame, Job, carried, job_around, scope_of
+from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, encoded
+from sayso.doors.python.scope import Frame, Job, begun, carried, job_around, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
 from sayso.gate import outcome
 from sayso.gate.answer import cancel_question
 from sayso.gate.call_rows import Attempt
 from sayso.store.base import QuestionRow
 
+TAKEN_OVER = "somebody else has gone on with this run"
 NOBODY = "nobody can be asked: there is no surface that could show the question"
+
+
+STATES = {
+    "running": "the call is running, started by somebody else",
+    "waiting": "the call waits for an answer, in the hands of whoever runs it",
+    "succeeded": "the call has been run by somebody else",
+    "failed": "the call has failed",
+    "ambiguous": "nobody knows whether the call ran: the operator has to say what happened",
+    "expired": "nobody answered in time",
+    "cancelled": "the question was withdrawn",
+}
+"""What is told of a call that is over, or in other hands."""
 
 
 def gated(
@@ -44,8 +56,7 @@ def gated(
         if job is not None:
             job.stopped = error
         raise
-    if job is not None:
-        job.started.append(attempt.record.request.operations[0].name)
+    begun(door, attempt.record.request.operations[0].name)
     frame = Frame(door, session, outer=carried(attempt.record.items))
     done: Done = yield from entered(door, capability, attempt, objects, frame)
     yield from reported(door, attempt.call, attempt.fence, done)
@@ -64,24 +75,21 @@ def cleared(
     until = None if patience is None else time.monotonic() + patience
     while not attempt.runs:
         if attempt.state != "pending" or attempt.question is None:
-            raise _refused(attempt, None)
+            raise _refused(attempt)
         name = attempt.question
         question: Question = yield Work(lambda name=name: door.question(name))  # type: ignore[misc]
-        left = 0.0 if until is None else until - time.monotonic()
-        if left <= 0:
-            raise _required(attempt, question, ConsentRequired if until is None else ConsentTimeout)
+        if until is None:
+            raise _required(attempt, question, ConsentRequired)
         if not door.asker.able:
-            yield Work(lambda name=name: cancel_question(door.gate, name, NOBODY))  # type: ignore[misc]
-            raise ConsentDenied(question.items[0].operation, NOBODY, "no_surface")
+            yield from _withdrawn(door, capability, attempt, question, scope)
+        left = until - time.monotonic()
+        if not left > 0:  # nor a number at all
+            raise _required(attempt, question, ConsentTimeout)
         row: QuestionRow = yield from _asked(door, capability, question, left, job)
         if row.state == "open":
             raise _required(attempt, question, ConsentTimeout)
-        if row.state != "answered":
-            raise ConsentDenied(question.items[0].operation, f"the question was {row.state}", row.state)
         before = attempt
         attempt = yield Work(lambda before=before: door.retry(capability, before, scope))  # type: ignore[misc]
-        if attempt.state == "denied":
-            raise _refused(attempt, row)
     return attempt
 
 
@@ -114,7 +122,7 @@ def entered(
 def reported(door: Door, call: str, fence: int, done: Done) -> Steps[None]:
     """Write down how the call ended, and what it returned."""
     state: State = "succeeded" if done.error is None else _state(done.error)
-    result = None if done.error is not None else msgspec.json.encode(written(done.value))
+    result = None if done.error is not None else encoded(done.value)
     yield Work(lambda: outcome.end_call(door.gate, call, fence, state, result))
 
 
@@ -125,16 +133,35 @@ def _asked(
     name, asker = question.id, door.asker
     if job is not None:
         yield Work(lambda: door.park(job, name))
-    over = yield Work(
-        lambda: asker.show(question, lambda edited: door.edited(question.request, capability, edited))
-    )
+    over: threading.Event | None = None
     try:
+        over = yield Work(
+            lambda: asker.show(question, lambda edited: door.edited(question.request, capability, edited))
+        )
         row: QuestionRow = yield Wait(lambda: asker.wait(name, left), lambda: asker.await_answer(name, left))
     finally:
-        over.set()
-    if job is not None:
-        yield Work(lambda: door.unpark(job))
+        if over is not None:
+            over.set()
+        if job is not None:
+            yield from _unparked(door, job, question)
     return row
+
+
+def _unparked(door: Door, job: Job, question: Question) -> Steps[None]:
+    """Hold the run again, however the wait in it ended: whoever holds it says what became of it."""
+    try:
+        yield Work(lambda: door.unpark(job))
+    except NotNow as error:  # somebody else goes on with it, from the top
+        raise ConsentDenied(question.items[0].operation, TAKEN_OVER, "running") from error
+
+
+def _withdrawn(
+    door: Door, capability: Capability, attempt: Attempt, question: Question, scope: Scope
+) -> Steps[None]:
+    """Nobody can be asked: the question is taken back, and the call with it."""
+    yield Work(lambda: cancel_question(door.gate, question.id, NOBODY))
+    yield Work(lambda: door.retry(capability, attempt, scope))
+    raise ConsentDenied(question.items[0].operation, NOBODY, "no_surface")
 
 
 def _patience(capability: Capability, job: Job | None) -> float | None:
@@ -143,16 +170,18 @@ def _patience(capability: Capability, job: Job | None) -> float | None:
 
 def _state(error: BaseException) -> State:
     """Failed if the tool says so; ambiguous if nobody can say what happened."""
+    if isinstance(error, BaseExceptionGroup):
+        return "ambiguous" if "ambiguous" in map(_state, error.exceptions) else "failed"
     unsure = (Ambiguous, TimeoutError, ConnectionError)
     return "failed" if isinstance(error, Exception) and not isinstance(error, unsure) else "ambiguous"
 
 
-def _refused(attempt: Attempt, row: QuestionRow | None) -> ConsentDenied:
-    record = attempt.record
-    reason = record.reason
-    if row is not None and row.answer == "deny":
-        reason = f"denied by {row.by}" + (f": {row.reason}" if row.reason else "")
-    return ConsentDenied(record.request.operations[0].name, reason, record.rule)
+def _refused(attempt: Attempt) -> ConsentDenied:
+    """The call may not run, or not by us: it is over, or somebody else has it."""
+    record, operation = attempt.record, attempt.record.request.operations[0].name
+    if attempt.state == "denied":
+        return ConsentDenied(operation, record.reason, record.rule)
+    return ConsentDenied(operation, STATES.get(attempt.state, f"the call is {attempt.state}"), attempt.state)
 
 
 def _required(attempt: Attempt, question: Question, kind: type[ConsentRequired]) -> ConsentRequired:

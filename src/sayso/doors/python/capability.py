@@ -12,6 +12,7 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Risk
 from sayso.doors.python.arguments import Shape
+from sayso.doors.python.steps import in_thread
 
 
 class UnknownCapability(SaysoError):
@@ -29,7 +30,7 @@ class Capability(msgspec.Struct, frozen=True):
 
     `own` is the operation the function itself is; `declared` are those it may come to on the way, whose
     arguments are not known before. `wait` is how long a call outside `run` waits for a person (None: it does
-    not).
+    not). `implied`: it was made by its consent alone, under the function's own name.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Capability(msgspec.Struct, frozen=True):
     declared: tuple[str, ...] = ()
     restartable: bool = False
     wait: float | None = None
+    implied: bool = False
     health: Callable[[], object] | None = None
     effect_key: Callable[..., str] | None = None
     state: Callable[..., str] | None = None
@@ -57,7 +59,20 @@ def called(
         return function(*args, **kwargs)
     if inspect.iscoroutinefunction(function):
         return asyncio.run(function(*args, **kwargs))
-    return asyncio.to_thread(function, *args, **kwargs)
+    return in_thread(lambda: function(*args, **kwargs))
+
+
+def check_callable(function: Callable[..., Any], *, from_async: bool) -> None:
+    """Refuse, before anybody is asked, a coroutine function that cannot be waited for here."""
+    if from_async or not inspect.iscoroutinefunction(function):
+        return
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise NotGateable(
+        f"{function.__qualname__} is async, and an event loop is running here", hint="await arun or aretry"
+    )
 
 
 class Capabilities:
@@ -67,18 +82,24 @@ class Capabilities:
         self._named: dict[str, list[Capability]] = {}
         self._declared: dict[str, Operation] = {}
 
-    def add(self, capability: Capability) -> None:
-        same = self._named.setdefault(capability.name, [])
-        # A capability made of a gated function takes the place of that function under its name.
-        same[:] = [one for one in same if one.function is not capability.function]
-        same.append(capability)
+    def add(self, capability: Capability, instead: Capability | None = None) -> None:
+        """Add it; what a function was called only for want of a name gives way to what it is declared as."""
+        if instead is not None and instead.implied:
+            left = [one for one in self._named[instead.name] if one is not instead]
+            self._named[instead.name] = left
+        self._named.setdefault(capability.name, []).append(capability)
         if capability.own is not None:
             self._declare(capability.own)
+
+    def replace(self, before: Capability, after: Capability) -> None:
+        """The same capability with another body."""
+        listed = self._named[before.name]
+        self._named[before.name] = [after if one is before else one for one in listed]
 
     def find(self, name: str) -> Capability:
         found = self._named.get(name, [])
         if not found:
-            known = ", ".join(sorted(self._named)) or "none"
+            known = ", ".join(sorted(name for name, those in self._named.items() if those)) or "none"
             raise UnknownCapability(f"there is no capability {name!r}", hint=f"known: {known}")
         if len(found) > 1:
             raise UnknownCapability(
@@ -114,7 +135,8 @@ def gateable(function: Callable[..., Any]) -> None:
             hint=f"put this decorator below @{type(function).__name__}",
         )
     if not inspect.isroutine(function):
-        raise NotGateable(f"{function!r} is not a function")
+        hint = "decorate its methods" if inspect.isclass(function) else "decorate a function that calls it"
+        raise NotGateable(f"{function!r} is not a function", hint=hint)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise NotGateable(
             f"{function.__qualname__} is a generator: its work would happen after the consent was used",

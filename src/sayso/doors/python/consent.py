@@ -13,7 +13,7 @@ import msgspec
 from sayso.core.model import Operation, Risk
 from sayso.doors.python.arguments import Shape
 from sayso.doors.python.calls import gated
-from sayso.doors.python.capability import Capability, gateable, lowered, names, risk_of
+from sayso.doors.python.capability import Capability, NotGateable, gateable, lowered, names, risk_of
 from sayso.doors.python.door import Door
 from sayso.doors.python.scope import Frame, inside
 from sayso.doors.python.steps import Done, adrive, drive
@@ -40,26 +40,37 @@ def requires_consent(
     own = Operation(name, risk=risk_of(risk), weight=risk_of(weight), reason=reason)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        gateable(function)
+        _ours(function)
+        below = _known(door, function)
+        if below is not None and not below.implied:
+            raise NotGateable(
+                f"{function.__qualname__} can be run by name already, without this consent",
+                hint="put @gate.capability above @gate.requires_consent",
+            )
         shape = Shape(function, live)
-        capability = Capability(function.__name__, function, shape, own=own, wait=wait)
-        door.capabilities.add(capability)
-        wrapped = _wrapped(door, function, capability)
-        setattr(wrapped, GATED, capability)
+        capability = Capability(function.__name__, function, shape, own=own, wait=wait, implied=True)
+        door.capabilities.add(capability, below)
+        wrapped = _wrapped(door, function)
+        setattr(wrapped, GATED, {door: capability})
         return wrapped
 
     return decorate
 
 
 def capability(door: Door, function: Callable[P, R], **declared: Any) -> Callable[P, R]:
-    """A function that can be run by name. One that requires consent keeps doing so when called directly."""
-    known: Capability | None = getattr(function, GATED, None)
-    if known is not None:
-        made = msgspec.structs.replace(known, **declared)
-    else:
-        gateable(function)
-        made = Capability(function=function, shape=Shape(function), **declared)
-    door.capabilities.add(made)
+    """A function that can be run by name. One that requires consent keeps doing so when called directly.
+
+    What it says of its effect and the world holds for both ways.
+    """
+    known = _known(door, function)
+    if known is None:
+        _ours(function)
+        known = Capability(function.__name__, function, Shape(function))
+    named = {"name": declared.pop("name") or function.__name__}
+    made = msgspec.structs.replace(known, implied=False, **named, **declared)
+    _check_told(made)
+    door.capabilities.add(made, known)
+    setattr(function, GATED, {**getattr(function, GATED, {}), door: made})
     return function
 
 
@@ -70,13 +81,19 @@ def reduces_risk_for(
     reducers = lowered({operation: risk})
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        gateable(function)
+        _ours(function)
         door.reducers.setdefault(operation, {})[function.__qualname__] = reducers[operation].word
 
         def frame() -> Frame:
             return Frame(door, door.session_here(), reducers=reducers)
 
-        return _framed(function, frame)
+        framed = _framed(function, frame)
+        below = _known(door, function)
+        if below is not None:  # run by name, it is the same safe caller
+            safe = msgspec.structs.replace(below, function=_framed(below.function, frame))
+            door.capabilities.replace(below, safe)
+            setattr(framed, GATED, {door: safe})
+        return framed
 
     return decorate
 
@@ -90,21 +107,61 @@ def user_initiated(door: Door, operation: str) -> Iterator[None]:
         yield
 
 
-def _wrapped(door: Door, function: Callable[P, R], capability: Capability) -> Callable[P, R]:
+def _check_told(made: Capability) -> None:
+    """What is asked of a function besides its work is told at once, from its arguments as written down."""
+    told = {
+        "health": made.health,
+        "effect_key": made.effect_key,
+        "state": made.state,
+        "reconcile": made.reconcile,
+    }
+    for name, function in told.items():
+        if inspect.iscoroutinefunction(function):
+            raise NotGateable(f"{name} of {made.name} cannot be async")
+        if function is not None and name != "health" and made.shape.live:
+            raise NotGateable(
+                f"{name} of {made.name} cannot be told from {', '.join(sorted(made.shape.live))}",
+                hint="wrap it in a function without, and say it of that",
+            )
+
+
+def _wrapped(door: Door, function: Callable[P, R]) -> Callable[P, R]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def judged_when_it_runs(*args: Any, **kwargs: Any) -> Any:
-            return _outcome(await adrive(gated(door, capability, args, kwargs)))
+            return _outcome(await adrive(gated(door, _alone(door, judged_when_it_runs), args, kwargs)))
 
         return cast("Callable[P, R]", judged_when_it_runs)
 
     @functools.wraps(function)
     def judged(*args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = _outcome(drive(gated(door, capability, args, kwargs)))
+        result: R = _outcome(drive(gated(door, _alone(door, judged), args, kwargs)))
         return result
 
     return judged
+
+
+def _alone(door: Door, wrapped: Callable[..., Any]) -> Capability:
+    """The capability as a direct call means it: its own operation, without those it may come to."""
+    capability: Capability = getattr(wrapped, GATED)[door]
+    return msgspec.structs.replace(capability, declared=())
+
+
+def _known(door: Door, function: Callable[..., Any]) -> Capability | None:
+    """What this gate, and no other, made of the function already."""
+    made: dict[Door, Capability] = getattr(function, GATED, {})
+    return made.get(door)
+
+
+def _ours(function: Callable[..., Any]) -> None:
+    """Refuse what cannot be gated, or is bound to an object that an approval would not name."""
+    gateable(function)
+    if not inspect.isfunction(inspect.unwrap(function)):
+        raise NotGateable(
+            f"{function.__qualname__} is bound to an object, or not written in Python",
+            hint="decorate it in its class, or a function that calls it",
+        )
 
 
 def _framed(function: Callable[P, R], frame: Callable[[], Frame]) -> Callable[P, R]:

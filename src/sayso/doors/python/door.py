@@ -6,12 +6,14 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from sayso.core.decision import Question
+from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Origin, Request
 from sayso.core.session import Scope
 from sayso.doors.python.asking import Asker
@@ -21,6 +23,7 @@ from sayso.doors.python.scope import Job, session_around
 from sayso.gate import calls, lease, sessions
 from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.recovery import Reconcile
 from sayso.gate.request import make_call, make_request, restated
 from sayso.gate.state import as_written
 from sayso.gate.surface import Surface
@@ -30,6 +33,12 @@ from sayso.policy.resolve import with_content
 from sayso.store.base import SessionRow
 
 AGENT = "python"
+
+
+class CannotSay(SaysoError):
+    """The effect key or state of a call could not be found out, so it is neither asked for nor run."""
+
+    code = "cannot_say"
 
 
 class Door:
@@ -43,13 +52,12 @@ class Door:
         self.workflows: dict[str, Any] = {}
         self.reducers: dict[str, dict[str, str]] = {}
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self.chosen: ContextVar[str | None] = ContextVar("sayso_session", default=None)
         self._own: str | None = None
         self._opening = threading.Lock()
 
     def session_here(self) -> str:
         """The session of this point of the program; a process without one has its own, clean."""
-        return self.chosen.get() or session_around(self) or self._own_session()
+        return session_around(self) or self._own_session()
 
     def close(self) -> None:
         """End the session nobody asked for by name."""
@@ -98,43 +106,89 @@ class Door:
     def edited(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
         """The same call with other arguments, which must fit the function as well."""
         plain = capability.shape.edited(arguments, request.call.arguments)
-        return self.request(capability, plain, request.session, request.operations)
+        edited = self.request(capability, plain, request.session, request.operations)
+        return restated(edited, self.state_of(capability, edited))
 
     def start(self, capability: Capability, request: Request, scope: Scope, **more: Any) -> Attempt:
         """Decide and, if it may run, start; with what the function says of its effect and the world."""
-        if capability.effect_key is not None:
-            args, kwargs = capability.shape.read(request.call.arguments, {})
-            more["effect_key"] = f"{capability.name}:{capability.effect_key(*args, **kwargs)}"
-        stated = restated(request, self.state_of(capability, request))
-        return calls.start_call(self.gate, stated, scope, holder=self.holder, **more)
+        effect, state = self.effect_of(capability, request), self.state_of(capability, request)
+        stated = restated(request, state)
+        return calls.start_call(self.gate, stated, scope, holder=self.holder, effect_key=effect, **more)
+
+    def start_ungated(self, capability: Capability, request: Request, **more: Any) -> Attempt:
+        """Start what is not asked about by itself. It runs once all the same."""
+        effect = self.effect_of(capability, request)
+        return calls.start_ungated(self.gate, request, holder=self.holder, effect_key=effect, **more)
 
     def retry(self, capability: Capability, attempt: Attempt, scope: Scope) -> Attempt:
-        state = self.state_of(capability, attempt.record.request)
-        return calls.retry_call(self.gate, attempt.call, scope, holder=self.holder, state=state)
+        """Try again what was asked for, or what a person made of it."""
+        request = calls.wanted(self.gate, attempt.call)
+        effect, state = self.effect_of(capability, request), self.state_of(capability, request)
+        return calls.retry_call(
+            self.gate,
+            attempt.call,
+            scope,
+            holder=self.holder,
+            state=state,
+            effect_key=effect,
+            meant=request,
+        )
 
     def state_of(self, capability: Capability, request: Request) -> str | None:
         """What the function says of the world it would meet. If it cannot say, nothing is asked or run."""
-        if capability.state is None:
-            return None
-        args, kwargs = capability.shape.read(request.call.arguments, {})
-        return str(capability.state(*args, **kwargs))
+        return _said(capability, capability.state, request)
+
+    def effect_of(self, capability: Capability, request: Request) -> str | None:
+        """What makes another call the same effect as this one."""
+        said = _said(capability, capability.effect_key, request)
+        return None if said is None else f"{capability.name}:{said}"
+
+    def reconcilers(self) -> dict[str, Reconcile]:
+        """By tool, what tells from a call's arguments what became of it."""
+        return {one.name: _reconciler(one) for one in self.capabilities.all() if one.reconcile is not None}
 
     def park(self, job: Job, question: str) -> None:
-        """The run waits for an answer; it holds nothing meanwhile."""
-        self.keeper.drop(job.call)
-        lease.park_call(self.gate, job.call, job.fence, question, encoded(job.note))
+        """The run waits for an answer, at several gates at once if need be; it holds nothing meanwhile."""
+        with job.parking:
+            if job.waiting == 0:
+                self.keeper.drop(job.call)
+                job.note = msgspec.structs.replace(job.note, ran=bool(job.started))
+                lease.park_call(self.gate, job.call, job.fence, question, encoded(job.note))
+            job.waiting += 1
 
     def unpark(self, job: Job) -> None:
-        """The run goes on under a new number."""
-        attempt = lease.unpark_call(self.gate, job.call, holder=self.holder)
-        job.fence = attempt.fence
-        self.keeper.hold(job.call, job.fence)
+        """The run goes on under a new number once nothing in it waits any more."""
+        with job.parking:
+            job.waiting -= 1
+            if job.waiting == 0:
+                attempt = lease.unpark_call(self.gate, job.call, holder=self.holder)
+                job.fence = attempt.fence
+                self.keeper.hold(job.call, job.fence)
 
     def _own_session(self) -> str:
         with self._opening:
             if self._own is None:
                 self._own = sessions.open_session(self.gate, agent=AGENT, owner=self.holder)
             return self._own
+
+
+def _said(capability: Capability, tells: Callable[..., str] | None, request: Request) -> str | None:
+    """What a function declared beside the capability says of these arguments; an error if it cannot."""
+    if tells is None:
+        return None
+    args, kwargs = capability.shape.read(request.call.arguments, {})
+    try:
+        return str(tells(*args, **kwargs))
+    except Exception as error:  # a foreign function: whatever went wrong, it could not say
+        raise CannotSay(f"{capability.name}: {tells.__name__} failed: {error}") from error
+
+
+def _reconciler(capability: Capability) -> Reconcile:
+    def became(request: Request) -> object:
+        args, kwargs = capability.shape.read(request.call.arguments, {})
+        return None if capability.reconcile is None else capability.reconcile(*args, **kwargs)
+
+    return became
 
 
 def origin_of(row: SessionRow) -> Origin:

@@ -39,8 +39,16 @@ def written(value: object) -> Any:
     """A value as plain values; what has no such form is told by the name of its type."""
     try:
         return msgspec.to_builtins(value, str_keys=True, enc_hook=lambda odd: f"<{type(odd).__name__}>")
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         return f"<{type(value).__name__}>"
+
+
+def encoded(value: object) -> bytes:
+    """The written form as bytes, whatever the value is: that the call has run must get into the ledger."""
+    try:
+        return msgspec.json.encode(written(value))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return msgspec.json.encode(f"<{type(value).__name__}>")
 
 
 class ConsentRequired(SaysoError):

@@ -10,13 +10,14 @@ import msgspec
 
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import NotNow
 from sayso.core.model import Operation, Risk, Verdict
 from sayso.core.session import Scope
-from sayso.doors.python.calls import cleared, entered, reported
-from sayso.doors.python.capability import Capability
+from sayso.doors.python.calls import STATES, cleared, entered, reported
+from sayso.doors.python.capability import Capability, check_callable
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result, Status
-from sayso.doors.python.scope import Frame, Job, carried, scope_of
+from sayso.doors.python.scope import Frame, Job, begun, carried, scope_of
 from sayso.doors.python.steps import Done, Steps, Wait, Work
 from sayso.gate import calls, lease
 from sayso.gate.authorize import Bundle
@@ -30,13 +31,7 @@ PATIENCE = 90.0
 MOST_RUNS = 3
 RETRY = "retry"
 LATER = "The agent is no longer waiting for {}. A yes within 2 hours lets it try again."
-STATES = {
-    "running": "the call is running, started by somebody else",
-    "failed": "the call has failed",
-    "ambiguous": "nobody knows whether the call ran: the operator has to say what happened",
-    "expired": "nobody answered in time",
-    "cancelled": "the question was withdrawn",
-}
+NOT_KEPT = "it was run; what it returned is no longer kept"
 
 
 class Unhealthy(SaysoError):
@@ -55,15 +50,18 @@ class Wish(msgspec.Struct, frozen=True):
 
 def run(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
     """Check, ask, wait, run once. Whatever happens, the caller gets one of the five results."""
+    call: str | None = None
     try:
         capability = door.capabilities.find(name)
+        check_callable(capability.function, from_async=wish.is_async)
         plain = capability.shape.given(params)
         yield from _healthy(capability)
         scope = scope_of(door, wish.session)
         attempt: Attempt = yield from _begun(door, capability, plain, scope, wish)
+        call = attempt.call
         return (yield from _carried_out(door, capability, attempt, scope, wish))
     except SaysoError as error:
-        return Result("error", reason=str(error))
+        return Result("error", reason=str(error), operation_id=call)
 
 
 def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
@@ -73,12 +71,17 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         if attempt.state not in ("pending", "waiting"):
             return told(attempt)
         capability = door.capabilities.find(attempt.record.request.call.tool)
+        capability.shape.check_no_live()
+        check_callable(capability.function, from_async=wish.is_async)
         yield from _healthy(capability)
         scope = scope_of(door, wish.session)
         if attempt.state == "waiting":
             return (yield from _resumed(door, capability, attempt, wish))
         tried: Attempt = yield Work(lambda: door.retry(capability, attempt, scope))
         return (yield from _carried_out(door, capability, tried, scope, wish))
+    except NotNow:  # somebody else was quicker
+        now: Attempt = yield Work(lambda: calls.look_at(door.gate, operation_id, wish.session))
+        return told(now)
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
 
@@ -107,8 +110,9 @@ def told(attempt: Attempt) -> Result:
     """What the ledger knows of a call that is over, or in other hands."""
     record, name = attempt.record, attempt.call
     if attempt.state == "succeeded":
-        value = msgspec.json.decode(attempt.result) if attempt.result is not None else None
-        return Result("ok", value, operation_id=name)
+        if attempt.result is None:
+            return Result("ok", operation_id=name, reason=NOT_KEPT)
+        return Result("ok", msgspec.json.decode(attempt.result), operation_id=name)
     if attempt.state == "denied":
         blocked = record.rule in ("blocked", "trusted_channel")
         return Result("blocked" if blocked else "denied", reason=record.reason, operation_id=name)
@@ -149,8 +153,14 @@ def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
     return Result("error", reason=where, operation_id=job.call, ran=ran)
 
 
-def unparked(door: Door, attempt: Attempt, wish: Wish) -> Steps[Attempt | None]:
-    """A parked run under a new number, once its question is closed; None if it is still open."""
+def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> Steps[Attempt | None]:
+    """A parked run under a new number, once its question is closed; None if it is still open.
+
+    One in which something has been begun that cannot be begun again belongs to whoever waits in it.
+    """
+    note = note_of(attempt.note)
+    if note.runs >= MOST_RUNS or (note.ran and not restartable):
+        raise NotNow("this run can only be gone on with where it waits")
     question, asker = attempt.question, door.asker
     if question is not None:
         row: QuestionRow = yield Wait(
@@ -185,7 +195,7 @@ def _begun(
         return attempt
     keys.pop("bundle", None)
     bare = door.request(capability, plain, wish.session, [unnamed(capability.name)])
-    attempt = yield Work(lambda: calls.start_ungated(door.gate, bare, holder=door.holder, **keys))
+    attempt = yield Work(lambda: door.start_ungated(capability, bare, **keys))
     return attempt
 
 
@@ -222,13 +232,18 @@ def _carried_out(
     except ConsentTimeout as error:
         return late(door, error)
     except ConsentDenied as error:
-        return refused(error, attempt.call)
+        if error.rule not in STATES:
+            return refused(error, attempt.call)
+        now: Attempt = yield Work(lambda: calls.look_at(door.gate, attempt.call, wish.session))
+        return told(now)
+    if ready.record.items:
+        begun(door, ready.record.request.operations[0].name)
     return (yield from _executed(door, capability, ready, wish, runs=1))
 
 
 def _resumed(door: Door, capability: Capability, attempt: Attempt, wish: Wish) -> Steps[Result]:
     """A run that stopped at a gate inside it, once that gate's question is closed: again from the top."""
-    resumed: Attempt | None = yield from unparked(door, attempt, wish)
+    resumed: Attempt | None = yield from unparked(door, attempt, wish, restartable=capability.restartable)
     if resumed is None:
         return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
     return (yield from _executed(door, capability, resumed, wish, runs=note_of(resumed.note).runs + 1))

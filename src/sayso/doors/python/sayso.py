@@ -22,7 +22,7 @@ from sayso.gate import answer, authorize, conversation, grants, sessions, waitin
 from sayso.gate.acts import sign_off
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.recovery import recover_calls
+from sayso.gate.recovery import reconcile_calls, recover_calls
 from sayso.gate.settings import in_chosen_mode, own_policy
 from sayso.gate.signing import Key
 from sayso.gate.surface import Surface
@@ -114,7 +114,7 @@ class Sayso:
         }
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
-            return consent.capability(self.door, function, name=name or function.__name__, **declared)
+            return consent.capability(self.door, function, name=name, **declared)
 
         return decorate
 
@@ -265,6 +265,11 @@ class Sayso:
     def reconcile(self, session: Session | str | None = None) -> int:
         """Tidy up the grants of runs that are over; how many ended."""
         return workflows.reconcile(self.gate, None if session is None else self._session(session).id)
+
+    def recover(self) -> dict[str, str]:
+        """Find the calls of processes that died, and ask the tools that can tell what became of theirs."""
+        recover_calls(self.gate)
+        return reconcile_calls(self.gate, self.door.reconcilers())
 
     def close(self) -> None:
         """End what was only open for this process, sign what was recorded, and let the store go."""

@@ -7,6 +7,7 @@ that outlives the call it was started in is on its own.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -43,6 +44,9 @@ class Job:
         self.note = note
         self.started: list[str] = []
         self.stopped: ConsentRequired | ConsentDenied | None = None
+        self.waiting = 0
+        """How many gates inside wait for a person now; while any does, the run is parked."""
+        self.parking = threading.Lock()
 
 
 class Frame:
@@ -105,14 +109,15 @@ def scope_of(gate: object, session: str) -> Scope:
     reducers: dict[str, Risk] = {}
     clicked: str | None = None
     run: Run | None = None
-    alone = False
+    alone = walled = False
     for frame in frames(gate, session):
         clicked = clicked if clicked is not None else frame.clicked
         reducers = {**frame.reducers, **reducers}
-        if frame.outer is not None and not alone:
+        if frame.outer is not None and not walled:
             outers.append(frame.outer)
         if frame.run is not None and run is None:
             run, alone = frame.run, frame.individual
+        walled = walled or frame.individual
     within = alone and bool(outers)
     return Scope(
         user_initiated=clicked,
@@ -128,14 +133,25 @@ def job_around(gate: object, session: str) -> Job | None:
     return next((frame.job for frame in frames(gate, session) if frame.job is not None), None)
 
 
-def session_around(gate: object) -> str | None:
-    """The session of the innermost open frame of this gate."""
+def begun(gate: object, operation: str) -> None:
+    """Tell every `run` around, of whichever session, that something inside it that needs consent begins."""
     frame = _innermost.get()
     while frame is not None:
-        if frame.open and frame.gate is gate:
-            return frame.session
+        if frame.open and frame.gate is gate and frame.job is not None:
+            frame.job.started.append(operation)
         frame = frame.around
-    return None
+
+
+def session_around(gate: object) -> str | None:
+    """The session of the innermost frame of this gate.
+
+    A closed frame gives no consent, but still says whose work this is: what outlives its call is stopped with
+    the session it was started in.
+    """
+    frame = _innermost.get()
+    while frame is not None and frame.gate is not gate:
+        frame = frame.around
+    return None if frame is None else frame.session
 
 
 def carried(items: tuple[Item, ...]) -> Outer | None:

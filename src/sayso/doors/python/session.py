@@ -15,6 +15,7 @@ from sayso.doors.python.door import Door
 from sayso.doors.python.host import Called, propose
 from sayso.doors.python.results import Result
 from sayso.doors.python.run import Wish, replay
+from sayso.doors.python.scope import Frame, inside
 from sayso.doors.python.steps import adrive, drive
 from sayso.doors.python.workflow import retry_any, run_any
 from sayso.gate import conversation, grants, handoff, sessions
@@ -103,11 +104,8 @@ class Session:
     @contextmanager
     def active(self) -> Iterator[Self]:
         """In this block, decorated functions belong to this session."""
-        token = self._door.chosen.set(self.id)
-        try:
+        with inside(Frame(self._door, self.id)):
             yield self
-        finally:
-            self._door.chosen.reset(token)
 
     def end(self) -> None:
         sessions.end_session(self._door.gate, self.id)

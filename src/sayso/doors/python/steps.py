@@ -7,12 +7,20 @@ answer, the function itself. `drive` does these things in place; `adrive` in thr
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar
 
 import msgspec
 
+from sayso.core.errors import SaysoError
 from sayso.doors.python.scope import Frame, inside
+
+
+class PutOff(SaysoError, TypeError):
+    """The function gave back work instead of doing it. What it gave back is not begun."""
+
+    code = "put_off"
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -68,6 +76,7 @@ async def adrive(steps: Steps[T]) -> T:
     """The same without holding up the event loop. A cancellation waits until work under way is done."""
     send: Callable[[], Step] = lambda: next(steps)  # noqa: E731  the first step
     cancelled: list[BaseException] = []
+    closing = False
     while True:
         try:
             step = send()
@@ -76,14 +85,21 @@ async def adrive(steps: Steps[T]) -> T:
                 raise cancelled[0] from None
             result: T = end.value
             return result
+        except Exception as error:
+            if cancelled:  # whoever cancelled is waiting for exactly that
+                raise cancelled[0] from error
+            raise
         if cancelled and not isinstance(step, Work):
             send = _throwing(steps, cancelled.pop())
             continue
         try:
-            done = await _ado(step, cancelled)
+            # A coroutine that is thrown away cannot wait any more: what is left to write is written here.
+            done = _do(step) if closing else await _ado(step, cancelled)
         except BaseException as error:  # noqa: BLE001  the procedure says what an error means
+            closing = closing or isinstance(error, GeneratorExit)
             send = _throwing(steps, error)
         else:
+            closing = closing or (isinstance(done, Done) and isinstance(done.error, GeneratorExit))
             send = _sending(steps, done)
 
 
@@ -102,7 +118,7 @@ def _do(step: Step) -> Any:
         return step.block()
     with inside(step.frame):
         try:
-            return Done(step.function())
+            return Done(_complete(step.function()))
         except BaseException as error:  # noqa: BLE001  the caller gets it back as it is
             return Done(error=error)
 
@@ -114,17 +130,44 @@ async def _ado(step: Step, cancelled: list[BaseException]) -> Any:
         return await step.suspend()
     with inside(step.frame):
         try:
-            return Done(await step.function())
+            return Done(_complete(await step.function()))
         except BaseException as error:  # noqa: BLE001  the caller gets it back as it is
             return Done(error=error)
 
 
+def _complete(value: Any) -> Any:
+    """What a function returned, unless it put its work off: that would be done when the consent is over."""
+    if inspect.iscoroutine(value) or inspect.isgenerator(value):
+        value.close()
+    elif not inspect.isasyncgen(value):
+        return value
+    raise PutOff(
+        f"it returned a {type(value).__name__}, whose work would be done after the consent was used",
+        hint="gate the function that does the work: an `async def`, or what is done for each piece",
+    )
+
+
 async def _finished(step: Work, cancelled: list[BaseException]) -> Any:
     """The outcome of work in a thread, however often the caller is cancelled meanwhile."""
-    work = asyncio.ensure_future(asyncio.to_thread(step.do))
+    work = asyncio.ensure_future(in_thread(step.do))
     while not work.done():
         try:
             await asyncio.wait({work})
         except asyncio.CancelledError as error:
             cancelled[:] = [error]
     return work.result()
+
+
+async def in_thread(function: Callable[[], Any]) -> Any:
+    """The function in a thread. A StopIteration could not be told through a future, and would hang."""
+    done = await asyncio.to_thread(_settled, function)
+    if done.error is not None:
+        raise done.error
+    return done.value
+
+
+def _settled(function: Callable[[], Any]) -> Done:
+    try:
+        return Done(function())
+    except BaseException as error:  # noqa: BLE001  raised again where it is waited for
+        return Done(error=error)

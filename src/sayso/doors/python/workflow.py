@@ -159,7 +159,7 @@ def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> St
     if attempt.state == "pending":
         tried: Attempt = yield Work(lambda: door.retry(workflow.asked, attempt, scope))
         return (yield from _asked(door, workflow, tried, scope, wish))
-    resumed: Attempt | None = yield from unparked(door, attempt, wish)
+    resumed: Attempt | None = yield from unparked(door, attempt, wish, restartable=workflow.restartable)
     if resumed is None:
         return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
     return (yield from _carried_out(door, workflow, resumed, wish, runs=note_of(resumed.note).runs + 1))
