@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +42,19 @@ def test_every_public_name_can_be_had_and_is_listed(name: str) -> None:
     known_inside_as = {"ApprovalMode": "Mode"}.get(name, name)
     assert getattr(sayso, name).__name__ == known_inside_as
     assert name in dir(sayso)
+
+
+def test_type_checkers_and_programs_are_told_of_the_same_names() -> None:
+    text = Path(sayso.__file__).read_text(encoding="utf-8")
+    (shown,) = [node for node in ast.parse(text).body if isinstance(node, ast.If)]
+    homes = {
+        name.asname or name.name: node.module
+        for node in shown.body
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
+        for name in node.names
+    }
+    assert homes == sayso._HOMES  # noqa: SLF001  the table that programs are served from
+    assert sorted(homes) == sorted(sayso.__all__)
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
