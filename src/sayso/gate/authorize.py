@@ -17,6 +17,7 @@ from sayso.core.session import Scope, Session
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
+from sayso.gate.telemetry import Deciding
 from sayso.store.base import Reader, Writer
 
 MOST_OPEN = 20
@@ -41,17 +42,20 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Authorized(msgspec.Struct, frozen=True):
-    """What was decided and written; the question, if a person has to answer one."""
+    """What was decided and written; the question, if a person has to answer one, and whether it is new."""
 
     decision: Decision
     question: Question | None
     entry: int
+    opened: bool = False
 
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
     """Decide this call and write down what follows. If that cannot be written, nothing was allowed."""
-    with reporting(gate, request.session), writing(gate) as tx:
-        return authorize_in(gate, tx, request, scope)
+    with reporting(gate, request.session) as told, writing(gate) as tx:
+        done = authorize_in(gate, tx, request, scope)
+        told.decided(request, done.decision, done.question, opened=done.opened)
+        return done
 
 
 def authorize_in(
@@ -77,18 +81,22 @@ def authorize_in(
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
-    return Authorized(decision, question, _record(gate, tx, request, decision, question, bundle))
+    entry = _record(gate, tx, request, decision, question, bundle)
+    new = question is not None and question.id not in found.session.questions
+    return Authorized(decision, question, entry, new)
 
 
 @contextmanager
-def reporting(gate: Gate, session: str) -> Iterator[None]:
+def reporting(gate: Gate, session: str) -> Iterator[Deciding]:
     """Around a transaction: that a session was tampered with is recorded although the transaction fails."""
-    try:
-        yield
-    except TamperedSession as error:
-        with writing(gate) as tx:
-            record(tx, "TAMPERED", session=session, details={"finding": error.message}, stream=gate.stream)
-        raise
+    with Deciding(session) as told:
+        try:
+            yield told
+        except TamperedSession as error:
+            details = {"finding": error.message}
+            with writing(gate) as tx:
+                record(tx, "TAMPERED", session=session, details=details, stream=gate.stream)
+            raise
 
 
 def as_it_stands(tx: Reader, session: str, scope: Scope) -> Scope:

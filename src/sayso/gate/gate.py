@@ -18,6 +18,7 @@ from sayso.gate.marks import Mark
 from sayso.gate.moves import check_goes_on
 from sayso.gate.signing import Key as SigningKey
 from sayso.gate.state import Loaded, Sealer, Wanted, load, save
+from sayso.gate.telemetry import tampered
 from sayso.store.base import Reader, Store, Writer
 
 NO_SCOPE = Scope()
@@ -120,6 +121,7 @@ def settle(
     save(tx, gate.sealer, found, after, call=call, answers=answers)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
+        tampered(found.session.id, finding)
     return after
 
 
