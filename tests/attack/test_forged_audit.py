@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.audit import Row, append, chain_hash, genesis
+from sayso.core.audit import MAIN, Row, append, chain_hash, genesis
 from sayso.core.audit_marks import Finding, Kind, Mark, checkpoint_marks, joined_marks
+from sayso.core.audit_said import sound
 from sayso.core.checkpoint import Checkpoint, sign_checkpoint
 from sayso.core.merkle import Frontier, extend
 from sayso.core.verify import MOST_FINDINGS, Report, verify
@@ -58,6 +59,11 @@ def test_a_trail_whose_beginning_is_gone_is_found() -> None:
 
 def test_a_second_entry_of_the_same_number_is_an_insertion() -> None:
     assert only(verify([*WHOLE.rows[:9], WHOLE.rows[8], *WHOLE.rows[9:]])) == (Kind.INSERTED, 9)
+
+
+def test_a_second_entry_of_the_same_number_is_no_leaf_of_the_tree() -> None:
+    twice = (*WHOLE.rows[:99], WHOLE.rows[98], *WHOLE.rows[99:])
+    assert only(judged(msgspec.structs.replace(WHOLE, rows=twice))) == (Kind.INSERTED, 99)
 
 
 def test_entries_that_changed_places_are_told_by_the_numbers_in_their_bodies() -> None:
@@ -133,6 +139,20 @@ def test_a_body_that_is_not_spelled_as_an_entry_is_found_though_its_hash_fits(ol
     assert old in BODIES[1]
     report = verify(rechained(BODIES[0], BODIES[1].replace(old, new), BODIES[2]))
     assert [finding.seq for finding in report.findings] == [2]
+
+
+def test_rows_in_which_all_is_right_are_told_at_once_and_no_others() -> None:
+    start = genesis().hash
+    told = sound(WHOLE.rows, MAIN, 0, start)
+    assert told is not None
+    assert [one.session for one in told[:3]] == ["s-1", "s-2", "s-3"]
+    assert sound(WHOLE.rows[9:], MAIN, 9, WHOLE.rows[8][3]) is not None
+    for last, head in ((1, start), (0, bytes(32)), (-1, start)):
+        assert sound(WHOLE.rows, MAIN, last, head) is None
+    assert sound(WHOLE.rows, "worker-1", 0, start) is None
+    seq, body, prev, digest = WHOLE.rows[41]
+    for row in ((seq, None, prev, digest), (seq, body, digest, prev), (7, body, prev, digest)):
+        assert sound(changed(42, row), MAIN, 0, start) is None
 
 
 def test_two_entries_in_one_body_do_not_make_up_for_an_empty_one() -> None:

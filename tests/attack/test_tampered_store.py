@@ -143,6 +143,20 @@ def test_a_grant_that_another_process_takes_away_is_not_used_any_more(tmp_path: 
     gate.store.close()
 
 
+def test_uses_taken_away_from_the_log_change_nothing_for_a_standing_grant(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    gate = gate_on(path)
+    session = open_session(gate, agent="tester", owner="host")
+    hear_message(gate, session, "Grant standing consent for: git push")
+    assert allowed(gate, session)
+    elsewhere(path, "DELETE FROM spends")
+    assert allowed(gate, session)
+    assert "- git push (used 2 times)" in hear_message(gate, session, "/allowlist").announced[0]
+    hear_message(gate, session, "Revoke consent for: git push")
+    assert not allowed(gate, session)
+    gate.store.close()
+
+
 def test_a_parent_whose_row_was_taken_away_counts_as_stopped(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     gate = gate_on(path)

@@ -140,6 +140,11 @@ class ForgetsItsOwnEntries(MemoryWriter):
         return self._first
 
 
+class ClaimsEntriesOfOthers(MemoryWriter):
+    def added(self, stream: str) -> EntryRow | None:
+        return self.head(stream)
+
+
 class ReadsEntriesBackwards(MemoryWriter):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return super().entries(stream, after=after, limit=limit)[::-1]
@@ -403,7 +408,7 @@ OTHERS = "a_waiter_is_told_of_the_commit_of_another_handle"
 
 WRITERS: dict[type[MemoryWriter], str] = {
     LosesRevocations: SPENDS,
-    SpendsANumberTwice: "a_number_of_a_grant_is_spent_once_and_in_turn",
+    SpendsANumberTwice: "a_number_of_a_grant_is_spent_once",
     EndsASessionThatOnlyChanges: CHANGES,
     MakesUpSessions: CHANGES,
     AcceptsASecondAnswer: "the_first_answer_stands",
@@ -415,6 +420,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,
     ForgetsItsOwnEntries: "the_head_is_the_newest_entry_at_every_moment_of_a_transaction",
+    ClaimsEntriesOfOthers: "a_transaction_says_which_entry_it_added_last",
     ReadsEntriesBackwards: CHAIN,
     FilesTheHashBeforeForItsOwn: CHAIN,
     NeverPassesOverCheckpoints: "checkpoints_come_newest_first",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import threading
+import sys
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +22,9 @@ def entry(seq: int) -> EntryRow:
 
 
 def raised_to(path: Path) -> int:
-    number, _, digest = path.read_text("ascii").partition(" ")
+    with path.open(encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        number, _, digest = file.read().partition(" ")
     assert bytes.fromhex(digest) == int(number).to_bytes(32, "big")
     return int(number)
 
@@ -29,12 +34,22 @@ def raise_all(mark: Mark, numbers: Iterable[int]) -> None:
         mark.reach(entry(number))
 
 
+def raise_and_look(mark: Mark, path: Path, numbers: Iterable[int]) -> None:
+    """To have raised the mark is to find it there or higher, whatever others do meanwhile."""
+    for number in numbers:
+        mark.reach(entry(number))
+        assert raised_to(path) >= number
+
+
 def in_threads(works: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(works)) as threads:
+            for done in [threads.submit(work) for work in works]:
+                done.result()
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def in_forks(works: list[Callable[[], None]]) -> None:
@@ -62,11 +77,11 @@ def test_the_mark_never_goes_back(tmp_path: Path) -> None:
 def test_of_many_that_raise_the_mark_at_once_the_highest_stays(
     at_once: Callable[[list[Callable[[], None]]], None], tmp_path: Path
 ) -> None:
-    mark = Mark(tmp_path / "a.mark")
-    raise_all(mark, [1])  # so that all have it from here
-    numbers = [range(start, 2_001, 4) for start in range(1, 5)]
-    at_once([lambda own=own: raise_all(mark, own) for own in numbers])  # type: ignore[misc]
-    assert raised_to(tmp_path / "a.mark") == 2_000
+    mark, path = Mark(tmp_path / "a.mark"), tmp_path / "a.mark"
+    raise_all(mark, [1])  # so that all who are forked have it from here
+    numbers = [range(start, 4_001, 4) for start in range(1, 5)]
+    at_once([partial(raise_and_look, mark, path, own) for own in numbers])
+    assert raised_to(path) == 4_000
 
 
 def test_a_mark_taken_away_while_it_is_in_use_is_made_again(tmp_path: Path) -> None:

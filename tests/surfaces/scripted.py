@@ -28,6 +28,9 @@ class Scripted:
     def surface(self) -> Scripted:
         return self
 
+    def able(self) -> bool:
+        return True
+
     def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
         self.show(asked)
         while not over.is_set():

@@ -272,3 +272,31 @@ def test_a_key_does_not_show_its_secret() -> None:
 def test_bytes_that_are_no_public_key_are_refused() -> None:
     with pytest.raises(KeyRefused):
         verifier(ORIGIN, b"short")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"tlog-proof@v1", b"tlog-proof@v2"),
+        (b"index 4\n", b"index 04\n"),
+        (b"index 4\n", b"index -4\n"),
+        (b"index 4\n", b"index +4\n"),
+        (b"index 4\n", b"place 4\n"),
+        (b"extra ", b"other "),
+    ],
+)
+def test_a_receipt_in_another_form_is_not_read(old: bytes, new: bytes) -> None:
+    good = receipt()
+    assert old in good
+    with pytest.raises(BadCheckpoint):
+        parse_receipt(good.replace(old, new, 1))
+
+
+def test_a_path_has_as_many_steps_as_a_size_has_bits_and_no_more() -> None:
+    good = parse_receipt(receipt())
+    for steps in (0, 64):
+        path = (bytes(32),) * steps
+        long = Receipt(good.content, good.index, path, good.checkpoint)
+        assert parse_receipt(format_receipt(long)).path == path
+    with pytest.raises(BadCheckpoint):
+        parse_receipt(format_receipt(Receipt(good.content, good.index, (bytes(32),) * 65, good.checkpoint)))

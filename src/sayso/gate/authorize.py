@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -11,8 +11,9 @@ from sayso.core.asking import open_question
 from sayso.core.decide import decide
 from sayso.core.decision import Decision, Question
 from sayso.core.effects import Alerted, Noticed, Opened
-from sayso.core.model import Request, Verdict
+from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
+from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
@@ -51,11 +52,23 @@ class Authorized(msgspec.Struct, frozen=True):
 
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
-    """Decide this call and write down what follows. If that cannot be written, nothing was allowed."""
-    with reporting(gate, request.session) as told, writing(gate) as tx:
-        done = authorize_in(gate, tx, request, scope)
+    """Decide this call and write down what follows. If that cannot be written, nothing was allowed.
+
+    What looks harmless is tried without waiting for the disk; if it turns out to be more, it is undone, and
+    decided again durably.
+    """
+    with reporting(gate, request.session) as told:
+        done = _authorized(gate, request, scope)
         told.decided(request, done.decision, done.question, opened=done.opened)
         return done
+
+
+def _authorized(gate: Gate, request: Request, scope: Scope) -> Authorized:
+    if _looks_harmless(request, gate.policy):
+        with suppress(_MustLast), writing(gate, durable=False) as tx:
+            return _harmless(authorize_in(gate, tx, request, scope))
+    with writing(gate) as tx:
+        return authorize_in(gate, tx, request, scope)
 
 
 def authorize_in(
@@ -81,9 +94,27 @@ def authorize_in(
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
-    entry = _record(gate, tx, request, decision, question, bundle)
+    entry = record_decision(gate, tx, request, decision, question, bundle)
     new = question is not None and question.id not in found.session.questions
     return Authorized(decision, question, entry, new)
+
+
+class _MustLast(Exception):
+    """Ends a transaction that is not synced, and all that was done in it."""
+
+
+def _looks_harmless(request: Request, policy: Policy) -> bool:
+    """A guess, made before anything is read; it decides nothing."""
+    return all(policy.entry(operation.name).floor == Risk.LOW for operation in request.operations)
+
+
+def _harmless(done: Authorized) -> Authorized:
+    """The same, if all it does is to allow what has low risk. Whatever uses or changes more has to last."""
+    decision = done.decision
+    low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
+    if not low or decision.grants or decision.effects:
+        raise _MustLast
+    return done
 
 
 @contextmanager
@@ -138,13 +169,13 @@ def _refused(decision: Decision) -> Decision:
     )
 
 
-def _record(
+def record_decision(
     gate: Gate,
     tx: Writer,
     request: Request,
     decision: Decision,
-    question: Question | None,
-    bundle: Bundle | None,
+    question: Question | None = None,
+    bundle: Bundle | None = None,
 ) -> int:
     """The entry of a decision. Where the call is stopped, it commits to what would have run."""
     details = {

@@ -11,7 +11,7 @@ import msgspec
 
 from sayso.core.session import Head, Plan, Suspension
 from sayso.gate.moves import OWN
-from sayso.gate.state import Kept, Sealer
+from sayso.gate.sealer import Kept, Sealer
 from sayso.store.base import (
     KINDS,
     AnyRow,

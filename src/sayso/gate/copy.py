@@ -37,9 +37,9 @@ from sayso.gate.moves import (
     refuse_moved,
 )
 from sayso.gate.open import audit_gate
+from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key
-from sayso.gate.state import JUMP, Sealer
 from sayso.gate.tally import Tally, all_rows, counted, heads, kind_of, tally
 from sayso.store.base import EntryRow, Reader, Store, StoreError, Writer
 

@@ -16,8 +16,9 @@ from sayso.core.session import Scope, Session, View, apply
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
 from sayso.gate.moves import check_goes_on
+from sayso.gate.sealer import Sealer
 from sayso.gate.signing import Key as SigningKey
-from sayso.gate.state import Loaded, Sealer, Wanted, load, save
+from sayso.gate.state import Loaded, Wanted, load, save
 from sayso.gate.telemetry import tampered
 from sayso.store.base import Reader, Store, Writer
 
@@ -52,12 +53,17 @@ class Gate(msgspec.Struct, frozen=True):
 
 @contextmanager
 def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
-    """One transaction of the gate. Once it is committed, the mark beside the key is raised."""
+    """One transaction of the gate. Once it is on the disk, the mark beside the key is raised.
+
+    Never to an entry that a power failure might take: that would look like a store put back from a copy. With
+    an entry that is synced, all before it are.
+    """
     with gate.store.write(durable=durable) as tx:
         yield tx
-        newest = tx.head(gate.stream)
-        check_goes_on(tx, newest)
-    if gate.mark is not None and newest is not None:
+        newest = tx.added(gate.stream)
+        if newest is None:
+            check_goes_on(tx, tx.head(gate.stream))
+    if durable and gate.mark is not None and newest is not None:
         gate.mark.reach(newest)
 
 

@@ -11,9 +11,9 @@ from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark, mark_of
 from sayso.gate.moves import refuse_moved
+from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
-from sayso.gate.state import JUMP, Sealer
 from sayso.store.base import Reader, Store, Writer
 
 KEY_NAME = "sayso"
@@ -50,7 +50,7 @@ def open_gate(
         if tx.meta("policy") != policy.digest:
             tx.set_meta("policy", policy.digest)
             record(tx, "POLICY", details={"digest": policy.digest})
-        newest = tx.head("main")
+        newest = tx.added("main")
     if mark is not None and newest is not None:
         mark.reach(newest)
     return Gate(

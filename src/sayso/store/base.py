@@ -79,7 +79,7 @@ What = Literal["use", "return", "enter", "revoke"]
 
 
 class SpendRow(msgspec.Struct, frozen=True):
-    """One thing that happened to a grant. Numbered from 1 for each grant, without gaps.
+    """One thing that happened to a grant. Each number of a grant is taken once.
 
     It has no MAC: what counts stands in the sealed row of the session, and a number is taken in any case.
     """
@@ -309,6 +309,9 @@ class Writer(Reader, Protocol):
 
     def add_entry(self, row: EntryRow) -> None:
         """Refused with StoreError if this place in the chain is taken or leaves a gap."""
+
+    def added(self, stream: str) -> EntryRow | None:
+        """The newest entry that this transaction itself added to a stream."""
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None: ...
     def add_checkpoint(self, row: CheckpointRow) -> None: ...

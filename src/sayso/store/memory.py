@@ -117,9 +117,8 @@ class MemoryReader:
         return next((group[grant] for group in self._tables.grants.values() if grant in group), None)
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
-        return [
-            row for grant in sorted(set(grants)) for row in self._group(self._tables.spends, grant).values()
-        ]
+        groups = (self._group(self._tables.spends, grant) for grant in sorted(set(grants)))
+        return [group[number] for group in groups for number in sorted(group)]
 
     def denial(self, session: str, digest: str) -> DenialRow | None:
         return self._group(self._tables.denials, session).get(digest)
@@ -222,6 +221,7 @@ class MemoryWriter(MemoryReader):
         self.failed = False
         self.over = False
         self._own: set[tuple[str, str]] = set()
+        self._added: dict[str, EntryRow] = {}
 
     @property
     def tables(self) -> Tables:
@@ -247,10 +247,7 @@ class MemoryWriter(MemoryReader):
         self._touch("grants", row.session)[row.id] = row
 
     def add_spend(self, row: SpendRow) -> None:
-        spends = self._touch("spends", row.grant)
-        if row.number != len(spends) + 1:
-            raise self._refused(f"number {row.number} of grant {row.grant} is taken, or leaves a gap")
-        spends[row.number] = row
+        self._add("spends", row.grant, row.number, row)
 
     def put_denial(self, row: DenialRow) -> None:
         self._touch("denials", row.session)[row.digest] = row
@@ -298,7 +295,10 @@ class MemoryWriter(MemoryReader):
     def add_entry(self, row: EntryRow) -> None:
         if row.seq != len(self._group(self._tables.entries, row.stream)) + 1:
             raise self._refused(f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap")
-        self._touch("entries", row.stream)[row.seq] = row
+        self._touch("entries", row.stream)[row.seq] = self._added[row.stream] = row
+
+    def added(self, stream: str) -> EntryRow | None:
+        return self._added.get(stream)
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:

@@ -233,6 +233,7 @@ class SqlWriter(SqlReader):
     def __init__(self, connection: Connection, now: float) -> None:
         super().__init__(connection, now)
         self._heads: dict[str, EntryRow] = {}
+        self._added: dict[str, EntryRow] = {}
 
     def head(self, stream: str) -> EntryRow | None:
         """Read once: from then on it is held, and only this transaction adds to the stream."""
@@ -240,6 +241,9 @@ class SqlWriter(SqlReader):
         if found is not None:
             self._heads[stream] = found
         return found
+
+    def added(self, stream: str) -> EntryRow | None:
+        return self._added.get(stream)
 
     def set_meta(self, name: str, value: str) -> None:
         self.urgent = True
@@ -262,10 +266,7 @@ class SqlWriter(SqlReader):
     def add_spend(self, row: SpendRow) -> None:
         self._hold(row.session)
         self.urgent = self.urgent or row.what == "revoke"
-        if not self._store(sql.ADD_SPEND, row, row.number, row.grant):
-            raise self._connection.refused(
-                f"number {row.number} of grant {row.grant} is taken, or leaves a gap"
-            )
+        self._store(sql.ADD_SPEND, row)
 
     def put_denial(self, row: DenialRow) -> None:
         self._hold(row.session)
@@ -305,11 +306,13 @@ class SqlWriter(SqlReader):
         return self._connection.change(sql.DROP_RESULTS, (before,))
 
     def add_entry(self, row: EntryRow) -> None:
-        if not self._store(sql.ADD_ENTRY, row, row.seq, row.stream):
+        newest = self.head(row.stream)
+        if row.seq != (1 if newest is None else newest.seq + 1):
             raise self._connection.refused(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
-        self._heads[row.stream] = row
+        self._store(sql.ADD_ENTRY, row)
+        self._heads[row.stream] = self._added[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:

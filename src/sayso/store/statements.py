@@ -29,17 +29,9 @@ def _select_pairs(table: str, row: type[msgspec.Struct], rest: str) -> str:
     return f"{wanted} {_select(f'wanted CROSS JOIN {table}', row, rest)}"
 
 
-def _insert(table: str, row: type[msgspec.Struct], rest: str = "") -> str:
+def _insert(table: str, row: type[msgspec.Struct]) -> str:
     names = _names(row)
-    values = rest or f"VALUES ({', '.join('?' * len(names))})"
-    return f"INSERT INTO {table} ({', '.join(names)}) {values}"
-
-
-def _next(table: str, row: type[msgspec.Struct], chain: str, number: str) -> str:
-    """Insert a row if its number is the one after the highest of its chain."""
-    places = ", ".join("?" * len(row.__struct_fields__))
-    highest = f'SELECT COALESCE(MAX("{number}"), 0) + 1 FROM {table} WHERE "{chain}" = ?'  # noqa: S608
-    return _insert(table, row, f"SELECT {places} WHERE ? = ({highest})")
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  only names written in this file
 
 
 def _put(table: str, row: type[msgspec.Struct], *key: str) -> str:
@@ -88,7 +80,8 @@ def page(row: type[msgspec.Struct], *, first: bool) -> str:
 
 
 def put_rows(row: type[msgspec.Struct]) -> str:
-    return _insert(TABLES[row][0], row, f"VALUES {EACH}")
+    """Insert many rows at once."""
+    return f"INSERT INTO {TABLES[row][0]} ({', '.join(_names(row))}) VALUES {EACH}"  # noqa: S608  only names written in this file
 
 
 META = 'SELECT "value" FROM meta WHERE "name" = ?'
@@ -113,7 +106,7 @@ GRANTS_BY_KEY = _select_pairs(
 ADD_GRANT = _insert("grants", base.GrantRow)
 
 SPENDS = _select("spends", base.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
-ADD_SPEND = _next("spends", base.SpendRow, "grant", "number")
+ADD_SPEND = _insert("spends", base.SpendRow)
 
 DENIAL = _select("denials", base.DenialRow, "WHERE session = ? AND digest = ?")
 PUT_DENIAL = _put("denials", base.DenialRow, "session", "digest")
@@ -172,7 +165,7 @@ WITH RECURSIVE found (stream) AS (
 )
 SELECT stream FROM found WHERE stream IS NOT NULL ORDER BY stream
 """
-ADD_ENTRY = _next("entries", base.EntryRow, "stream", "seq")
+ADD_ENTRY = _insert("entries", base.EntryRow)
 PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
 
 NODES = _select_pairs(

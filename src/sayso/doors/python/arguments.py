@@ -13,13 +13,14 @@ import secrets
 import typing
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from sayso.core.digest import decode
+from sayso.core.digest import decode, sha256
 from sayso.core.errors import SaysoError
 
 _EMPTY = inspect.Parameter.empty
@@ -47,10 +48,10 @@ class Shape:
         self._function = function
         self._hints: dict[str, Any] | None = None
 
-    @property
-    def text(self) -> str:
-        """The signature in words, so that a function that changed is another tool."""
-        return f"{self._function.__qualname__}{self.signature}"
+    @cached_property
+    def schema(self) -> str:
+        """The digest of the signature: a function that changed is another tool."""
+        return sha256(f"{self._function.__qualname__}{self.signature}".encode())
 
     def written(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]

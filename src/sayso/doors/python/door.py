@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from sayso.core.decision import Question
-from sayso.core.digest import sha256
 from sayso.core.model import Operation, Origin, Request
 from sayso.core.session import Scope
 from sayso.doors.python.asking import Asker
@@ -81,7 +80,7 @@ class Door:
             plain,
             folder=_folder(),
             workspace=row.workspace,
-            schema=sha256(capability.shape.text.encode()),
+            schema=capability.shape.schema,
         )
         named = operations if operations is not None else self.operations(capability)
         told = [with_content(operation, plain, self.gate.policy) for operation in named]

@@ -83,12 +83,12 @@ def propose(
     call_id: str | None,
 ) -> Called:
     """Decide a call as the policy reads it. A question it leads to is put in the conversation."""
-    request = _request(door, session, tool, args, command, confidence)
+    request = request_for(door, session, tool, args, command, confidence)
     attempt = calls.start_call(door.gate, request, holder=door.holder, host_id=call_id)
     return Called(door, attempt)
 
 
-def _request(
+def request_for(
     door: Door, session: str, tool: str, args: Mapping[str, Any], command: str | None, confidence: float
 ) -> Request:
     row, policy = door.row(session), door.gate.policy

@@ -22,6 +22,7 @@ from sayso.gate import calls, lease
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
 from sayso.gate.explaining import preview
+from sayso.gate.replays import replay_call
 from sayso.gate.telemetry import Asking
 from sayso.gate.workflows import note_of
 from sayso.store.base import QuestionRow
@@ -79,6 +80,18 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
             return (yield from _resumed(door, capability, attempt, wish))
         tried: Attempt = yield Work(lambda: door.retry(capability, attempt, scope))
         return (yield from _carried_out(door, capability, tried, scope, wish))
+    except SaysoError as error:
+        return Result("error", reason=str(error), operation_id=operation_id)
+
+
+def replay(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
+    """Run a queued operation again, as a new call: with its own session's grants for it, or this one's."""
+    try:
+        attempt: Attempt = yield Work(
+            lambda: replay_call(door.gate, operation_id, wish.session, holder=door.holder)
+        )
+        capability = door.capabilities.find(attempt.record.request.call.tool)
+        return (yield from _carried_out(door, capability, attempt, scope_of(door, wish.session), wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
 
