@@ -11,7 +11,18 @@ import pytest
 
 import sayso
 
-HEAVY = {"asyncio", "cel", "click", "phonenumbers", "platformdirs", "rich", "ruamel", "sqlite3", "typer"}
+HEAVY = {
+    "asyncio",
+    "cel",
+    "click",
+    "opentelemetry",
+    "phonenumbers",
+    "platformdirs",
+    "rich",
+    "ruamel",
+    "sqlite3",
+    "typer",
+}
 
 
 def loaded_by(code: str) -> set[str]:
@@ -31,6 +42,12 @@ def test_deciding_loads_core_and_nothing_heavy() -> None:
     loaded = loaded_by("import sayso; sayso.decide")
     assert HEAVY & loaded == set()
     assert {name.split(".")[1] for name in loaded if name.startswith("sayso.")} == {"core"}
+
+
+def test_the_gate_does_not_load_opentelemetry_by_itself() -> None:
+    loaded = loaded_by("import sayso; sayso.Sayso; import sayso.gate.telemetry")
+    assert "sayso.gate.telemetry" in loaded
+    assert "opentelemetry" not in loaded
 
 
 def test_what_is_heavy_would_be_noticed() -> None:

@@ -73,13 +73,14 @@ def start_call(
     With `entered` False the start can still be given back, until `enter_call` says that the function was
     entered; without it the start counts as the entry.
     """
-    with reporting(gate, request.session), writing(gate) as tx:
+    with reporting(gate, request.session) as report, writing(gate) as tx:
         known = _known(gate, tx, request, host_id, key)
         if known is not None:
             return told(gate, tx, known)
         name = new_name()
         _check_effect(tx, request.session, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
+        report.decided(request, done.decision, done.question, opened=done.opened)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
         return begin(gate, tx, row, done, holder, entered=entered, lease=lease)
 
@@ -183,7 +184,7 @@ def retry_call(
     approval is for something else, and the call is decided, and if need be asked, anew. `meant` is the
     request that state and effect key were found out for: if a person has edited it since, it is not run.
     """
-    with reporting(gate, session_of(gate, call)), writing(gate) as tx:
+    with reporting(gate, session_of(gate, call)) as report, writing(gate) as tx:
         row = row_of(tx, call)
         if row.state not in ("pending", "allowed"):
             return told(gate, tx, row)
@@ -198,6 +199,7 @@ def retry_call(
         row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
         _check_effect(tx, row.session, row.effect_key, row.id)
         done = authorize_in(gate, tx, request, scope, call=call)
+        report.decided(request, done.decision, done.question, opened=done.opened)
         after = _decided(gate, row, request, done)
         if after.state == "allowed":
             after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)

@@ -34,12 +34,13 @@ BY_OWN = ("approved_call", "operation_grant", "autonomous")
 
 def replay_call(gate: Gate, call: str, session: str, *, holder: str) -> Attempt:
     """Start the same call again, as a new one in the ledger; or ask for it in the session it would run in."""
-    with reporting(gate, session), writing(gate) as tx:
+    with reporting(gate, session) as report, writing(gate) as tx:
         request, name = record_of(gate, row_of(tx, call)).request, new_name()
         done = None if request.session == session else _by_own(gate, tx, request, name)
         if done is None:
             request = _for_session(gate, tx, request, session)
             done = authorize_in(gate, tx, request, NO_SCOPE, call=name)
+        report.decided(request, done.decision, done.question, opened=done.opened)
         return begin(gate, tx, new_row(gate, tx, name, request, done), done, holder)
 
 

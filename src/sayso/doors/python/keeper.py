@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 
@@ -10,8 +9,8 @@ from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE
 from sayso.gate.gate import Gate
 from sayso.gate.lease import keep_alive
+from sayso.gate.telemetry import lease_lost
 
-log = logging.getLogger("sayso")
 BEAT = LEASE / 3
 
 
@@ -50,4 +49,4 @@ class Keeper:
         try:
             keep_alive(self._gate, call, fence)
         except SaysoError as error:
-            log.warning("the lease of %s could not be renewed: %s", call, error)
+            lease_lost(call, error)

@@ -24,6 +24,7 @@ from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
 from sayso.gate.explaining import preview
 from sayso.gate.replays import replay_call
+from sayso.gate.telemetry import Asking
 from sayso.gate.workflows import note_of
 from sayso.store.base import QuestionRow
 
@@ -163,9 +164,11 @@ def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> 
         raise NotNow("this run can only be gone on with where it waits")
     question, asker = attempt.question, door.asker
     if question is not None:
-        row: QuestionRow = yield Wait(
-            lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
-        )
+        with Asking(question, attempt.record.request) as wait:
+            row: QuestionRow = yield Wait(
+                lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
+            )
+            wait.over(row.state, row.answer)
         if row.state == "open":
             return None
     resumed: Attempt = yield Work(lambda: lease.unpark_call(door.gate, attempt.call, holder=door.holder))
