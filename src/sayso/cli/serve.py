@@ -31,6 +31,7 @@ def serve(
 ) -> None:
     """Run the service and its page until you stop it; on this machine only, unless told otherwise."""
     from sayso.gate.open import open_gate
+    from sayso.gate.settings import socket_path
     from sayso.service.serve import Address
     from sayso.service.serve import serve as run
 
@@ -107,17 +108,6 @@ def revoke(
     with acting(store) as gate:
         ended = revoke_token(gate, token, by=operator())
     show_or_json(as_json, ended, [f"{ended.id}: {ended.name} is let in no more."])
-
-
-def socket_path() -> Path | None:
-    """Where the service's socket lies; None where the system has no such sockets."""
-    import socket
-
-    import platformdirs
-
-    if not hasattr(socket, "AF_UNIX"):
-        return None
-    return Path(platformdirs.user_runtime_dir("sayso", appauthor=False)) / "sayso.sock"
 
 
 def _started(gate: Any, address: Any) -> None:
