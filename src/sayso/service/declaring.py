@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.digest import decode
-from sayso.core.model import Operation, Risk, Verdict
+from sayso.core.model import Call, Operation, Risk, Verdict
 from sayso.doors.python.host import Declared
 from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import Gate
@@ -40,11 +40,16 @@ class Offered(msgspec.Struct, frozen=True):
     words: str
 
 
-class CallTold(msgspec.Struct, frozen=True):
-    """Where a call stands. Only `allowed` means: run it now, once; `fence` is the number to end it with.
+class Runs(msgspec.Struct, frozen=True):
+    """What to run, decoded from the bytes that were approved: a person may have edited it."""
 
-    Run it with `arguments` and nothing else: a person may have changed them.
-    """
+    tool: str
+    args: dict[str, Any]
+    command: str | None = None
+
+
+class CallTold(msgspec.Struct, frozen=True):
+    """Where a call stands. Only `allowed` means: run `call` now, once; `fence` is the number to end it by."""
 
     operation_id: str
     status: str
@@ -55,7 +60,7 @@ class CallTold(msgspec.Struct, frozen=True):
     question: str | None = None
     fence: int = 0
     result: Any = None
-    arguments: dict[str, Any] | None = None
+    call: Runs | None = None
     digest: str = ""
     operation: str = ""
     """The riskiest of what is asked, or of what the call does."""
@@ -112,7 +117,7 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
         announce=record.announce,
         fence=attempt.fence,
         result=None if attempt.result is None else msgspec.json.decode(attempt.result),
-        arguments=decode(record.request.call.arguments) if attempt.runs else None,
+        call=_runs(record.request.call) if attempt.runs else None,
         digest=record.request.digest,
         operation=record.request.operations[0].name if worst is None else worst.operation,
         risk=Risk.LOW.word if worst is None else worst.risk.word,
@@ -124,6 +129,10 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
     return msgspec.structs.replace(
         here, question=attempt.question, offers=offers, answered=row.state != "open"
     )
+
+
+def _runs(call: Call) -> Runs:
+    return Runs(call.tool, dict(decode(call.arguments)), call.command)
 
 
 def _operation(body: DeclaredBody) -> Operation:

@@ -88,7 +88,9 @@ def entered(
 ) -> Steps[Done]:
     """The function itself, with the arguments the service approved: a person may have edited them."""
     try:
-        args, kwargs = capability.shape.read(canonical(told.arguments or {}), objects)
+        args, kwargs = capability.shape.read(
+            canonical(told.call.args if told.call is not None else {}), objects
+        )
         function = capability.function
         done: Done = yield Enter(frame, lambda: called(function, args, kwargs, crossing=crossing))
     except BaseException:  # it never came to the function

@@ -30,6 +30,14 @@ class NotConnected(SaysoError):
     code = "not_over_a_connection"
 
 
+class Runs(msgspec.Struct, frozen=True):
+    """What to run, and nothing else: a person may have edited it."""
+
+    tool: str
+    args: dict[str, Any]
+    command: str | None = None
+
+
 class Told(msgspec.Struct, frozen=True):
     """Where a call stands, as the service tells it."""
 
@@ -42,7 +50,7 @@ class Told(msgspec.Struct, frozen=True):
     question: str | None = None
     fence: int = 0
     result: Any = None
-    arguments: dict[str, Any] | None = None
+    call: Runs | None = None
     digest: str = ""
     operation: str = ""
     risk: str = Risk.MODERATE.word
@@ -52,7 +60,7 @@ class Told(msgspec.Struct, frozen=True):
     @property
     def runs(self) -> bool:
         """Whether this is to be run, here and now, with the arguments it came with."""
-        return self.status == "allowed" and self.fence > 0 and self.arguments is not None
+        return self.status == "allowed" and self.fence > 0 and self.call is not None
 
 
 class Remote:

@@ -21,13 +21,13 @@ from sayso.doors.python.run import Wish
 from sayso.doors.python.scope import Frame, inside
 from sayso.doors.python.steps import adrive, drive
 from sayso.doors.remote.calling import retry, run
-from sayso.doors.remote.door import Remote, Told
+from sayso.doors.remote.door import Remote, Runs, Told
 from sayso.doors.remote.line import Sent
 from sayso.gate.grants import Listed
 
 
 class ConnectedCall:
-    """One proposed call. Run it only if `allowed`, with `arguments`; then say `succeeded()` or `failed()`."""
+    """One proposed call. Run it only if `allowed`, as `runs` says; then say `succeeded()` or `failed()`."""
 
     def __init__(self, door: Remote, told: Told) -> None:
         self._door = door
@@ -44,9 +44,9 @@ class ConnectedCall:
         return self._told.status == "pending"
 
     @property
-    def arguments(self) -> dict[str, Any] | None:
-        """What to run it with, once it is allowed: a person may have changed it."""
-        return self._told.arguments
+    def runs(self) -> Runs | None:
+        """What to run, once it is allowed: a person may have edited it."""
+        return self._told.call
 
     @property
     def rule(self) -> str:
