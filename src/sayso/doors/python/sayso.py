@@ -30,7 +30,7 @@ from sayso.gate.surface import Surface
 from sayso.store.base import QuestionRow, Store
 
 if TYPE_CHECKING:
-    from sayso.doors.remote.connected import Connected
+    from sayso.doors.remote.connected import Connected, Where
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,9 +70,7 @@ class Sayso:
         return opened
 
     @staticmethod
-    def connect(
-        where: Path | str | None = None, token: str | None = None, *, start: bool = True
-    ) -> Connected:
+    def connect(where: Where = None, token: str | None = None, *, start: bool = True) -> Connected:
         """The same interface on a service, at a URL or a socket: it decides, and functions run here.
 
         Without an address it is your own service, which is started if it does not run (unless `start` is

@@ -20,14 +20,15 @@ from sayso.doors.python.results import Result
 from sayso.doors.python.run import PATIENCE
 from sayso.doors.remote.calling import check_host, operations
 from sayso.doors.remote.door import AGENT, NotConnected, Remote
-from sayso.doors.remote.finding import address_of, check_for
+from sayso.doors.remote.finding import place_of
 from sayso.doors.remote.line import Line, Sent
-from sayso.doors.remote.session import ConnectedSession, listed
+from sayso.doors.remote.session import ConnectedCall, ConnectedSession, listed
 from sayso.gate.answer import Stands
 from sayso.gate.grants import Listed
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Where = str | Path | Sequence[str | Path] | None
 TOKEN = "SAYSO_TOKEN"  # noqa: S105  the name of the variable, not a token
 OF_AGENTS = "sayso_agent_"
 
@@ -156,6 +157,10 @@ class Connected:
         named = operations(self.door, capability)
         return _decision(self.door.check(capability, plain, self._session(session).id, named))
 
+    def proposed(self, tool: str, args: Mapping[str, Any] | None = None, **how: Any) -> ConnectedCall:
+        """A call that an agent's own program makes, in the agent's session."""
+        return self._session(None).call(tool, args, **how)
+
     # --- sessions ---
 
     def session(
@@ -231,16 +236,19 @@ class Connected:
         return ConnectedSession(self.door, self.door.session_here() if session is None else session)
 
 
-def connect(where: str | Path | None = None, token: str | None = None, *, start: bool = True) -> Connected:
-    """The service at a URL or socket; without one, this user's own, which is started if it does not run."""
+def connect(where: Where = None, token: str | None = None, *, start: bool = True) -> Connected:
+    """The service at a URL or socket; without one, this user's own, which is started if it does not run.
+
+    Several addresses are services on one store: while one is away, the next is asked.
+    """
     token = token or os.environ.get(TOKEN)
     if not token:
         raise NotConnected(
             "a token is needed to speak to the service",
             hint=f"`sayso token new host NAME` makes one; give it to connect(), or in {TOKEN}",
         )
-    found = address_of(where)
-    line = Line(found, token, before=check_for(found, start=start and where is None))
+    named = [where] if where is None or isinstance(where, (str, Path)) else list(where)
+    line = Line([place_of(one, start=start) for one in named], token)
     return Connected(Remote(line, agent=token.startswith(OF_AGENTS)))
 
 

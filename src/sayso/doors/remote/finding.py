@@ -12,11 +12,10 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
-from sayso.doors.remote.line import Unreachable
+from sayso.doors.remote.line import Place, Unreachable
 from sayso.gate.settings import service_user, socket_path
 
 PATIENCE = 20.0
@@ -30,21 +29,14 @@ class WrongService(SaysoError):
     code = "wrong_service"
 
 
-def address_of(where: str | Path | None) -> str | Path:
+def place_of(where: str | Path | None, *, start: bool) -> Place:
     """A URL as text, or the path of a socket; without either, the socket of this user's own service."""
     if isinstance(where, str) and where.startswith(URLS):
-        return where.rstrip("/")
+        return Place(where.rstrip("/"), lambda: None)
     path = socket_path() if where is None else Path(where)
     if path is None:
         raise Unreachable("this system has no Unix sockets", hint="give the URL of the service")
-    return path
-
-
-def check_for(where: str | Path, *, start: bool) -> Callable[[], None]:
-    """What to do before the service is spoken to: see who listens, and start it if it may be started."""
-    if not isinstance(where, Path):
-        return lambda: None
-    return lambda: _checked(where, start)
+    return Place(path, lambda: _checked(path, start and where is None))
 
 
 def _checked(path: Path, start: bool) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,59 +106,77 @@ class Sent(msgspec.Struct, frozen=True):
         }
 
 
-class Line:
-    """The service at one address, spoken to with one token."""
+class Place(msgspec.Struct, frozen=True):
+    """Where a service listens: a URL, or the path of its socket; and what to do before speaking to it."""
 
-    def __init__(self, where: str | Path, token: str, *, before: Callable[[], None] = lambda: None) -> None:
-        self._where, self._token = where, token
-        self._before = before
-        """Called before the service is first spoken to, and again once it was away."""
-        self._client = httpx.Client(base_url=self._url, transport=self._transport())
+    where: str | Path
+    before: Callable[[], None]
+
+    @property
+    def socket(self) -> str | None:
+        return str(self.where) if isinstance(self.where, Path) else None
+
+    @property
+    def url(self) -> str:
+        return SOCKET_URL if isinstance(self.where, Path) else self.where
+
+
+class Line:
+    """The service, spoken to with one token; several services on one store stand in for each other."""
+
+    def __init__(self, places: Sequence[Place], token: str) -> None:
+        self._token = token
+        self._places = deque((place, _client(place)) for place in places)
         self._checked = False
 
     def ask(self, sent: Sent, away: float = AWAY) -> Any:
         """What the service answers. While it is away the request is sent again, for so many seconds."""
         tries = _Tries(sent, away)
         while True:
+            place, client = self._places[0]
             try:
-                self._check()
-                return tries.answer(self._client.request(**tries.sent.parts(self._token)))
+                self._check(place)
+                return tries.answer(client.request(**tries.sent.parts(self._token)))
             except (httpx.TransportError, _Later) as error:
-                self._checked = False
-                time.sleep(tries.pause(error))
+                pause = tries.pause(error)
+                self._turn(place)
+                time.sleep(pause)
 
     async def ask_later(self, sent: Sent, away: float = AWAY) -> Any:
         """The same for a coroutine; on a connection of its own, so that nobody waits behind another."""
         tries = _Tries(sent, away)
         while True:
+            place, _ = self._places[0]
             try:
-                await asyncio.to_thread(self._check)
-                transport = httpx.AsyncHTTPTransport(uds=self._socket)
-                async with httpx.AsyncClient(base_url=self._url, transport=transport) as client:
+                await asyncio.to_thread(self._check, place)
+                transport = httpx.AsyncHTTPTransport(uds=place.socket)
+                async with httpx.AsyncClient(base_url=place.url, transport=transport) as client:
                     return tries.answer(await client.request(**tries.sent.parts(self._token)))
             except (httpx.TransportError, _Later) as error:
-                self._checked = False
-                await asyncio.sleep(tries.pause(error))
+                pause = tries.pause(error)
+                self._turn(place)
+                await asyncio.sleep(pause)
 
     def close(self) -> None:
-        self._client.close()
+        for _, client in self._places:
+            client.close()
 
-    @property
-    def _socket(self) -> str | None:
-        return str(self._where) if isinstance(self._where, Path) else None
-
-    @property
-    def _url(self) -> str:
-        return SOCKET_URL if isinstance(self._where, Path) else self._where
-
-    def _transport(self) -> httpx.HTTPTransport:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=20.0)
-        return httpx.HTTPTransport(uds=self._socket, limits=limits)
-
-    def _check(self) -> None:
+    def _check(self, place: Place) -> None:
         if not self._checked:
-            self._before()
+            place.before()
             self._checked = True
+
+    def _turn(self, place: Place) -> None:
+        """Go on with the next service, if there is one and nobody has turned away from this one yet."""
+        self._checked = False
+        if self._places[0][0] is place:
+            self._places.rotate(-1)
+
+
+def _client(place: Place) -> httpx.Client:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=20.0)
+    transport = httpx.HTTPTransport(uds=place.socket, limits=limits)
+    return httpx.Client(base_url=place.url, transport=transport)
 
 
 class _Later(Exception):
