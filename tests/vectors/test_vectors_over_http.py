@@ -2,8 +2,8 @@
 
 A vector names operations; over HTTP a call names a tool, and the policy says what that does. So for each call
 the policy's tools are made to say what the vector says, and nothing else of it is changed. What SPEC 2 and 16
-keep from HTTP goes another way, and is counted: `BESIDE` are calls that a door in this process makes, with all
-that is said and answered around them going over HTTP.
+keep from HTTP goes another way, and is counted: `BESIDE` are calls that a door in this process makes, with
+all that is said and answered around them going over HTTP.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class HttpPlayer:
         told = self._sent("operator", "POST", f"/v1/questions/{name}/answer", {"answer": given})
         if not told["yours"]:
             raise RefusedByService("it was answered or is over")
-        grants = self._sent("operator", "GET", "/v1/grants")
+        grants: Any = self._sent("operator", "GET", "/v1/grants")
         given_now = [f"{one['kind']} {one['value']}" for one in grants if one["question"] == name]
         return {"answer": told["answer"], "grants": given_now}
 
@@ -211,13 +211,14 @@ class HttpPlayer:
     def _host(self, method: str, what: str, body: Any = None) -> dict[str, Any]:
         return self._sent("host", method, f"/v1/sessions/{self.session}/{what}", body)
 
-    def _sent(self, who: str, method: str, path: str, body: Any = None) -> Any:
+    def _sent(self, who: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
         sent = {} if body is None else {"content": json.dumps(body).encode()}
         response: httpx.Response = self.service.request(who, method, path, **sent)
         if response.status_code >= 400:
             assert response.status_code < 500, response.text
             raise RefusedByService(response.text)
-        return response.json()
+        told: dict[str, Any] = response.json()
+        return told
 
 
 class RefusedByService(Exception):
