@@ -252,16 +252,15 @@ def test_a_client_that_finds_no_service_starts_its_own(home: Home) -> None:
 
 def test_where_the_service_has_a_user_of_its_own_no_client_starts_one(home: Home) -> None:
     recorded(home, os.getuid() + 1)
-    gate = connect(None, "sayso_host_x")
-    with pytest.raises(Unreachable):
+    with connect(None, "sayso_host_x") as gate, pytest.raises(Unreachable):
         gate.door.line.ask(Sent("GET", "/v1/grants"), away=0.0)
     assert not (home.folder / "XDG_RUNTIME_DIR" / "sayso").exists()
 
 
 def test_a_listener_that_is_not_the_services_user_gets_nothing(home: Home, service: Service) -> None:
     recorded(home, os.getuid() + 1)
-    with pytest.raises(WrongService):
-        connect(home.socket, home.token("host")).open_session("helper")
+    with connect(home.socket, home.token("host")) as gate, pytest.raises(WrongService):
+        gate.open_session("helper")
     service.stop()
     assert not any("/v1/" in line for line in service.log)
 
