@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from sayso.doors.python.results import Result
 from sayso.doors.remote.connected import Connected, connect
@@ -58,6 +60,12 @@ def waiting(service: Service, token: str) -> int:
     return int(float(line.split()[1]))
 
 
+def in_a_schema(server: str) -> str:
+    """The URL of an empty schema on this server."""
+    options = conninfo_to_dict(new_schema(server))["options"]
+    return f"{server}{'&' if '?' in server else '?'}options={quote(str(options))}"
+
+
 async def until(true: Callable[[], bool]) -> None:
     while not await asyncio.to_thread(true):
         pass
@@ -67,8 +75,8 @@ def test_of_200_callers_none_is_lost_and_none_runs_twice_though_one_service_is_k
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with running_server() as server:
-        home = a_home(monkeypatch, tmp_path)
-        home = Home(home.folder, new_schema(server))
+        folder = a_home(monkeypatch, tmp_path).folder
+        home = Home(folder, in_a_schema(server))
         with (
             home.serve(socket=tmp_path / "one" / "s") as one,
             home.serve(socket=tmp_path / "two" / "s") as two,

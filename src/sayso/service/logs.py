@@ -6,7 +6,7 @@ import logging
 import sys
 import time
 from datetime import UTC, datetime
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,6 +17,8 @@ Form = Literal["text", "json"]
 access = logging.getLogger("sayso.access")
 LONGEST_PATH = 200
 OURS = ("sayso", "uvicorn.error")
+FACT = "sayso_"
+"""How the fields of a record begin that tell its facts one by one."""
 
 
 def log_to(stream: TextIO | None = None, form: Form = "text") -> None:
@@ -68,8 +70,9 @@ class _Text(logging.Formatter):
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"at": at, "level": record.levelname.lower(), "logger": record.name}
+        line: dict[str, Any] = {"at": at, "level": record.levelname.lower(), "logger": record.name}
         line |= getattr(record, "request", None) or {"message": record.getMessage()}
+        line |= {name: value for name, value in vars(record).items() if name.startswith(FACT)}
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
