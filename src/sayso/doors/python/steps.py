@@ -73,10 +73,13 @@ def drive(steps: Steps[T]) -> T:
 
 
 async def adrive(steps: Steps[T]) -> T:
-    """The same without holding up the event loop. A cancellation waits until work under way is done."""
+    """The same without holding up the event loop. A cancellation waits until work under way is done.
+
+    A coroutine that is thrown away can wait for nothing any more: what is left to write is written at once.
+    """
     send: Callable[[], Step] = lambda: next(steps)  # noqa: E731  the first step
     cancelled: list[BaseException] = []
-    closing = False
+    thrown_away = False
     while True:
         try:
             step = send()
@@ -85,21 +88,23 @@ async def adrive(steps: Steps[T]) -> T:
                 raise cancelled[0] from None
             result: T = end.value
             return result
-        except Exception as error:
-            if cancelled:  # whoever cancelled is waiting for exactly that
+        except BaseException as error:
+            if thrown_away:
+                raise GeneratorExit from error
+            if cancelled and isinstance(error, Exception):  # whoever cancelled waits for exactly that
                 raise cancelled[0] from error
             raise
         if cancelled and not isinstance(step, Work):
             send = _throwing(steps, cancelled.pop())
             continue
         try:
-            # A coroutine that is thrown away cannot wait any more: what is left to write is written here.
-            done = _do(step) if closing else await _ado(step, cancelled)
+            done = _do(step) if thrown_away else await _ado(step, cancelled)
+        except GeneratorExit:
+            thrown_away = True
+            send = _leaving(steps, step)
         except BaseException as error:  # noqa: BLE001  the procedure says what an error means
-            closing = closing or isinstance(error, GeneratorExit)
             send = _throwing(steps, error)
         else:
-            closing = closing or (isinstance(done, Done) and isinstance(done.error, GeneratorExit))
             send = _sending(steps, done)
 
 
@@ -109,6 +114,12 @@ def _sending(steps: Steps[T], done: Any) -> Callable[[], Step]:
 
 def _throwing(steps: Steps[T], error: BaseException) -> Callable[[], Step]:
     return lambda: steps.throw(error)
+
+
+def _leaving(steps: Steps[T], step: Step) -> Callable[[], Step]:
+    """Tell the procedure, in a word it may still answer with work, that nobody waits for it any more."""
+    gone = asyncio.CancelledError("the coroutine was thrown away")
+    return _sending(steps, Done(error=gone)) if isinstance(step, Enter) else _throwing(steps, gone)
 
 
 def _do(step: Step) -> Any:
