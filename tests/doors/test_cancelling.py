@@ -1,4 +1,4 @@
-"""A coroutine can be cancelled at any moment. What is begun is written down, and nothing is lost on the way."""
+"""A coroutine can be cancelled at any moment: what is begun is written down, and nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a call is made decides what carries it: outer calls, safe callers and clicks, as long as they are open."""
+"""Where a call is made decides what carries it: outer calls and sessions, as long as they are open."""
 
 from __future__ import annotations
 

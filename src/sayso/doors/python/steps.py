@@ -81,19 +81,10 @@ async def adrive(steps: Steps[T]) -> T:
     cancelled: list[BaseException] = []
     thrown_away = False
     while True:
-        try:
-            step = send()
-        except StopIteration as end:
-            if cancelled:
-                raise cancelled[0] from None
-            result: T = end.value
+        step = _following(send, cancelled, thrown_away=thrown_away)
+        if isinstance(step, _End):
+            result: T = step.value
             return result
-        except BaseException as error:
-            if thrown_away:
-                raise GeneratorExit from error
-            if cancelled and isinstance(error, Exception):  # whoever cancelled waits for exactly that
-                raise cancelled[0] from error
-            raise
         if cancelled and not isinstance(step, Work):
             send = _throwing(steps, cancelled.pop())
             continue
@@ -106,6 +97,28 @@ async def adrive(steps: Steps[T]) -> T:
             send = _throwing(steps, error)
         else:
             send = _sending(steps, done)
+
+
+class _End(msgspec.Struct, frozen=True):
+    """The procedure is over, with what it came to."""
+
+    value: Any
+
+
+def _following(send: Callable[[], Step], cancelled: list[BaseException], *, thrown_away: bool) -> Step | _End:
+    """The next step, or the end; a cancellation that came meanwhile is told instead of what it came to."""
+    try:
+        return send()
+    except StopIteration as end:
+        if cancelled:
+            raise cancelled[0] from None
+        return _End(end.value)
+    except BaseException as error:
+        if thrown_away:
+            raise GeneratorExit from error
+        if cancelled and isinstance(error, Exception):
+            raise cancelled[0] from error
+        raise
 
 
 def _sending(steps: Steps[T], done: Any) -> Callable[[], Step]:
