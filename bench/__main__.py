@@ -19,6 +19,7 @@ from rich.table import Table
 
 from bench.audit import verify_against_hashing
 from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
+from bench.decorated import decorated_calls
 from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_peers
 from bench.measure import Row, Watch
 from bench.peers import PEERS
@@ -32,6 +33,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     allow_against_peers,
     verify_against_hashing,
     many_questions_against_few,
+    decorated_calls,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
 
@@ -105,8 +107,9 @@ def _show(machine: dict[str, str], rows: list[Row], seconds: float) -> None:
     out.print(_mix_table())
     out.print(_row_table(rows))
     out.print(", ".join(f"{name} {value}" for name, value in machine.items()), style="dim", highlight=False)
-    missed = [f"{row.what} against {row.against}" for row in rows if not row.met]
-    said = f"{len(rows) - len(missed)} of {len(rows)} aims met, in {seconds:.0f} s."
+    aims = [row for row in rows if row.met is not None]
+    missed = [f"{row.what} against {row.against}" for row in aims if not row.met]
+    said = f"{len(aims) - len(missed)} of {len(aims)} aims met, in {seconds:.0f} s."
     if missed:
         said += f" Missed: {'; '.join(missed)}."
     out.print(said, style="bold", highlight=False)
@@ -129,7 +132,7 @@ def _row_table(rows: list[Row]) -> Table:
     table = Table(*headings, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="measured in this run")
     for row in rows:
         ours, theirs = (_figure(row, side) for side in (0, 1))
-        verdict = "[green]met" if row.met else "[bold red]MISSED"
+        verdict = "" if row.met is None else "[green]met" if row.met else "[bold red]MISSED"
         table.add_row(row.what, row.against, ours, theirs, f"{row.ratio:.2f}×", row.aim, verdict)
     return table
 

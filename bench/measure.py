@@ -14,7 +14,7 @@ Watch = Callable[[str, int, int], object]
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One line of the table: both sides, how they compare, the aim, and whether it is met."""
+    """One line of the table: both sides, how they compare, the aim, and whether it is met (None: no aim)."""
 
     what: str
     against: str
@@ -23,7 +23,7 @@ class Row(msgspec.Struct, frozen=True):
     unit: str
     ratio: float
     aim: str
-    met: bool
+    met: bool | None
     spread: tuple[float, float]
     """Of ours and of theirs: the middle half of the rounds, as a share of their median."""
 

@@ -12,20 +12,57 @@ if TYPE_CHECKING:
     from sayso.core.decide import decide, explain
     from sayso.core.errors import SaysoError
     from sayso.doors.approval_manager import ApprovalManager, ApprovalMode, RiskLevel
+    from sayso.doors.python.host import Called
+    from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, Result
     from sayso.doors.python.sayso import Sayso
+    from sayso.doors.python.session import Session
+    from sayso.doors.python.workflow import Step
+    from sayso.gate.signing import make_key
+    from sayso.surfaces.inbox import Inbox
+    from sayso.surfaces.terminal import Terminal
 
 __version__ = "0.1.0"
 
-__all__ = ["ApprovalManager", "ApprovalMode", "RiskLevel", "Sayso", "SaysoError", "decide", "explain"]
+__all__ = [
+    "Ambiguous",
+    "ApprovalManager",
+    "ApprovalMode",
+    "Called",
+    "ConsentDenied",
+    "ConsentRequired",
+    "ConsentTimeout",
+    "Inbox",
+    "Result",
+    "RiskLevel",
+    "Sayso",
+    "SaysoError",
+    "Session",
+    "Step",
+    "Terminal",
+    "decide",
+    "explain",
+    "make_key",
+]
 
 _HOMES = {
+    "Ambiguous": "sayso.doors.python.results",
     "ApprovalManager": "sayso.doors.approval_manager",
     "ApprovalMode": "sayso.doors.approval_manager",
+    "Called": "sayso.doors.python.host",
+    "ConsentDenied": "sayso.doors.python.results",
+    "ConsentRequired": "sayso.doors.python.results",
+    "ConsentTimeout": "sayso.doors.python.results",
+    "Inbox": "sayso.surfaces.inbox",
+    "Result": "sayso.doors.python.results",
     "RiskLevel": "sayso.doors.approval_manager",
     "Sayso": "sayso.doors.python.sayso",
     "SaysoError": "sayso.core.errors",
+    "Session": "sayso.doors.python.session",
+    "Step": "sayso.doors.python.workflow",
+    "Terminal": "sayso.surfaces.terminal",
     "decide": "sayso.core.decide",
     "explain": "sayso.core.decide",
+    "make_key": "sayso.gate.signing",
 }
 
 

@@ -25,7 +25,7 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A package with our folders and nothing in them."""
-    for name in ("", "core", "policy", "gate", "cli", "store", "doors", "surfaces"):
+    for name in ("", "core", "policy", "gate", "cli", "store", "doors", "surfaces", "service"):
         folder = tmp_path / "sayso" / name
         folder.mkdir(parents=True)
         (folder / "__init__.py").touch()

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import sayso
 
-HEAVY = {"asyncio", "cel", "click", "phonenumbers", "platformdirs", "rich", "ruamel", "sqlite3", "typer"}
+HEAVY = {
+    "asyncio",
+    "cel",
+    "click",
+    "opentelemetry",
+    "phonenumbers",
+    "platformdirs",
+    "rich",
+    "ruamel",
+    "sqlite3",
+    "typer",
+}
 
 
 def loaded_by(code: str) -> set[str]:
@@ -31,6 +44,12 @@ def test_deciding_loads_core_and_nothing_heavy() -> None:
     assert {name.split(".")[1] for name in loaded if name.startswith("sayso.")} == {"core"}
 
 
+def test_the_gate_does_not_load_opentelemetry_by_itself() -> None:
+    loaded = loaded_by("import sayso; sayso.Sayso; import sayso.gate.telemetry")
+    assert "sayso.gate.telemetry" in loaded
+    assert "opentelemetry" not in loaded
+
+
 def test_what_is_heavy_would_be_noticed() -> None:
     assert HEAVY & loaded_by("import sqlite3, rich") == {"sqlite3", "rich"}
 
@@ -40,6 +59,19 @@ def test_every_public_name_can_be_had_and_is_listed(name: str) -> None:
     known_inside_as = {"ApprovalMode": "Mode"}.get(name, name)
     assert getattr(sayso, name).__name__ == known_inside_as
     assert name in dir(sayso)
+
+
+def test_type_checkers_and_programs_are_told_of_the_same_names() -> None:
+    text = Path(sayso.__file__).read_text(encoding="utf-8")
+    (shown,) = [node for node in ast.parse(text).body if isinstance(node, ast.If)]
+    homes = {
+        name.asname or name.name: node.module
+        for node in shown.body
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
+        for name in node.names
+    }
+    assert homes == sayso._HOMES  # noqa: SLF001  the table that programs are served from
+    assert sorted(homes) == sorted(sayso.__all__)
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

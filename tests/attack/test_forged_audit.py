@@ -143,9 +143,10 @@ def test_a_body_that_is_not_spelled_as_an_entry_is_found_though_its_hash_fits(ol
 
 def test_rows_in_which_all_is_right_are_told_at_once_and_no_others() -> None:
     start = genesis().hash
-    told = sound(WHOLE.rows, MAIN, 0, start)
-    assert told is not None
-    assert [one.session for one in told[:3]] == ["s-1", "s-2", "s-3"]
+    found = sound(WHOLE.rows, MAIN, 0, start)
+    assert found is not None
+    assert found[0] == [row[3] for row in WHOLE.rows]
+    assert [one.session for one in found[1][:3]] == ["s-1", "s-2", "s-3"]
     assert sound(WHOLE.rows[9:], MAIN, 9, WHOLE.rows[8][3]) is not None
     for last, head in ((1, start), (0, bytes(32)), (-1, start)):
         assert sound(WHOLE.rows, MAIN, last, head) is None
@@ -248,6 +249,20 @@ def test_a_whole_trail_written_anew_with_the_stolen_key_is_found_by_a_checkpoint
 def test_cutting_off_rows_and_stored_checkpoints_is_told_by_the_kept_hashes() -> None:
     cut = Trail(WHOLE.rows[:200], WHOLE.nodes, WHOLE.checkpoints[:2])
     assert kinds(judged(cut)) == {Kind.TRUNCATED}
+
+
+def test_a_kept_hash_that_is_another_is_told_with_the_entries_under_it() -> None:
+    height, place, _ = WHOLE.nodes[1]
+    spoiled = msgspec.structs.replace(WHOLE, nodes=(WHOLE.nodes[0], (height, place, bytes(32))))
+    report = judged(spoiled)
+    assert only(report) == (Kind.TREE, 512)
+    assert report.findings[0].text == "the kept hash over entries 257 to 512 is another"
+
+
+def test_after_a_kept_hash_that_is_missing_the_others_are_not_held_against_the_wrong_entries() -> None:
+    whole = trail(1_100, 100)
+    report = judged(msgspec.structs.replace(whole, nodes=whole.nodes[1:]))
+    assert [(finding.kind, finding.seq) for finding in report.findings] == [(Kind.TREE, 256), (Kind.TREE, 0)]
 
 
 def test_a_report_says_how_far_a_trusted_checkpoint_still_holds() -> None:

@@ -17,7 +17,17 @@ from sayso.gate.sessions import open_session
 from sayso.policy import load_preset
 from tests.e2e.test_operator_commands import CHAT, Place, asked, edit, rule
 
-LOOKING = ("inbox", "grants", "allowlist", "sessions", "stats", "wait nowhere.q1 --timeout 0")
+LOOKING = (
+    "inbox",
+    "grants",
+    "allowlist",
+    "sessions",
+    "stats",
+    "calls",
+    "calls --all",
+    "runs",
+    "wait nowhere.q1 --timeout 0",
+)
 ACTING = (
     ("approve", "Q", "--for", "always", *CHAT),
     ("deny", "Q"),

@@ -13,6 +13,7 @@ from sayso.gate.authorize import MOST_OPEN, authorize
 from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
+from sayso.gate.marks import OPENED_AGAIN
 from sayso.gate.open import open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
@@ -112,6 +113,11 @@ def test_a_question_changed_by_hand_cannot_be_answered(gate: Gate, session: str)
     assert answer_question(gate, question.id, "once", by="ana").yours
 
 
+def open_many(gate: Gate, count: int) -> None:
+    for _ in range(count):
+        open_session(gate, agent="tester", owner="host")
+
+
 def test_a_mark_that_cannot_be_written_is_an_error_that_says_what_stands(
     clock: Clock, tmp_path: Path
 ) -> None:
@@ -123,5 +129,5 @@ def test_a_mark_that_cannot_be_written_is_an_error_that_says_what_stands(
         mark.unlink()
         mark.mkdir()
     with pytest.raises(StoreError, match="mark"):
-        open_session(gate, agent="tester", owner="host")
+        open_many(gate, OPENED_AGAIN + 1)
     store.close()

@@ -7,6 +7,7 @@ it ended. The agent asks in a thread; its main thread waits for the reply, or (r
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -48,6 +49,7 @@ def say(**what: object) -> None:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(format="%(message)s")
     if sys.argv[1] == "shell":
         shell(*sys.argv[2:])
     else:

@@ -126,6 +126,22 @@ def test_events_of_the_seeds_keep_their_names() -> None:
         assert read_body(encode(Entry(1, AT, event))).event == event
 
 
+def test_details_nested_too_deeply_to_be_read_back_are_refused() -> None:
+    for wrap in (lambda inner: {"in": inner}, lambda inner: [inner]):
+        value: object = "core"
+        for depth in range(1, 100):
+            value = wrap(value)
+            if depth < 60:
+                assert read(encode(granted(value=value))).details == {"value": value}
+        with pytest.raises(NotCanonical):
+            encode(granted(value=value))
+
+
+@pytest.mark.parametrize("event", ["GRANTED", "RUN", "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT", "A1_B2", "A" * 64])
+def test_an_event_is_upper_case_words_joined_by_underscores(event: str) -> None:
+    assert read_body(encode(Entry(1, AT, event))).event == event
+
+
 def test_details_that_cannot_be_changed_in_place_are_spelled_like_others() -> None:
     plain = encode(Entry(1, AT, "RUN", details={"b": 1, "a": 2}, commitments={"c": "1" * 64}))
     proxied = Entry(

@@ -103,6 +103,14 @@ def test_no_byte_of_a_signed_checkpoint_can_change(at: int, mask: int) -> None:
         open_checkpoint(changed, TRUSTED, ORIGIN)
 
 
+def test_a_signature_without_its_dash_is_none() -> None:
+    bare = NOTE.replace("\N{EM DASH} ".encode(), b"")
+    assert bare != NOTE
+    with pytest.raises(BadCheckpoint) as refused:
+        open_checkpoint(bare, TRUSTED, ORIGIN)
+    assert refused.value.code == "checkpoint"
+
+
 @given(st.binary(max_size=200))
 def test_garbage_is_refused_in_one_way_only(garbage: bytes) -> None:
     for reader in (lambda: open_checkpoint(garbage, TRUSTED), lambda: parse_receipt(garbage)):

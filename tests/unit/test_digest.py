@@ -8,6 +8,7 @@ import math
 import struct
 from collections.abc import Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -237,6 +238,27 @@ def test_reading_canonical_text_and_writing_it_again_gives_the_same_text(value: 
     once = canonical(value)
     assert parse(once) == value
     assert canonical(parse(once)) == once
+
+
+ASCII = st.text(st.characters(max_codepoint=127), max_size=5)
+PLAIN = st.recursive(
+    SCALARS | st.floats(0.001, 1e15) | ASCII,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ASCII, inner),
+    max_leaves=20,
+)
+
+
+@given(VALUES | PLAIN)
+def test_the_quick_way_and_the_full_way_spell_alike(value: Any) -> None:
+    """Inside a mapping that is no dict everything takes the full way."""
+    assert canonical(MappingProxyType({"v": value})) == b'{"v":' + canonical(value) + b"}"
+
+
+@pytest.mark.parametrize("character", [chr(code) for code in range(0x100)])
+def test_every_character_is_spelled_alike_in_both_ways(character: str) -> None:
+    members = {character: character}
+    assert canonical(members) == canonical(MappingProxyType(members))
+    assert canonical({"v": character}) == canonical(MappingProxyType({"v": character}))
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), SCALARS))

@@ -24,6 +24,7 @@ from sayso.core.merkle import (
     frontier_at,
     includes,
     leaf_hash,
+    node_hash,
     prove_consistency,
     prove_inclusion,
     root_at,
@@ -182,6 +183,16 @@ def test_an_empty_tree_holds_and_grows_from_nothing_that_could_be_proven(size: i
         prove_inclusion(0, size, HASHES)
     with pytest.raises(BrokenTree):
         prove_consistency(size, 3, HASHES)
+
+
+def test_a_path_that_leads_beyond_the_root_proves_nothing() -> None:
+    leaf, beside = leaf_hash(b"a"), leaf_hash(b"b")
+    assert includes(node_hash(beside, leaf), 2, 1, leaf, (beside,))
+    assert not includes(node_hash(beside, leaf), 1, 0, leaf, (beside,))
+
+
+def test_a_proof_of_growth_without_steps_proves_nothing() -> None:
+    assert not consistent(bytes(32), 3, bytes(32), 5, ())
 
 
 def test_a_frontier_that_does_not_fit_its_size_is_refused() -> None:

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from sayso.cli import audit, chat, check, demo, init, operate, policy, standing, store
+from sayso.cli import audit, calls, chat, check, demo, init, operate, policy, serve, standing, store
 
 USAGE, FAILURE = 2, 1
 
@@ -54,6 +54,11 @@ app.command("revoke", short_help="Take a grant back, or all of a session.")(oper
 app.command("stats", short_help="How often people are asked, and answer.")(operate.stats)
 app.add_typer(standing.allowlist, name="allowlist", short_help="Commands with standing consent.")
 app.add_typer(standing.sessions, name="sessions", short_help="The sessions that are open.")
+app.command("serve", short_help="Run the service and its page.")(serve.serve)
+app.command("link", short_help="A link to sign in to the page.")(serve.link)
+app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
+app.add_typer(calls.calls, name="calls", short_help="What runs, waits, or nobody knows of.")
+app.add_typer(calls.runs, name="runs", short_help="Workflow runs, and how far they are.")
 app.add_typer(policy.app, name="policy")
 app.add_typer(audit.app, name="audit")
 app.add_typer(store.app, name="store")

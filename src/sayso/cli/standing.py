@@ -27,7 +27,7 @@ Command = Annotated[str, typer.Argument(metavar="COMMAND", help="A command line,
 def list_commands(
     context: typer.Context, session: InSession = None, store: StoreFile = None, as_json: Json = False
 ) -> None:
-    if _goes_on(context):
+    if goes_on(context):
         return
     from sayso.cli import operating
     from sayso.gate.grants import list_grants
@@ -75,7 +75,7 @@ def clear(session: SessionId, store: StoreFile = None, as_json: Json = False) ->
 
 @sessions.callback()
 def list_open(context: typer.Context, store: StoreFile = None, as_json: Json = False) -> None:
-    if _goes_on(context):
+    if goes_on(context):
         return
     from sayso.cli import operating
 
@@ -95,7 +95,7 @@ def end(session: SessionId, store: StoreFile = None, as_json: Json = False) -> N
     show_or_json(as_json, {"session": session, "ended": True}, [f"Ended: {session}"])
 
 
-def _goes_on(context: typer.Context) -> bool:
+def goes_on(context: typer.Context) -> bool:
     """Whether a command of the group follows. Options before it would not reach it, so they are refused."""
     from sayso.core.errors import MalformedRequest
 

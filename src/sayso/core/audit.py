@@ -27,7 +27,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import canonical, decode
+from sayso.core.digest import canonical, decode, plain
 from sayso.core.errors import NotCanonical, SaysoError
 
 TAG = b"\x00sayso/audit/1\n"
@@ -139,7 +139,7 @@ def encode(entry: Entry) -> bytes:
         entry.session,
         entry.stream,
     )
-    if type(entry.commitments) is dict and _plain(entry.details, 0):
+    if type(entry.commitments) is dict and plain(entry.details):
         try:
             return _encoder.encode(body)
         except UnicodeEncodeError as error:
@@ -216,24 +216,3 @@ def _check_commitments(commitments: Mapping[str, str]) -> None:
             raise AuditError(f"{name!r} cannot name a commitment")
         if type(commitment) is not str or not _COMMITMENT.fullmatch(commitment):
             raise AuditError(f"{commitment!r} is not a commitment")
-
-
-def _plain(value: object, depth: int) -> bool:
-    """Whether msgspec spells the value as RFC 8785 does; all else takes the slower, full way."""
-    kind = type(value)
-    if kind is str or value is None or kind is bool:
-        return True
-    if kind is int:
-        return -_EXACT <= value <= _EXACT  # type: ignore[operator]
-    if kind is dict and depth < 16:
-        for key, member in value.items():  # type: ignore[attr-defined]
-            if type(key) is not str or not key.isascii():
-                return False
-            if type(member) is not str and not _plain(member, depth + 1):
-                return False
-        return True
-    if kind is float:
-        return 0.001 < value < 1e15 and value % 1 != 0  # type: ignore[operator]
-    if (kind is list or kind is tuple) and depth < 16:
-        return all(_plain(member, depth + 1) for member in value)  # type: ignore[attr-defined]
-    return False

@@ -28,13 +28,16 @@ class Chain:
         """Go on by these rows: their leaf hashes, none after a place where rows are missing, and what each
         says, None where the body is gone or is not that of an entry.
         """
-        told: Sequence[Said | None] | None = sound(run, self._stream, self.entries, self.head)
-        if told is None:
+        leaves: Sequence[bytes]
+        told: Sequence[Said | None]
+        whole = sound(run, self._stream, self.entries, self.head)
+        if whole is None:
             told = [said(row[1]) if type(row[1]) is bytes else None for row in run]
             leaves = [row[3] for row, one in zip(run, told, strict=True) if self._step(row, one)]
         else:
-            leaves = [row[3] for row in run] if self.whole else []
+            leaves, told = whole
             self.entries, self.head = run[-1][0], run[-1][3]
+            leaves = leaves if self.whole else ()
         if self.pruned:
             self._account(run, told)
         return leaves, told

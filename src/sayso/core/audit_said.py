@@ -44,8 +44,11 @@ def said(body: bytes) -> Said | None:
         return None
 
 
-def sound(run: Sequence[Filed], stream: str, last: int, head: bytes) -> Sequence[Said] | None:
-    """What these rows say, if they go on from entry `last`, whose hash is `head`, and every one is whole.
+def sound(
+    run: Sequence[Filed], stream: str, last: int, head: bytes
+) -> tuple[Sequence[bytes], Sequence[Said]] | None:
+    """The hashes of these rows and what they say, if they go on from entry `last`, whose hash is `head`, and
+    every one is whole.
 
     None if a body is gone, or if anything is wrong. The checks are made on lists rather than row by row,
     because that is what verifying spends its time on.
@@ -65,4 +68,4 @@ def sound(run: Sequence[Filed], stream: str, last: int, head: bytes) -> Sequence
         and {one.stream for one in told} == {stream}
         and _encoder.encode_lines(told) == lines  # so each line is one body, in its one spelling
     )
-    return told if whole else None
+    return (hashes, told) if whole else None

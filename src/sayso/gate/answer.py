@@ -20,6 +20,7 @@ from sayso.gate.expiry import expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
 from sayso.gate.state import Loaded
+from sayso.gate.telemetry import answered
 from sayso.store.base import QuestionRow, Writer
 
 
@@ -113,6 +114,20 @@ def edit_and_allow(
 
 
 def _reply(
+    gate: Gate,
+    question: str,
+    given: str,
+    by: str,
+    reason: str | None,
+    reply_to: Callable[[Writer, Question, Loaded], Reply],
+) -> Stands:
+    stands = _closed(gate, question, given, by, reason, reply_to)
+    if stands.yours:
+        answered(question, given, by)
+    return stands
+
+
+def _closed(
     gate: Gate,
     question: str,
     given: str,

@@ -17,7 +17,7 @@ from sayso.core.audit_said import Said
 from sayso.core.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
 from sayso.core.commitments import Sealed, opens
 from sayso.core.merkle import TILE, WIDTH, Kept
-from sayso.core.verify import MOST_FINDINGS, Report, verify_runs
+from sayso.core.verify import MOST_FINDINGS, RUN, Report, verify_runs
 from sayso.gate.audit_columns import differing
 from sayso.gate.audit_tree import End, key_of, origin_of, stored_end, trusted
 from sayso.gate.gate import Gate
@@ -99,7 +99,8 @@ class Walk:
                 page = tx.filed(self.stream, after=after, limit=PAGE)
             if not page:
                 return
-            yield page
+            for start in range(0, len(page), RUN):
+                yield page[start : start + RUN]
             after = page[-1][0]
             if self._progress is not None:
                 self._progress(self.stream, after)

@@ -49,7 +49,7 @@ def _times(run: Sequence[FiledEntry]) -> Any:
     A full second comes out without its zeros, and is then looked at by itself.
     """
     try:
-        seconds = [round(row[4] * 1_000_000) / 1_000_000 for row in run]
+        seconds = [round(row[4] * 1e6) / 1e6 for row in run]
         if min(seconds) < 0:
             return ()
         return msgspec.to_builtins(msgspec.convert(seconds, _MOMENTS, strict=False))

@@ -18,6 +18,7 @@ from sayso.core.session import Scope, Session
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
+from sayso.gate.telemetry import Deciding
 from sayso.store.base import Reader, Writer
 
 MOST_OPEN = 20
@@ -42,11 +43,12 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Authorized(msgspec.Struct, frozen=True):
-    """What was decided and written; the question, if a person has to answer one."""
+    """What was decided and written; the question, if a person has to answer one, and whether it is new."""
 
     decision: Decision
     question: Question | None
     entry: int
+    opened: bool = False
 
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
@@ -55,12 +57,18 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
     What looks harmless is tried without waiting for the disk; if it turns out to be more, it is undone, and
     decided again durably.
     """
-    with reporting(gate, request.session):
-        if _looks_harmless(request, gate.policy):
-            with suppress(_MustLast), writing(gate, durable=False) as tx:
-                return _harmless(authorize_in(gate, tx, request, scope))
-        with writing(gate) as tx:
-            return authorize_in(gate, tx, request, scope)
+    with reporting(gate, request.session) as told:
+        done = _authorized(gate, request, scope)
+        told.decided(request, done.decision, done.question, opened=done.opened)
+        return done
+
+
+def _authorized(gate: Gate, request: Request, scope: Scope) -> Authorized:
+    if _looks_harmless(request, gate.policy):
+        with suppress(_MustLast), writing(gate, durable=False) as tx:
+            return _harmless(authorize_in(gate, tx, request, scope))
+    with writing(gate) as tx:
+        return authorize_in(gate, tx, request, scope)
 
 
 def authorize_in(
@@ -86,7 +94,9 @@ def authorize_in(
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
-    return Authorized(decision, question, _record(gate, tx, request, decision, question, bundle))
+    entry = record_decision(gate, tx, request, decision, question, bundle)
+    new = question is not None and question.id not in found.session.questions
+    return Authorized(decision, question, entry, new)
 
 
 class _MustLast(Exception):
@@ -108,14 +118,16 @@ def _harmless(done: Authorized) -> Authorized:
 
 
 @contextmanager
-def reporting(gate: Gate, session: str) -> Iterator[None]:
+def reporting(gate: Gate, session: str) -> Iterator[Deciding]:
     """Around a transaction: that a session was tampered with is recorded although the transaction fails."""
-    try:
-        yield
-    except TamperedSession as error:
-        with writing(gate) as tx:
-            record(tx, "TAMPERED", session=session, details={"finding": error.message}, stream=gate.stream)
-        raise
+    with Deciding(session) as told:
+        try:
+            yield told
+        except TamperedSession as error:
+            details = {"finding": error.message}
+            with writing(gate) as tx:
+                record(tx, "TAMPERED", session=session, details=details, stream=gate.stream)
+            raise
 
 
 def as_it_stands(tx: Reader, session: str, scope: Scope) -> Scope:
@@ -157,13 +169,13 @@ def _refused(decision: Decision) -> Decision:
     )
 
 
-def _record(
+def record_decision(
     gate: Gate,
     tx: Writer,
     request: Request,
     decision: Decision,
-    question: Question | None,
-    bundle: Bundle | None,
+    question: Question | None = None,
+    bundle: Bundle | None = None,
 ) -> int:
     """The entry of a decision. Where the call is stopped, it commits to what would have run."""
     details = {

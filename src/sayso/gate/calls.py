@@ -14,7 +14,7 @@ from sayso.core import ledger
 from sayso.core.decision import Decision
 from sayso.core.effects import Changed, Granted, Used
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.core.workflow import run_grant
@@ -45,6 +45,10 @@ STATES: dict[Verdict, ledger.State] = {
 }
 
 
+def new_name() -> str:
+    return f"op_{secrets.token_hex(12)}"
+
+
 class KeyReused(SaysoError):
     """An id or key that stands for one call was used for another."""
 
@@ -62,24 +66,67 @@ def start_call(
     effect_key: str | None = None,
     entered: bool = True,
     bundle: Bundle | None = None,
+    lease: float = LEASE,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
     With `entered` False the start can still be given back, until `enter_call` says that the function was
     entered; without it the start counts as the entry.
     """
-    with reporting(gate, request.session), writing(gate) as tx:
+    with reporting(gate, request.session) as report, writing(gate) as tx:
         known = _known(gate, tx, request, host_id, key)
         if known is not None:
             return told(gate, tx, known)
-        name = f"op_{secrets.token_hex(12)}"
+        name = new_name()
         _check_effect(tx, request.session, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
-        row = _new(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
-        if row.state == "allowed":
-            row = _started(gate, tx, row, done, holder, entered=entered)
-        tx.put_call(row)
-        return told(gate, tx, row, mine=row.state == "running")
+        report.decided(request, done.decision, done.question, opened=done.opened)
+        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
+        return begin(gate, tx, row, done, holder, entered=entered, lease=lease)
+
+
+def begin(
+    gate: Gate,
+    tx: Writer,
+    row: CallRow,
+    done: Authorized,
+    holder: str,
+    *,
+    entered: bool = True,
+    lease: float = LEASE,
+) -> Attempt:
+    """A call that was decided just now enters the ledger, and is started if it may run."""
+    if row.state == "allowed":
+        row = _started(gate, tx, row, done, holder, entered=entered, lease=lease)
+    tx.put_call(row)
+    return told(gate, tx, row, mine=row.state == "running")
+
+
+def new_row(
+    gate: Gate,
+    tx: Reader,
+    name: str,
+    request: Request,
+    done: Authorized,
+    *,
+    host_id: str | None = None,
+    key: str | None = None,
+    effect_key: str | None = None,
+) -> CallRow:
+    """The row of a call that was decided just now."""
+    return CallRow(
+        id=name,
+        session=request.session,
+        digest=request.digest,
+        tool=request.call.tool,
+        body=body_of(gate, name, request, done.decision),
+        state=STATES[done.decision.verdict],
+        at=tx.now,
+        host_id=host_id,
+        key=key,
+        effect_key=effect_key,
+        question=done.question.id if done.question else None,
+    )
 
 
 def start_ungated(
@@ -97,14 +144,14 @@ def start_ungated(
         if known is not None:
             return told(gate, tx, known)
         found = loaded(gate, tx, request.session, Wanted(keys=()))
-        name = f"op_{secrets.token_hex(12)}"
+        name = new_name()
         _check_effect(tx, request.session, effect_key, name)
         details = {"call": name, "digest": request.digest, "tool": request.call.tool}
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
         )
         done = Authorized(Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ()), None, entry)
-        row = _new(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
+        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
         row = placed(row, ledger.start(standing(row), holder, tx.now))
         tx.put_call(row)
         return told(gate, tx, row, mine=True)
@@ -127,6 +174,7 @@ def retry_call(
     holder: str,
     state: str | None = None,
     entered: bool = True,
+    lease: float = LEASE,
     effect_key: str | None = None,
     meant: Request | None = None,
 ) -> Attempt:
@@ -136,7 +184,7 @@ def retry_call(
     approval is for something else, and the call is decided, and if need be asked, anew. `meant` is the
     request that state and effect key were found out for: if a person has edited it since, it is not run.
     """
-    with reporting(gate, session_of(gate, call)), writing(gate) as tx:
+    with reporting(gate, session_of(gate, call)) as report, writing(gate) as tx:
         row = row_of(tx, call)
         if row.state not in ("pending", "allowed"):
             return told(gate, tx, row)
@@ -151,9 +199,10 @@ def retry_call(
         row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
         _check_effect(tx, row.session, row.effect_key, row.id)
         done = authorize_in(gate, tx, request, scope, call=call)
+        report.decided(request, done.decision, done.question, opened=done.opened)
         after = _decided(gate, row, request, done)
         if after.state == "allowed":
-            after = _started(gate, tx, after, done, holder, entered=entered)
+            after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
         moved(tx, row, after)
         return told(gate, tx, after, mine=after.state == "running")
 
@@ -212,7 +261,7 @@ def _decided(gate: Gate, row: CallRow, request: Request, done: Authorized) -> Ca
 
 
 def _started(
-    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool
+    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool, lease: float
 ) -> CallRow:
     """The call with its lease; and, if it was not entered yet, noted in its session as one to give back."""
     if not entered:
@@ -222,7 +271,7 @@ def _started(
     request = record_of(gate, row).request
     if request.workflow is not None:
         _with_run_grant(gate, tx, row, request, done.decision)
-    return placed(row, ledger.start(standing(row), holder, tx.now))
+    return placed(row, ledger.start(standing(row), holder, tx.now, lease))
 
 
 def _wanted(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
@@ -253,32 +302,6 @@ def _over(
     if question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at):
         return placed(row, ledger.move(standing(row), "expired"))
     return None
-
-
-def _new(
-    gate: Gate,
-    tx: Reader,
-    name: str,
-    request: Request,
-    done: Authorized,
-    *,
-    host_id: str | None,
-    key: str | None,
-    effect_key: str | None = None,
-) -> CallRow:
-    return CallRow(
-        id=name,
-        session=request.session,
-        digest=request.digest,
-        tool=request.call.tool,
-        body=body_of(gate, name, request, done.decision),
-        state=STATES[done.decision.verdict],
-        at=tx.now,
-        host_id=host_id,
-        key=key,
-        effect_key=effect_key,
-        question=done.question.id if done.question else None,
-    )
 
 
 def _with_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:

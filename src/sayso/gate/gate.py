@@ -19,6 +19,7 @@ from sayso.gate.moves import check_goes_on
 from sayso.gate.sealer import Sealer
 from sayso.gate.signing import Key as SigningKey
 from sayso.gate.state import Loaded, Wanted, load, save
+from sayso.gate.telemetry import tampered
 from sayso.store.base import Reader, Store, Writer
 
 NO_SCOPE = Scope()
@@ -128,6 +129,7 @@ def settle(
     save(tx, gate.sealer, found, after, call=call, answers=answers)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
+        tampered(found.session.id, finding)
     return after
 
 

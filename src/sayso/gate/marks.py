@@ -17,6 +17,8 @@ from sayso.core.errors import SaysoError
 from sayso.gate.moves import PLACE
 from sayso.store.base import EntryRow, Reader, StoreError
 
+OPENED_AGAIN = 64
+"""After how many times of being raised it is opened again, so that one that was taken away is there again."""
 _WIDTH = 16
 _SIZE = _WIDTH + 1 + 64
 _PLAIN = re.compile(r"[\w-]+")
@@ -68,7 +70,7 @@ class Mark:
     def _opened(self) -> _File:
         """The file, opened once by each thread of each process: a lock keeps apart who opened it apart."""
         file: _File | None = getattr(self._own, "file", None)
-        if file is None or not file.ours:
+        if file is None or not file.usable():
             file = self._own.file = _File(self._path)
         return file
 
@@ -89,16 +91,21 @@ class Mark:
 
 
 class _File:
-    """A file that is open for as long as anybody has this object."""
+    """A file that is open for as long as anybody has this object.
+
+    It is never asked about with `stat`: where the system keeps exact times for whoever asked, the write that
+    follows has to be journaled, and the next sync of any file waits for that.
+    """
 
     def __init__(self, path: Path) -> None:
         self.number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         self._process = os.getpid()
+        self._left = OPENED_AGAIN
 
-    @property
-    def ours(self) -> bool:
-        """Opened by this process, not the one it was forked from, and not taken away since."""
-        return self._process == os.getpid() and os.fstat(self.number).st_nlink > 0
+    def usable(self) -> bool:
+        """Whether it was opened by this process, not the one it was forked from, and not long ago."""
+        self._left -= 1
+        return self._left >= 0 and self._process == os.getpid()
 
     def __del__(self) -> None:
         with suppress(AttributeError, OSError):

@@ -14,6 +14,7 @@ from sayso.core.session import Session
 from sayso.gate.call_rows import found_record, moved, placed, row_of, standing
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
+from sayso.gate.telemetry import tampered
 from sayso.store.base import CallRow, Writer
 
 KEPT_RESULT = 64 * 1024
@@ -40,6 +41,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> None:
     if kept is None:
         finding = f"call {row.id} was changed by hand"
         record(tx, "TAMPERED", session=row.session, details={"finding": finding}, stream=gate.stream)
+        tampered(row.session, finding)
         record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
         return
     details["rule"] = kept.rule

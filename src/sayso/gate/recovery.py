@@ -15,6 +15,7 @@ from sayso.gate.call_rows import RESULT_LASTS, found_record, moved, placed, row_
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.gate.outcome import follow_up
+from sayso.gate.telemetry import holder_gone
 from sayso.store.base import CallRow
 
 MOST = 1_000_000
@@ -74,7 +75,8 @@ def _recover(gate: Gate, call: str) -> bool:
             return False
         moved(tx, row, lapsed)
         record(tx, "AMBIGUOUS", session=row.session, details={"call": row.id}, stream=gate.stream)
-        return True
+    holder_gone(row.id, row.session)
+    return True
 
 
 def _lapsed(row: CallRow, now: float) -> CallRow:

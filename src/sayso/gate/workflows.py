@@ -155,5 +155,12 @@ def _progress(gate: Gate, row: CallRow) -> Progress | None:
     kept = found_record(gate, row)
     if kept is None or kept.request.workflow is None:
         return None
-    steps = note_of(row.result).steps if row.result is not None and row.ended_at is None else {}
-    return Progress(row.id, kept.request.workflow, row.session, row.state, row.at, steps)
+    return Progress(row.id, kept.request.workflow, row.session, row.state, row.at, _steps(row))
+
+
+def _steps(row: CallRow) -> Mapping[str, str]:
+    """How far the run has come. Its note is not sealed; one that cannot be read says nothing."""
+    try:
+        return note_of(row.result).steps if row.ended_at is None else {}
+    except msgspec.MsgspecError:
+        return {}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.words import visible
 from sayso.gate.surface import Asked, Reply
+from sayso.gate.telemetry import kind_and_place
 from sayso.surfaces.device import Device, Ended, NoTerminal, Over, mend_on_exit, opened
 from sayso.surfaces.line import Line
 
@@ -74,8 +75,8 @@ class Terminal:
         except NoTerminal as why:
             self._cannot_ask(why)
             return None
-        except Exception:  # whatever is wrong with a question or a terminal, it is no answer
-            log.exception("the question could not be shown on the terminal")
+        except Exception as error:  # noqa: BLE001  whatever is wrong with a question or a terminal, it is no answer
+            log.warning("the question could not be shown on the terminal: %s", kind_and_place(error))
             return None
 
     def tell(self, notice: str) -> None:

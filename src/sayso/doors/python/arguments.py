@@ -15,6 +15,7 @@ import typing
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path, PurePath
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ from weakref import ref
 
 import msgspec
 
-from sayso.core.digest import canonical, decode
+from sayso.core.digest import canonical, decode, sha256
 from sayso.core.errors import NotCanonical, SaysoError
 
 _EMPTY = inspect.Parameter.empty
@@ -53,10 +54,11 @@ class Shape:
         self._function = function
         self._hints: dict[str, Any] | None = None
 
-    @property
-    def text(self) -> str:
-        """The signature in words, so that a function that changed is another tool."""
-        return f"{self._function.__module__}.{self._function.__qualname__}{self.signature}"
+    @cached_property
+    def schema(self) -> str:
+        """The digest of the signature: a function that changed is another tool."""
+        function = self._function
+        return sha256(f"{function.__module__}.{function.__qualname__}{self.signature}".encode())
 
     def written(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]

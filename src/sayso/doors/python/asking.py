@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,10 +14,10 @@ from sayso.gate.answer import answer_question, edit_and_allow
 from sayso.gate.explaining import told_trace
 from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
+from sayso.gate.telemetry import surface_failed
 from sayso.gate.waiting import LONGEST, question_row
 from sayso.store.base import QuestionRow, StoreError
 
-log = logging.getLogger("sayso")
 Edit = Callable[[Mapping[str, Any]], Request]
 """Makes the request for edited arguments, or refuses them."""
 
@@ -89,8 +88,8 @@ class Asker:
                 self._take(surface, asked.question, reply, edit)
             except SaysoError as error:
                 surface.tell(str(error))
-            except Exception:
-                log.exception("the surface %s failed", surface.name)
+            except Exception as error:  # noqa: BLE001  a foreign surface: the others can still answer
+                surface_failed(surface.name, asked.question.id, error)
                 return
             else:
                 return

@@ -21,6 +21,7 @@ from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
 from sayso.gate import outcome
 from sayso.gate.answer import cancel_question
 from sayso.gate.call_rows import Attempt
+from sayso.gate.telemetry import Asking, Running
 from sayso.store.base import QuestionRow
 
 TAKEN_OVER = "somebody else has gone on with this run"
@@ -107,15 +108,19 @@ def entered(
     `crossing`: whoever drives this is async and the function is not, or the other way round.
     """
     call, fence = attempt.call, attempt.fence
+    request = attempt.record.request
     door.keeper.hold(call, fence)
-    try:
-        args, kwargs = capability.shape.read(attempt.record.request.call.arguments, objects)
-        done: Done = yield Enter(frame, lambda: called(capability.function, args, kwargs, crossing=crossing))
-    except BaseException:  # it never came to the function
-        yield Work(lambda: outcome.end_call(door.gate, call, fence, "failed"))
-        raise
-    finally:
-        door.keeper.drop(call)
+    with Running(call, request) as run:
+        try:
+            args, kwargs = capability.shape.read(request.call.arguments, objects)
+            function = capability.function
+            done: Done = yield Enter(frame, lambda: called(function, args, kwargs, crossing=crossing))
+        except BaseException:  # it never came to the function
+            yield Work(lambda: outcome.end_call(door.gate, call, fence, "failed"))
+            raise
+        finally:
+            door.keeper.drop(call)
+        run.ended(ending(done, frame.job), done.error)
     return done
 
 
@@ -126,6 +131,13 @@ def reported(door: Door, call: str, fence: int, done: Done) -> Steps[None]:
     yield Work(lambda: outcome.end_call(door.gate, call, fence, state, result))
 
 
+def ending(done: Done, job: Job | None) -> str:
+    """How a run ended, in a word; stopped if a gate on its way was not passed."""
+    if job is not None and job.stopped is not None:
+        return "stopped"
+    return "succeeded" if done.error is None else _state(done.error)
+
+
 def _asked(
     door: Door, capability: Capability, question: Question, left: float, job: Job | None
 ) -> Steps[QuestionRow]:
@@ -134,16 +146,20 @@ def _asked(
     if job is not None:
         yield Work(lambda: door.park(job, name))
     over: threading.Event | None = None
-    try:
-        over = yield Work(
-            lambda: asker.show(question, lambda edited: door.edited(question.request, capability, edited))
-        )
-        row: QuestionRow = yield Wait(lambda: asker.wait(name, left), lambda: asker.await_answer(name, left))
-    finally:
-        if over is not None:
-            over.set()
-        if job is not None:
-            yield from _unparked(door, job, question)
+    with Asking(name, question.request) as wait:
+        try:
+            over = yield Work(
+                lambda: asker.show(question, lambda edited: door.edited(question.request, capability, edited))
+            )
+            row: QuestionRow = yield Wait(
+                lambda: asker.wait(name, left), lambda: asker.await_answer(name, left)
+            )
+        finally:
+            if over is not None:
+                over.set()
+            if job is not None:
+                yield from _unparked(door, job, question)
+        wait.over(row.state, row.answer)
     return row
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Question
-from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Origin, Request
 from sayso.core.session import Scope
@@ -89,7 +88,7 @@ class Door:
             plain,
             folder=_folder(),
             workspace=row.workspace,
-            schema=sha256(capability.shape.text.encode()),
+            schema=capability.shape.schema,
         )
         named = operations if operations is not None else self.operations(capability)
         told = [with_content(operation, plain, self.gate.policy) for operation in named]

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from sayso.core.decision import Decision
+from sayso.core.ledger import State
 from sayso.core.model import Request
 from sayso.doors.python.door import Door, origin_of
 from sayso.gate import calls, outcome
 from sayso.gate.call_rows import Attempt
 from sayso.gate.conversation import put_question
 from sayso.gate.request import make_call, make_request
+from sayso.gate.telemetry import run_ended, run_started
 from sayso.policy.resolve import operations_for, target_for
 
 SHELL = "shell"
@@ -24,6 +26,8 @@ class Called:
     def __init__(self, door: Door, attempt: Attempt) -> None:
         self._door = door
         self._attempt = attempt
+        if attempt.runs:
+            run_started(attempt.call, attempt.record.request)
         self.text = put_question(door.gate, attempt.question) if attempt.question and self.asked else None
         """The question, as it was put in the conversation; None if nobody has to be asked."""
 
@@ -58,10 +62,15 @@ class Called:
         return Called(self._door, again)
 
     def succeeded(self, result: bytes | None = None) -> None:
-        outcome.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "succeeded", result)
+        self._end("succeeded", result)
 
     def failed(self) -> None:
-        outcome.end_call(self._door.gate, self._attempt.call, self._attempt.fence, "failed")
+        self._end("failed")
+
+    def _end(self, state: State, result: bytes | None = None) -> None:
+        attempt = self._attempt
+        outcome.end_call(self._door.gate, attempt.call, attempt.fence, state, result)
+        run_ended(attempt.call, attempt.record.request, state)
 
 
 def propose(
@@ -74,12 +83,12 @@ def propose(
     call_id: str | None,
 ) -> Called:
     """Decide a call as the policy reads it. A question it leads to is put in the conversation."""
-    request = _request(door, session, tool, args, command, confidence)
+    request = request_for(door, session, tool, args, command, confidence)
     attempt = calls.start_call(door.gate, request, holder=door.holder, host_id=call_id)
     return Called(door, attempt)
 
 
-def _request(
+def request_for(
     door: Door, session: str, tool: str, args: Mapping[str, Any], command: str | None, confidence: float
 ) -> Request:
     row, policy = door.row(session), door.gate.policy

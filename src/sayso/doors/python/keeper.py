@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-import logging
 import threading
+import time
 
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE
 from sayso.gate.gate import Gate
 from sayso.gate.lease import keep_alive
+from sayso.gate.telemetry import lease_lost
 
-log = logging.getLogger("sayso")
 BEAT = LEASE / 3
 
 
 class Keeper:
-    """Says for every call held here that its holder is alive. A call that was lost is no longer kept."""
+    """Says for every call held here that its holder is alive. Its thread ends once nothing is held."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._held: dict[str, int] = {}
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._beating = False
 
     def hold(self, call: str, fence: int) -> None:
-        with self._changed:
+        with self._lock:
             self._held[call] = fence
             if not self._beating:
                 self._beating = True
                 threading.Thread(target=self._beat, name="sayso-leases", daemon=True).start()
 
     def drop(self, call: str) -> None:
-        with self._changed:
+        with self._lock:
             self._held.pop(call, None)
-            if not self._held:
-                self._changed.notify_all()
 
     def _beat(self) -> None:
         while True:
-            with self._changed:
-                self._changed.wait(BEAT)
+            time.sleep(BEAT)  # most calls are over by then, and cost no thread of their own
+            with self._lock:
                 held = dict(self._held)
                 if not held:
                     self._beating = False
@@ -51,4 +49,4 @@ class Keeper:
         try:
             keep_alive(self._gate, call, fence)
         except SaysoError as error:
-            log.warning("the lease of %s could not be renewed: %s", call, error)
+            lease_lost(call, error)

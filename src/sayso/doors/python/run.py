@@ -23,6 +23,8 @@ from sayso.gate import calls, lease
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
 from sayso.gate.explaining import preview
+from sayso.gate.replays import replay_call
+from sayso.gate.telemetry import Asking
 from sayso.gate.workflows import note_of
 from sayso.store.base import QuestionRow
 
@@ -81,6 +83,18 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     except NotNow:  # somebody else was quicker
         now: Attempt = yield Work(lambda: calls.look_at(door.gate, operation_id, wish.session))
         return told(now)
+    except SaysoError as error:
+        return Result("error", reason=str(error), operation_id=operation_id)
+
+
+def replay(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
+    """Run a queued operation again, as a new call: with its own session's grants for it, or this one's."""
+    try:
+        attempt: Attempt = yield Work(
+            lambda: replay_call(door.gate, operation_id, wish.session, holder=door.holder)
+        )
+        capability = door.capabilities.find(attempt.record.request.call.tool)
+        return (yield from _carried_out(door, capability, attempt, scope_of(door, wish.session), wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
 
@@ -150,9 +164,11 @@ def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> 
         raise NotNow("this run can only be gone on with where it waits")
     question, asker = attempt.question, door.asker
     if question is not None:
-        row: QuestionRow = yield Wait(
-            lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
-        )
+        with Asking(question, attempt.record.request) as wait:
+            row: QuestionRow = yield Wait(
+                lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
+            )
+            wait.over(row.state, row.answer)
         if row.state == "open":
             return None
     resumed: Attempt = yield Work(lambda: lease.unpark_call(door.gate, attempt.call, holder=door.holder))

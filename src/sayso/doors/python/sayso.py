@@ -179,6 +179,12 @@ class Sayso:
     ) -> Result:
         return await self._session(session).aretry(operation_id, wait=wait)
 
+    def replay(
+        self, operation_id: str, *, session: Session | str | None = None, wait: float = PATIENCE
+    ) -> Result:
+        """Run an operation that was queued, later: never by the trust in a workflow of back then."""
+        return self._session(session).replay(operation_id, wait=wait)
+
     def check(
         self, name: str, params: Mapping[str, Any] | None = None, *, session: Session | str | None = None
     ) -> Decision:

@@ -14,7 +14,7 @@ from sayso.core.plan_text import PlanText
 from sayso.doors.python.door import Door
 from sayso.doors.python.host import Called, propose
 from sayso.doors.python.results import Result
-from sayso.doors.python.run import Wish
+from sayso.doors.python.run import Wish, replay
 from sayso.doors.python.scope import Frame, inside
 from sayso.doors.python.steps import adrive, drive
 from sayso.doors.python.workflow import retry_any, run_any
@@ -92,6 +92,10 @@ class Session:
     async def aretry(self, operation_id: str, **how: Any) -> Result:
         wish = Wish(self.id, is_async=True, **how)
         return await adrive(retry_any(self._door, operation_id, wish))
+
+    def replay(self, operation_id: str, **how: Any) -> Result:
+        """Run a queued operation later, in this session."""
+        return drive(replay(self._door, operation_id, Wish(self.id, **how)))
 
     def consents(self) -> list[grants.Listed]:
         """What is granted in this session now."""

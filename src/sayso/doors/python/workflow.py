@@ -15,7 +15,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.arguments import Shape, WrongArguments
-from sayso.doors.python.calls import cleared, reported
+from sayso.doors.python.calls import cleared, ending, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
@@ -25,6 +25,7 @@ from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate import calls
 from sayso.gate.call_rows import Attempt
 from sayso.gate.request import make_call, make_request
+from sayso.gate.telemetry import Running
 from sayso.gate.workflows import Note, keep_note, note_of
 
 
@@ -183,14 +184,16 @@ def _carried_out(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish, *
     door.keeper.hold(job.call, job.fence)
     done = Done()
     results: dict[str, Any] = {}
-    try:
-        for step in workflow.steps:
-            done = yield from _done(door, workflow, step, {**given, **results}, job, wish)
-            if job.stopped is not None or done.error is not None:
-                break
-            results[step.name] = done.value
-    finally:
-        door.keeper.drop(job.call)
+    with Running(attempt.call, attempt.record.request) as run:
+        try:
+            for step in workflow.steps:
+                done = yield from _done(door, workflow, step, {**given, **results}, job, wish)
+                if job.stopped is not None or done.error is not None:
+                    break
+                results[step.name] = done.value
+        finally:
+            door.keeper.drop(job.call)
+        run.ended(ending(done, job), done.error)
     if job.stopped is not None:
         return (yield from stopped(door, job, restartable=workflow.restartable))
     if done.error is None:

@@ -1,0 +1,139 @@
+"""`sayso calls …` and `sayso runs …`: what the ledger holds, and the operator's word on what nobody knows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sayso.cli.choice import Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.operate import InSession, StoreFile, acting, looking, show_or_json
+from sayso.cli.standing import goes_on
+
+SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
+RESOLVED = ("succeeded", "failed")
+
+calls = typer.Typer(
+    help="The calls of the ledger: which wait, which run, and of which nobody knows what happened.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+runs = typer.Typer(
+    help="The workflow runs that are under way, and how far each has come.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+CallId = Annotated[str, typer.Argument(metavar="ID", help="As `sayso calls` lists it.")]
+RunId = Annotated[str, typer.Argument(metavar="ID", help="As `sayso runs` lists it.")]
+
+
+@calls.callback()
+def list_calls(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Those that are over as well.")] = False,
+    session: InSession = None,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    if goes_on(context):
+        return
+    from sayso.cli import calls_shown
+
+    with looking(store, sealed=True) as gate:
+        found = calls_shown.listed(gate, session, everything=everything)
+    show_or_json(as_json, found, calls_shown.call_lines(found))
+
+
+@calls.command("show", short_help="All that is kept of one call.")
+def show(call: CallId, store: StoreFile = None, as_json: Json = False) -> None:
+    """All that is kept of one call: what it does with which arguments, how it was decided, where it stands.
+
+    Exit 1 if there is none of this name.
+    """
+    from sayso.cli import calls_shown
+
+    with looking(store, sealed=True) as gate:
+        found = calls_shown.whole(gate, call)
+    show_or_json(as_json, found, calls_shown.whole_lines(found))
+
+
+@calls.command("resolve", short_help="Say what became of an ambiguous call.")
+def resolve(
+    call: CallId,
+    became: Annotated[
+        str, typer.Argument(metavar="succeeded|failed", help="What you found when you looked.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
+    store: StoreFile = None,
+    policy: PolicyFile = None,
+    preset: Preset = None,
+    as_json: Json = False,
+) -> None:
+    """Say what became of a call of which nobody knows, because its process died or lost the connection.
+
+    Look first whether it had its effect. Your word stands, and what follows from it for consent is done under
+    the policy. Example: sayso calls resolve op_4f succeeded
+    """
+    from sayso.cli import calls_shown
+    from sayso.cli.operating import operator
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.recovery import resolve_call
+
+    if became not in RESOLVED:
+        raise MalformedRequest(f"{became!r} is no way to resolve a call", hint="say succeeded or failed")
+    with acting(store, chosen(policy, preset, None)) as gate:
+        found = calls_shown.to_resolve(gate, call)
+        if not yes:
+            for line in calls_shown.whole_lines(found):
+                typer.echo(line, err=True)
+            typer.confirm(f"Are you sure that it {became}?", abort=True, err=True)
+        resolve_call(gate, call, "succeeded" if became == "succeeded" else "failed", by=operator())
+        after = calls_shown.whole(gate, call)
+    show_or_json(as_json, after, [f"Resolved as {after.state}: {after.id}"])
+
+
+@runs.callback()
+def list_runs(
+    context: typer.Context, session: InSession = None, store: StoreFile = None, as_json: Json = False
+) -> None:
+    if goes_on(context):
+        return
+    from sayso.cli import calls_shown
+    from sayso.gate import workflows
+
+    with looking(store, sealed=True) as gate:
+        found = workflows.list_runs(gate, session)
+    show_or_json(as_json, found, calls_shown.run_lines(found) or ["No workflow is under way."])
+
+
+@runs.command("watch", short_help="See how far a run comes.")
+def watch(
+    run: RunId,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, max=600, help="Of silence; at most 600.")
+    ] = 60.0,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show a run now and after each change, until it is over or nothing happens for a while.
+
+    Exit 0 succeeded, 1 ended otherwise, 2 still under way, 3 not found.
+    """
+    from sayso.cli import calls_shown
+    from sayso.core.words import visible
+    from sayso.gate import workflows
+    from sayso.gate.call_rows import UnknownCall
+
+    state = ""
+    try:
+        with looking(store, sealed=True) as gate:
+            for progress in workflows.watch_run(gate, run, timeout):
+                show_or_json(as_json, progress, calls_shown.run_lines([progress]))
+                state = progress.state
+    except UnknownCall as error:
+        remark(visible(error.message))
+        raise typer.Exit(NOT_FOUND) from error
+    if state in workflows.UNDER_WAY:
+        raise typer.Exit(UNDER_WAY)
+    raise typer.Exit(SUCCEEDED if state == "succeeded" else ENDED_OTHERWISE)

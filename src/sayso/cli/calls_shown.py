@@ -1,0 +1,208 @@
+"""What `sayso calls …` and `sayso runs …` show: calls and workflow runs in plain lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, get_args
+
+import msgspec
+
+from sayso.cli.operating import moment, span
+from sayso.core import ledger
+from sayso.core.digest import decode
+from sayso.core.errors import SaysoError
+from sayso.core.ledger import NotNow
+from sayso.core.model import Call
+from sayso.core.words import visible
+from sayso.gate.call_rows import Record, found_record, row_of, standing
+from sayso.gate.gate import Gate
+from sayso.gate.recovery import recover_calls
+from sayso.gate.workflows import MOST, Progress
+from sayso.store.base import CallRow
+
+STATES: tuple[ledger.State, ...] = get_args(ledger.State)
+NOT_OVER = tuple(state for state in STATES if state not in ledger.ENDED)
+BY_HAND = "CHANGED BY HAND: it is not run"
+HOLDER_GONE = "its holder is gone, so nobody knows whether it ran"
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as it is listed. `lapsed`: it counts as running, but nobody has kept its lease.
+
+    `tampered`: what was kept of it was changed by hand. Then only what its row says is told.
+    """
+
+    id: str
+    state: str
+    tool: str
+    session: str
+    at: float
+    agent: str = ""
+    operations: tuple[str, ...] = ()
+    workflow: str | None = None
+    question: str | None = None
+    ended_at: float | None = None
+    lapsed: bool = False
+    tampered: bool = False
+
+
+class Whole(Listed, frozen=True, kw_only=True):
+    """All that is kept of a call. `result_bytes` is how long its kept result is, None if there is none."""
+
+    verdict: str = ""
+    rule: str = ""
+    reason: str = ""
+    risks: dict[str, str] = {}
+    command: str | None = None
+    target: str | None = None
+    arguments: Any = None
+    folder: str = ""
+    digest: str = ""
+    holder: str | None = None
+    lease_left: float | None = None
+    starts: int = 0
+    host_id: str | None = None
+    effect_key: str | None = None
+    result_bytes: int | None = None
+
+
+def listed(gate: Gate, session: str | None, *, everything: bool) -> list[Listed]:
+    """The calls that are not over, or all of them, oldest first."""
+    with gate.store.read() as tx:
+        rows = tx.calls(states=STATES if everything else NOT_OVER, limit=MOST)
+        now = tx.now
+    return [Listed(**_short(gate, row, now)) for row in rows if session in (None, row.session)]
+
+
+def whole(gate: Gate, call: str) -> Whole:
+    with gate.store.read() as tx:
+        row, now = row_of(tx, call), tx.now
+    kept = found_record(gate, row)
+    lease = None if row.lease_until is None else row.lease_until - now
+    told = _short(gate, row, now) | {
+        "digest": row.digest,
+        "holder": row.holder,
+        "lease_left": lease,
+        "starts": row.fence,
+        "host_id": row.host_id,
+        "effect_key": row.effect_key,
+        "result_bytes": None if row.result is None or row.ended_at is None else len(row.result),
+    }
+    return Whole(**told, **({} if kept is None else _decided(kept)))
+
+
+def to_resolve(gate: Gate, call: str) -> Whole:
+    """The call, if it is one of which nobody knows. One whose holder has died is found to be that here."""
+    found = whole(gate, call)
+    if found.lapsed:
+        recover_calls(gate)
+        found = whole(gate, call)
+    if found.state != "ambiguous":
+        hint = "its holder is still at it" if found.state == "running" else "sayso calls lists those that can"
+        raise NotNow(f"the call is {found.state}, and only an ambiguous one can be resolved", hint=hint)
+    return found
+
+
+def call_lines(found: Iterable[Listed]) -> list[str]:
+    lines: list[str] = []
+    for one in found:
+        lines += [_heading(one), f"    {', '.join(_facts(one))}"]
+        lines += [f"    {remark}" for remark in _remarks(one)]
+    return lines or ["No call is under way."]
+
+
+def whole_lines(one: Whole) -> list[str]:
+    told = {
+        "command": one.command,
+        "target": one.target,
+        "arguments": None if one.arguments is None else msgspec.json.encode(one.arguments).decode(),
+        "folder": one.folder,
+        "decided": f"{one.verdict} ({one.rule}): {one.reason}" if one.verdict else None,
+        "operations": ", ".join(f"{name} ({risk} risk)" for name, risk in one.risks.items()),
+        "digest": one.digest,
+        "held by": one.holder,
+        "lease": None if one.lease_left is None else _lease(one.lease_left),
+        "started": f"{one.starts} {'time' if one.starts == 1 else 'times'}" if one.starts else None,
+        "id of the host": one.host_id,
+        "effect": one.effect_key,
+        "ended": None if one.ended_at is None else moment(one.ended_at),
+        "result": None if one.result_bytes is None else f"{one.result_bytes} bytes kept",
+    }
+    lines = [_heading(one), f"    {', '.join(_facts(one))}"]
+    lines += [f"    {label}: {visible(text)}" for label, text in told.items() if text]
+    return lines + [f"    {remark}" for remark in _remarks(one)]
+
+
+def run_lines(found: Iterable[Progress]) -> list[str]:
+    lines: list[str] = []
+    for one in found:
+        since = moment(one.began)
+        lines += [f"{visible(one.run)}  {visible(one.workflow)}: {one.state}"]
+        lines += [f"    session {visible(one.session)}, since {since}"]
+        lines += [f"    {visible(step)}: {visible(state)}" for step, state in one.steps.items()]
+    return lines
+
+
+def _short(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
+    kept = found_record(gate, row)
+    told: dict[str, Any] = {
+        "id": row.id,
+        "state": row.state,
+        "tool": row.tool,
+        "session": row.session,
+        "at": row.at,
+        "question": row.question,
+        "ended_at": row.ended_at,
+        "lapsed": row.state != ledger.lapse(standing(row), now).state,
+        "tampered": kept is None,
+    }
+    if kept is None:
+        return told
+    names = dict.fromkeys(operation.name for operation in kept.request.operations)
+    own = {"agent": kept.request.agent, "operations": tuple(names), "workflow": kept.request.workflow}
+    return told | own
+
+
+def _decided(kept: Record) -> dict[str, Any]:
+    call = kept.request.call
+    return {
+        "verdict": kept.verdict.value,
+        "rule": kept.rule,
+        "reason": kept.reason,
+        "risks": {item.operation: item.risk.word for item in kept.items},
+        "command": call.command,
+        "target": call.target,
+        "arguments": _arguments(call),
+        "folder": call.folder,
+    }
+
+
+def _arguments(call: Call) -> Any:
+    try:
+        return decode(call.arguments)
+    except SaysoError:
+        return call.arguments.decode("utf-8", "backslashreplace")
+
+
+def _heading(one: Listed) -> str:
+    return f"{visible(one.id)}  {one.state}  {visible(one.tool)}"
+
+
+def _facts(one: Listed) -> list[str]:
+    facts = [f"session {visible(one.session)}", f"since {moment(one.at)}"]
+    facts += [f"does {visible(', '.join(one.operations))}"] if one.operations else []
+    facts += [f"for {visible(one.agent)}"] if one.agent else []
+    facts += [f"workflow {visible(one.workflow)}"] if one.workflow else []
+    facts += [f"question {visible(one.question)}"] if one.question else []
+    return facts
+
+
+def _remarks(one: Listed) -> list[str]:
+    remarks = [HOLDER_GONE] if one.lapsed else []
+    if one.lapsed or one.state == "ambiguous":
+        remarks += [f"look what happened, then: sayso calls resolve {visible(one.id)} succeeded|failed"]
+    return remarks + ([BY_HAND] if one.tampered else [])
+
+
+def _lease(left: float) -> str:
+    return f"{span(left)} left" if left > 0 else f"ran out {span(-left)} ago"

@@ -1,0 +1,133 @@
+"""`sayso serve`, `sayso link`, `sayso token …`: the resident service, and who may speak to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.operate import StoreFile, acting, looking, show_or_json
+
+Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine by default.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
+Socket = Annotated[Path | None, typer.Option("--socket", metavar="FILE", help="The Unix socket.")]
+
+tokens = typer.Typer(no_args_is_help=True, help="Tokens for agents, hosts and operators.")
+
+
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 7333,
+    socket: Socket = None,
+    store: StoreFile = None,
+    policy: PolicyFile = None,
+    preset: Preset = None,
+    approval: Approval = None,
+    install: Annotated[
+        bool, typer.Option("--install", help="Write a unit for systemd or launchd, and say how to start it.")
+    ] = False,
+) -> None:
+    """Run the service and its page until you stop it; on this machine only, unless told otherwise."""
+    from sayso.gate.open import open_gate
+    from sayso.service.serve import Address
+    from sayso.service.serve import serve as run
+
+    address = Address(host, port, socket or socket_path())
+    if install:
+        from sayso.service.units import write_unit
+
+        for line in write_unit(address, store, policy, preset):
+            typer.echo(line)
+        return
+    gate = open_gate(chosen(policy, preset, approval), store)
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        remark("this address can be reached from other machines, and what is sent there is not encrypted")
+    try:
+        run(gate, address, started=lambda real: _started(gate, real))
+    finally:
+        gate.store.close()
+
+
+def link(
+    url: Annotated[
+        str, typer.Option("--url", help="Where the service is reached.")
+    ] = "http://127.0.0.1:7333",
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """A link that signs one browser in, once, within two minutes. Give it to nobody."""
+    from sayso.cli.operating import operator
+    from sayso.gate.signin import make_link
+
+    with acting(store) as gate:
+        code = make_link(gate, operator())
+    address = f"{url.rstrip('/')}/sign-in#{code}"
+    show_or_json(as_json, {"url": address}, [address])
+
+
+@tokens.command("new", short_help="Make a token; it is shown this once.")
+def new_token(
+    role: Annotated[str, typer.Argument(help="agent, host, operator or trusted.")],
+    name: Annotated[str, typer.Argument(help="What its holder is called.")],
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """A token for an agent, a host, an operator or the trusted channel."""
+    from sayso.cli.operating import operator
+    from sayso.gate.tokens import issue_token
+
+    with acting(store) as gate:
+        secret, token = issue_token(gate, role, name, by=operator())  # type: ignore[arg-type]  # checked there
+    told = {"token": secret, "id": token.id, "role": token.role, "name": token.name}
+    show_or_json(as_json, told, [secret])
+    remark(f"{token.id}: keep it where only {name} can read it; it is not shown again")
+
+
+@tokens.command("list", short_help="Who has a token.")
+def list_all(store: StoreFile = None, as_json: Json = False) -> None:
+    from sayso.gate.tokens import list_tokens
+
+    with looking(store, sealed=True) as gate:
+        found = list_tokens(gate)
+    lines = [f"{one.id}  {one.role:9} {one.name}" for one in found]
+    show_or_json(as_json, found, lines or ["Nobody has a token."])
+
+
+@tokens.command("revoke", short_help="Let a token's holder in no more.")
+def revoke(
+    token: Annotated[str, typer.Argument(help="Its id, as `sayso token list` shows it.")],
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    from sayso.cli.operating import operator
+    from sayso.gate.tokens import revoke_token
+
+    with acting(store) as gate:
+        ended = revoke_token(gate, token, by=operator())
+    show_or_json(as_json, ended, [f"{ended.id}: {ended.name} is let in no more."])
+
+
+def socket_path() -> Path | None:
+    """Where the service's socket lies; None where the system has no such sockets."""
+    import socket
+
+    import platformdirs
+
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    return Path(platformdirs.user_runtime_dir("sayso", appauthor=False)) / "sayso.sock"
+
+
+def _started(gate: Any, address: Any) -> None:
+    """Say where it is; at a terminal also how to sign in, which is for the person there alone."""
+    import sys
+
+    from sayso.cli.operating import operator
+    from sayso.gate.signin import make_link
+
+    typer.echo(f"Sayso serves on {address.url}" + (f" and {address.path}" if address.path else ""))
+    if sys.stdout.isatty():
+        typer.echo(f"Sign in within two minutes: {address.url}/sign-in#{make_link(gate, operator())}")
+    typer.echo("`sayso link` makes a link to sign in. Ctrl-C ends the service.")

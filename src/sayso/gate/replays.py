@@ -1,0 +1,72 @@
+"""Replays: an operation that was queued, run later, perhaps by another session than the one that made it.
+
+It may use grants for its own operation from the session that made it, as they stand now, and whatever the
+session it runs in has. Workflow grants do not travel: trust in a run was for its time.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sayso.core.decide import decide
+from sayso.core.model import Request, Verdict
+from sayso.gate.authorize import Authorized, authorize_in, record_decision, reporting
+from sayso.gate.call_rows import Attempt, record_of, row_of
+from sayso.gate.calls import begin, new_name, new_row
+from sayso.gate.gate import (
+    NO_SCOPE,
+    Gate,
+    TamperedSession,
+    UnknownSession,
+    loaded,
+    needed_for,
+    settle,
+    view_of,
+    writing,
+)
+from sayso.gate.request import make_request
+from sayso.store.base import Writer
+
+OWN = ("call", "operation")
+"""What a replay may use of the session that made it: approvals of this call, grants for its operations."""
+BY_OWN = ("approved_call", "operation_grant", "autonomous")
+
+
+def replay_call(gate: Gate, call: str, session: str, *, holder: str) -> Attempt:
+    """Start the same call again, as a new one in the ledger; or ask for it in the session it would run in."""
+    with reporting(gate, session) as report, writing(gate) as tx:
+        request, name = record_of(gate, row_of(tx, call)).request, new_name()
+        done = None if request.session == session else _by_own(gate, tx, request, name)
+        if done is None:
+            request = _for_session(gate, tx, request, session)
+            done = authorize_in(gate, tx, request, NO_SCOPE, call=name)
+        report.decided(request, done.decision, done.question, opened=done.opened)
+        return begin(gate, tx, new_row(gate, tx, name, request, done), done, holder)
+
+
+def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized | None:
+    """Allowed by grants of the session that made the call; None if they do not allow it, or it is over."""
+    try:
+        found = loaded(gate, tx, request.session, needed_for(request, gate.policy, NO_SCOPE))
+    except (UnknownSession, TamperedSession):
+        return None
+    grants = {key: held for key, held in found.session.grants.items() if key[0] in OWN}
+    found = replace(found, session=replace(found.session, grants=grants))
+    decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
+    if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - set(BY_OWN):
+        return None
+    settle(gate, tx, found, decision.effects, call=name)
+    return Authorized(decision, None, record_decision(gate, tx, request, decision))
+
+
+def _for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Request:
+    """The same call as this session would make it."""
+    row = loaded(gate, tx, session, needed_for(request, gate.policy, NO_SCOPE)).row
+    return make_request(
+        request.call,
+        request.operations,
+        agent=row.agent,
+        session=session,
+        origin=request.origin,
+        confidence=request.confidence,
+    )

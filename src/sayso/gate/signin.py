@@ -1,0 +1,102 @@
+"""Signing in to the page: a one-time link made at a terminal, and the browser that used it."""
+
+from __future__ import annotations
+
+import secrets
+from hashlib import sha256
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.gate.gate import Gate, writing
+from sayso.gate.journal import record
+from sayso.store.base import Reader
+
+LINK_LASTS = 120.0
+BROWSER_LASTS = 12 * 3_600.0
+
+
+class LinkRefused(SaysoError):
+    """The link was used, is too old, or was never made: the three look the same."""
+
+    code = "link_refused"
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is kept of a link or a browser: for whom, until when, and whether it is over."""
+
+    name: str
+    until: float
+    over: bool = False
+    seal: bytes = b""
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Kept).decode
+
+
+def make_link(gate: Gate, name: str) -> str:
+    """A code that signs one browser in, once, within two minutes. Shown on a terminal, never in a log."""
+    code = secrets.token_urlsafe(32)
+    with writing(gate) as tx:
+        tx.set_meta(_place("link", code), _sealed(gate, "link", code, Kept(name, tx.now + LINK_LASTS)))
+        record(tx, "LINK_MADE", details={"name": name}, stream=gate.stream)
+    return code
+
+
+def use_link(gate: Gate, code: str) -> str:
+    """The browser that followed the link is signed in: the secret of its cookie."""
+    browser = secrets.token_urlsafe(32)
+    with writing(gate) as tx:
+        kept = _opened(gate, tx, "link", code)
+        if kept is None:
+            raise LinkRefused("this link was used or is too old", hint="`sayso link` makes a new one")
+        tx.set_meta(
+            _place("link", code), _sealed(gate, "link", code, msgspec.structs.replace(kept, over=True))
+        )
+        signed_in = Kept(kept.name, tx.now + BROWSER_LASTS)
+        tx.set_meta(_place("browser", browser), _sealed(gate, "browser", browser, signed_in))
+        record(tx, "SIGNED_IN", details={"name": kept.name, "by": "link"}, stream=gate.stream)
+    return browser
+
+
+def browser_of(gate: Gate, secret: str) -> str | None:
+    """Who is signed in with this cookie; None if nobody is."""
+    with gate.store.read() as tx:
+        kept = _opened(gate, tx, "browser", secret)
+    return None if kept is None else kept.name
+
+
+def sign_out(gate: Gate, secret: str) -> None:
+    with writing(gate) as tx:
+        kept = _opened(gate, tx, "browser", secret)
+        if kept is not None:
+            over = msgspec.structs.replace(kept, over=True)
+            tx.set_meta(_place("browser", secret), _sealed(gate, "browser", secret, over))
+            record(tx, "SIGNED_OUT", details={"name": kept.name}, stream=gate.stream)
+
+
+def _opened(gate: Gate, tx: Reader, kind: str, secret: str) -> Kept | None:
+    text = tx.meta(_place(kind, secret))
+    if not text:
+        return None
+    try:
+        kept = _decode(text)
+    except msgspec.MsgspecError:
+        return None
+    bare = msgspec.structs.replace(kept, seal=b"")
+    ours = secrets.compare_digest(_seal(gate, kind, secret, bare), kept.seal)
+    return kept if ours and not kept.over and tx.now < kept.until else None
+
+
+def _sealed(gate: Gate, kind: str, secret: str, kept: Kept) -> str:
+    bare = msgspec.structs.replace(kept, seal=b"")
+    return _encode(msgspec.structs.replace(bare, seal=_seal(gate, kind, secret, bare))).decode()
+
+
+def _seal(gate: Gate, kind: str, secret: str, bare: Kept) -> bytes:
+    return gate.sealer.text(kind, f"{_place(kind, secret)}\n{_encode(bare).decode()}")
+
+
+def _place(kind: str, secret: str) -> str:
+    return f"{kind}/{sha256(secret.encode()).hexdigest()}"

@@ -1,0 +1,264 @@
+"""What a program can see of the gate's work: lines of the standard `logging`, and spans of OpenTelemetry.
+
+Neither says an argument, a command, a reason, a result or the message of an error: what agents, tools and
+people write may be secret. Names that others chose are made visible and cut. Nothing here can fail or change
+what it tells about.
+
+The loggers are `sayso.gate`, `sayso.asking`, `sayso.run` and `sayso.ledger`. Spans are made once the program
+itself has loaded OpenTelemetry; before that nobody could collect them, and Sayso does not load it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from contextlib import AbstractContextManager, suppress
+from pathlib import PurePath
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from sayso.core.decision import Decision, Question
+from sayso.core.errors import SaysoError
+from sayso.core.model import Request
+from sayso.core.words import visible
+
+if TYPE_CHECKING:
+    from opentelemetry import trace
+
+Facts = dict[str, str]
+
+LONGEST = 120
+SHORT = 12
+TRACE = "opentelemetry.trace"
+TAMPERED = ("tampered_session", "tampered_call")
+COMMON = {"tool": "gen_ai.tool.name", "call": "gen_ai.tool.call.id", "agent": "gen_ai.agent.name"}
+"""What others call the same fact; in spans it stands under that name."""
+
+logging.getLogger("sayso").addHandler(logging.NullHandler())  # whoever runs the program says what is logged
+GATE, ASKING = logging.getLogger("sayso.gate"), logging.getLogger("sayso.asking")
+RUN, LEDGER = logging.getLogger("sayso.run"), logging.getLogger("sayso.ledger")
+
+
+class Span:
+    """A span, if the program collects any; otherwise nothing. What goes wrong in it stays in it."""
+
+    __slots__ = ("_name", "_scope", "_span")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._scope: AbstractContextManager[trace.Span] | None = None
+        self._span: trace.Span | None = None
+
+    def __enter__(self) -> Self:
+        if TRACE in sys.modules:
+            with suppress(Exception):
+                self._begin()
+        return self
+
+    def _begin(self) -> None:
+        from opentelemetry import trace
+
+        self._scope = trace.get_tracer("sayso").start_as_current_span(
+            self._name, record_exception=False, set_status_on_exception=False
+        )
+        span = self._scope.__enter__()
+        self._span = span if span.is_recording() else None
+
+    @property
+    def recording(self) -> bool:
+        return self._span is not None
+
+    def tell(self, facts: Facts) -> None:
+        if self._span is not None:
+            with suppress(Exception):
+                self._span.set_attributes({COMMON.get(k, f"sayso.{k}"): v for k, v in facts.items()})
+
+    def fail(self, error: BaseException) -> None:
+        """The span ends in an error. Of the error it says the kind: its message may hold anything."""
+        if self._span is not None:
+            with suppress(Exception):
+                from opentelemetry.trace import StatusCode
+
+                self._span.set_attribute("error.type", shown(type(error).__name__))
+                self._span.set_status(StatusCode.ERROR)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.fail(error)
+        if self._scope is not None:
+            with suppress(Exception):
+                self._scope.__exit__(None, None, None)
+
+
+class Deciding(Span):
+    """Around the transaction of a decision: what was decided is told once it is written."""
+
+    __slots__ = ("_decided", "_session")
+
+    def __init__(self, session: str) -> None:
+        super().__init__("sayso.decide")
+        self._session = session
+        self._decided: tuple[Request, Decision, Question | None, bool] | None = None
+
+    def decided(
+        self, request: Request, decision: Decision, question: Question | None, *, opened: bool
+    ) -> None:
+        """What came of it. `opened`: the question is new, and not one that was open already."""
+        self._decided = request, decision, question, opened
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if (
+            error is None
+            and self._decided is not None
+            and (self.recording or GATE.isEnabledFor(logging.INFO))
+        ):
+            with suppress(Exception):
+                self._tell(*self._decided)
+        if isinstance(error, SaysoError) and error.code in TAMPERED:
+            _say(GATE, logging.WARNING, "refused in session %(session)s: %(error)s", self._refused(error))
+        super().__exit__(kind, error, trace)
+
+    def _tell(self, request: Request, decision: Decision, question: Question | None, opened: bool) -> None:
+        facts = _facts(request) | {
+            "verdict": decision.verdict.value,
+            "rule": decision.rule,
+            "risk": decision.risk.word,
+        }
+        if question is not None:
+            facts["question"] = question.id
+        self.tell(facts)
+        line = "%(verdict)s %(operation)s: rule %(rule)s, tool %(tool)s, session %(session)s, %(digest)s"
+        _say(GATE, logging.INFO, line, facts)
+        if opened:
+            asks = "question %(question)s opened: %(operation)s, %(risk)s risk, asked by %(agent)s"
+            _say(ASKING, logging.INFO, asks, facts)
+
+    def _refused(self, error: SaysoError) -> Facts:
+        return {"session": shown(self._session), "error": error.code}
+
+
+class Asking(Span):
+    """Around the wait for a person: how long it took, and what came of it."""
+
+    __slots__ = ("_began", "_facts")
+
+    def __init__(self, question: str, request: Request) -> None:
+        super().__init__("sayso.ask")
+        self._facts = _facts(request) | {"question": question}
+        self._began = time.monotonic()
+
+    def over(self, state: str, answer: str | None) -> None:
+        """How the question stands now that nobody waits for it here any more."""
+        said = {"state": "timed out" if state == "open" else state, "answer": shown(answer or "")}
+        facts = self._facts | said | {"seconds": f"{time.monotonic() - self._began:.1f}"}
+        self.tell(facts)
+        line = "question %(question)s %(state)s after %(seconds)s s"
+        _say(ASKING, logging.INFO, f"{line}: %(answer)s" if answer else line, facts)
+
+
+class Running(Span):
+    """Around the function of a call, or the steps of a workflow."""
+
+    __slots__ = ("_call", "_request")
+
+    def __init__(self, call: str, request: Request) -> None:
+        super().__init__("sayso.run")
+        self._call, self._request = call, request
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if self.recording:
+            self.tell(_facts(self._request) | {"call": self._call})
+        run_started(self._call, self._request)
+        return self
+
+    def ended(self, state: str, error: BaseException | None = None) -> None:
+        self.tell({"state": state})
+        if error is not None:
+            self.fail(error)
+        run_ended(self._call, self._request, state)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.ended("failed")
+        super().__exit__(kind, error, trace)
+
+
+def answered(question: str, answer: str, by: str) -> None:
+    facts = {"question": question, "answer": shown(answer), "by": shown(by)}
+    _say(ASKING, logging.INFO, "question %(question)s answered: %(answer)s by %(by)s", facts)
+
+
+def run_started(call: str, request: Request) -> None:
+    if RUN.isEnabledFor(logging.INFO):
+        line = "run %(call)s started: %(tool)s for %(operation)s, session %(session)s"
+        _say(RUN, logging.INFO, line, _facts(request) | {"call": call})
+
+
+def run_ended(call: str, request: Request, state: str) -> None:
+    if RUN.isEnabledFor(logging.INFO):
+        facts = _facts(request) | {"call": call, "state": state}
+        _say(RUN, logging.INFO, "run %(call)s ended: %(state)s, %(tool)s, session %(session)s", facts)
+
+
+def tampered(session: str, finding: str) -> None:
+    """Something in the store was changed by hand, and stands for nothing."""
+    facts = {"session": shown(session), "finding": shown(finding)}
+    _say(GATE, logging.WARNING, "changed by hand, session %(session)s: %(finding)s", facts)
+
+
+def lease_lost(call: str, error: SaysoError) -> None:
+    facts = {"call": call, "error": error.code}
+    _say(LEDGER, logging.WARNING, "the lease of %(call)s could not be renewed: %(error)s", facts)
+
+
+def holder_gone(call: str, session: str) -> None:
+    line = "nobody keeps %(call)s of session %(session)s any more: it is ambiguous until it is resolved"
+    _say(LEDGER, logging.WARNING, line, {"call": call, "session": shown(session)})
+
+
+def surface_failed(surface: str, question: str, error: BaseException) -> None:
+    facts = {"surface": shown(surface), "question": question, "error": kind_and_place(error)}
+    line = "the surface %(surface)s failed at question %(question)s: %(error)s"
+    _say(ASKING, logging.WARNING, line, facts)
+
+
+def shown(name: str) -> str:
+    """A name somebody else chose: every character of it to be seen, on one line, and not long."""
+    seen = visible(name[: LONGEST + 1])
+    return seen if len(seen) <= LONGEST else f"{seen[:LONGEST]}…"
+
+
+def kind_and_place(error: BaseException) -> str:
+    """What kind of error, and the line of code it comes from."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = "" if at is None else f" at {PurePath(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}"
+    return f"{shown(type(error).__name__)}{where}"
+
+
+def _facts(request: Request) -> Facts:
+    """Who wants to do what, by names alone."""
+    names = dict.fromkeys(operation.name for operation in request.operations)
+    return {
+        "operation": shown(", ".join(names)),
+        "tool": shown(request.call.tool),
+        "agent": shown(request.agent),
+        "session": shown(request.session),
+        "digest": request.digest[:SHORT],
+    }
+
+
+def _say(logger: logging.Logger, level: int, line: str, facts: Facts) -> None:
+    """One line, with its facts as fields `sayso_…` for whoever formats records as JSON."""
+    if logger.isEnabledFor(level):
+        with suppress(Exception):
+            logger.log(level, line, facts, extra={f"sayso_{name}": fact for name, fact in facts.items()})

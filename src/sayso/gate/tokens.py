@@ -1,0 +1,111 @@
+"""Tokens: who may speak to the service, as what. Random, kept only as hashes, revocable, never in a log."""
+
+from __future__ import annotations
+
+import secrets
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.gate.acts import operator_act
+from sayso.gate.gate import Gate
+from sayso.gate.journal import record
+from sayso.store.base import MetaRow, Reader
+
+Role = Literal["agent", "host", "operator", "trusted"]
+ROLES: tuple[Role, ...] = ("agent", "host", "operator", "trusted")
+PREFIX = "token/"
+
+
+class UnknownToken(SaysoError):
+    code = "unknown_token"
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What is kept of a token. `name` is what its holder is called, as agent or as operator."""
+
+    id: str
+    role: Role
+    name: str
+    made_at: float
+    revoked: bool = False
+
+
+class _Sealed(msgspec.Struct, frozen=True):
+    token: Token
+    seal: bytes
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Sealed).decode
+
+
+def issue_token(gate: Gate, role: Role, name: str, *, by: str) -> tuple[str, Token]:
+    """A new token and what is kept of it. The token itself is shown this once."""
+    if role not in ROLES:
+        raise SaysoError(f"there is no role {role!r}", hint=f"use one of: {', '.join(ROLES)}")
+    if not name or not name.isprintable() or len(name) > 100:
+        raise SaysoError("a token needs a name of up to 100 plain characters")
+    secret = f"sayso_{role}_{secrets.token_urlsafe(32)}"
+    with operator_act(gate) as tx:
+        token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now)
+        tx.set_meta(_place(secret), _sealed(gate, secret, token))
+        details = {"token": token.id, "role": role, "name": name, "by": by}
+        record(tx, "TOKEN_ISSUED", details=details, stream=gate.stream)
+    return secret, token
+
+
+def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
+    """Whose token this is; None if it is nobody's, was revoked, or was written by hand."""
+    token = _opened(gate, tx.meta(_place(secret)), _place(secret))
+    return None if token is None or token.revoked else token
+
+
+def list_tokens(gate: Gate) -> list[Token]:
+    """Every token that was not revoked, oldest first."""
+    with gate.store.read() as tx:
+        found = [_opened(gate, text, place) for place, text in _all(tx)]
+    return sorted((one for one in found if one is not None and not one.revoked), key=lambda one: one.made_at)
+
+
+def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
+    """From the next request on nobody is let in with it."""
+    with operator_act(gate) as tx:
+        for place, text in _all(tx):
+            found = _opened(gate, text, place)
+            if found is not None and found.id == token and not found.revoked:
+                ended = msgspec.structs.replace(found, revoked=True)
+                tx.set_meta(place, _encode(_Sealed(ended, _seal(gate, place, ended))).decode())
+                record(tx, "TOKEN_REVOKED", details={"token": token, "by": by}, stream=gate.stream)
+                return ended
+    raise UnknownToken(f"there is no token {token}", hint="sayso token list shows them")
+
+
+def _all(tx: Reader) -> list[tuple[str, str]]:
+    return [(row.name, row.value) for row in tx.every(MetaRow) if row.name.startswith(PREFIX)]
+
+
+def _place(secret: str) -> str:
+    return f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
+
+
+def _sealed(gate: Gate, secret: str, token: Token) -> str:
+    place = _place(secret)
+    return _encode(_Sealed(token, _seal(gate, place, token))).decode()
+
+
+def _opened(gate: Gate, text: str | None, place: str) -> Token | None:
+    if not text:
+        return None
+    try:
+        kept = _decode(text)
+    except msgspec.MsgspecError:
+        return None
+    return kept.token if secrets.compare_digest(_seal(gate, place, kept.token), kept.seal) else None
+
+
+def _seal(gate: Gate, place: str, token: Token) -> bytes:
+    """Bound to the epoch: a store put back from a copy lets nobody in, since a token may be revoked since."""
+    return gate.sealer.text("token", f"{place}\n{_encode(token).decode()}")

@@ -1,0 +1,1 @@
+"""The resident service: the gate over HTTP and a Unix socket, and the page where people answer."""

@@ -1,0 +1,49 @@
+"""Who a request comes from: a bearer token, or a browser that signed in. Nothing in its body says so."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from sayso.gate.gate import Gate
+from sayso.gate.signin import browser_of
+from sayso.gate.tokens import Token, find_token
+from sayso.service.problems import Refused
+
+COOKIE = "sayso_browser"
+SAME_ORIGIN = ("same-origin", "none")
+SAFE = ("GET", "HEAD")
+
+
+def caller(gate: Gate, request: Request) -> Token:
+    """The token behind the request. A browser counts as the operator it signed in as."""
+    authorization = request.headers.get("authorization")
+    if authorization is not None:
+        return _bearer(gate, authorization)
+    secret = request.cookies.get(COOKIE)
+    name = browser_of(gate, secret) if secret else None
+    if name is None:
+        raise Refused(401, "unauthorized", "no token was given", hint="send one: Authorization: Bearer …")
+    check_same_origin(request)
+    return Token(f"browser:{name}", "operator", name, 0.0)
+
+
+def check_same_origin(request: Request) -> None:
+    """A browser sends cookies along with requests that other sites start: those change nothing here."""
+    if request.method in SAFE:
+        return
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None and site not in SAME_ORIGIN:
+        raise Refused(403, "foreign_origin", "this request was started by another site")
+    if origin is None or origin.split("://")[-1] != request.headers.get("host", ""):
+        raise Refused(403, "foreign_origin", "this request was not started by the page itself")
+
+
+def _bearer(gate: Gate, authorization: str) -> Token:
+    kind, _, secret = authorization.partition(" ")
+    if kind.lower() != "bearer" or not secret:
+        raise Refused(401, "unauthorized", "this is no bearer token")
+    with gate.store.read() as tx:
+        token = find_token(gate, tx, secret.strip())
+    if token is None:
+        raise Refused(401, "unauthorized", "nobody has this token, or it was revoked")
+    return token

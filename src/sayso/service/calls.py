@@ -1,0 +1,192 @@
+"""What agents may do: check, request, wait, retry, and list their own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from sayso.core.grants import DAY
+from sayso.core.ledger import State
+from sayso.doors.python.host import request_for
+from sayso.gate import calls, outcome
+from sayso.gate.call_rows import Attempt, found_record
+from sayso.gate.explaining import preview
+from sayso.gate.telling import tell_decision
+from sayso.service.callers import session_for
+from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint
+from sayso.service.problems import Refused
+from sayso.store.base import CallRow
+
+LONGEST_WAIT = 600.0
+LEASE = DAY
+"""Whoever asks over HTTP runs the call itself and sends no heartbeats; its host says how it ended."""
+BLOCKING = ("blocked", "trusted_channel")
+
+
+class CallBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A call an agent wants to make. Who makes it is known from the token."""
+
+    tool: str
+    args: dict[str, Any] = {}
+    command: str | None = None
+    confidence: float = 0.0
+    call_id: str | None = None
+    session: str | None = None
+
+
+class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fence: int
+    state: State
+    result: Any = None
+
+
+class CallTold(msgspec.Struct, frozen=True):
+    """Where a call stands. Only `allowed` means: run it now, once; `fence` is the number to end it with."""
+
+    operation_id: str
+    status: str
+    rule: str
+    reason: str
+    announce: str | None = None
+    question: str | None = None
+    fence: int = 0
+    result: Any = None
+
+
+def check(context: Context) -> dict[str, Any]:
+    """What would be decided now. Opens no question and uses nothing up."""
+    body: CallBody = context.body
+    session = session_for(context, body.session)
+    request = request_for(context.door, session, body.tool, body.args, body.command, body.confidence)
+    return tell_decision(preview(context.gate, request))
+
+
+def request(context: Context) -> CallTold:
+    """Decide the call for real. If it is allowed, this is its start."""
+    body: CallBody = context.body
+    session = session_for(context, body.session)
+    wanted = request_for(context.door, session, body.tool, body.args, body.command, body.confidence)
+    attempt = calls.start_call(
+        context.gate,
+        wanted,
+        holder=context.token.id,
+        host_id=body.call_id,
+        key=context.key,
+        lease=LEASE,
+    )
+    return told(attempt)
+
+
+async def look(context: Context) -> CallTold:
+    """Where the call stands; with `wait`, once its question is closed or the time is over."""
+    attempt = await asyncio.to_thread(_own, context)
+    await _waited(context, attempt)
+    return told(await asyncio.to_thread(_own, context))
+
+
+async def retry(context: Context) -> CallTold:
+    """Start the call if it was approved since; with `wait`, wait for that first."""
+    attempt = await asyncio.to_thread(_own, context)
+    await _waited(context, attempt)
+    again = await asyncio.to_thread(
+        calls.retry_call, context.gate, attempt.call, holder=context.token.id, lease=LEASE
+    )
+    return told(again)
+
+
+def end(context: Context) -> CallTold:
+    """The host says how the call ended."""
+    body: OutcomeBody = context.body
+    attempt = _own(context)
+    result = None if body.result is None else msgspec.json.encode(body.result)
+    outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
+    return told(_own(context))
+
+
+def list_own(context: Context) -> list[CallTold]:
+    """The calls of a session that are not over."""
+    session = session_for(context, context.query.get("session"))
+    with context.gate.store.read() as tx:
+        rows = [row for row in tx.calls(states=UNDER_WAY) if row.session == session]
+    return [one for row in rows if (one := _listed(context, row)) is not None]
+
+
+UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
+
+
+def told(attempt: Attempt) -> CallTold:
+    record = attempt.record
+    status = "allowed" if attempt.runs else attempt.state
+    if status == "denied" and record.rule in BLOCKING:
+        status = "blocked"
+    result = None if attempt.result is None else msgspec.json.decode(attempt.result)
+    return CallTold(
+        operation_id=attempt.call,
+        status=status,
+        rule=record.rule,
+        reason=record.reason,
+        announce=record.announce,
+        question=attempt.question if status == "pending" else None,
+        fence=attempt.fence,
+        result=result,
+    )
+
+
+def seconds(context: Context) -> float:
+    """How long the caller wants to wait, ten minutes at most."""
+    text = context.query.get("wait", "0")
+    try:
+        wanted = float(text)
+    except ValueError:
+        wanted = -1.0
+    if not 0 <= wanted <= LONGEST_WAIT:
+        raise Refused(400, "malformed", f"wait takes seconds from 0 to {LONGEST_WAIT:.0f}")
+    return wanted
+
+
+async def _waited(context: Context, attempt: Attempt) -> None:
+    wait = seconds(context)
+    if wait > 0 and attempt.state == "pending" and attempt.question is not None:
+        await context.door.asker.await_answer(attempt.question, wait)
+
+
+def _own(context: Context) -> Attempt:
+    name = context.parameters["call"]
+    with context.gate.store.read() as tx:
+        row = tx.call(name)
+    session = session_for(context, row.session if row is not None and context.token.role != "agent" else None)
+    return calls.look_at(context.gate, name, session)
+
+
+def _listed(context: Context, row: CallRow) -> CallTold | None:
+    kept = found_record(context.gate, row)
+    return None if kept is None else told(Attempt(row.id, row.state, 0, kept, row.question))
+
+
+WAIT = {"wait": "Seconds to wait for an answer, at most 600."}
+ENDPOINTS = (
+    Endpoint("POST", "/v1/check", ANY, "What would be decided now", check, CallBody, dict[str, Any]),
+    Endpoint("POST", "/v1/calls", ANY, "Decide a call; start it if it may run", request, CallBody, CallTold),
+    Endpoint(
+        "GET",
+        "/v1/calls",
+        ANY,
+        "The calls of a session that are not over",
+        list_own,
+        result=list[CallTold],
+        query={"session": "Which session; an agent has only its own."},
+    ),
+    Endpoint("GET", "/v1/calls/{call}", ANY, "Where a call stands", look, result=CallTold, query=WAIT),
+    Endpoint(
+        "POST",
+        "/v1/calls/{call}/retry",
+        ANY,
+        "Start a call once it was approved",
+        retry,
+        result=CallTold,
+        query=WAIT,
+    ),
+    Endpoint("POST", "/v1/calls/{call}/outcome", HOSTS, "Say how a call ended", end, OutcomeBody, CallTold),
+)

@@ -1,0 +1,76 @@
+"""Errors as callers get them: RFC 9457 problems, with our own codes and hints, and nothing of the inside."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
+from sayso.core.ledger import NotNow
+from sayso.gate.answer import EditRefused, UnknownQuestion
+from sayso.gate.call_rows import UnknownCall
+from sayso.gate.calls import KeyReused
+from sayso.gate.gate import UnknownSession
+from sayso.gate.grants import UnknownGrant
+from sayso.gate.tokens import UnknownToken
+from sayso.store.base import StoreBusy, StoreError
+
+STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
+    (UnknownCall, 404),
+    (UnknownGrant, 404),
+    (UnknownQuestion, 404),
+    (UnknownSession, 404),
+    (UnknownToken, 404),
+    (EditRefused, 409),
+    (KeyReused, 409),
+    (NotNow, 409),
+    (StoreBusy, 503),
+    (StoreError, 503),
+    (MalformedRequest, 400),
+    (NotCanonical, 400),
+    (UnknownAnswer, 409),
+    (SaysoError, 400),
+)
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What went wrong, as RFC 9457 has it. `code` is ours, `hint` says what to do."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str = ""
+    hint: str = ""
+
+
+class Refused(SaysoError):
+    """The service itself says no, before the gate is asked."""
+
+    code = "refused"
+
+    def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.code = code
+
+
+def problem(error: SaysoError) -> Response:
+    """The answer to a request that failed with this error."""
+    status = error.status if isinstance(error, Refused) else _status(error)
+    told = Problem(
+        type=f"urn:sayso:problem:{error.code}",
+        title=error.code.replace("_", " "),
+        status=status,
+        code=error.code,
+        detail=error.message,
+        hint=error.hint or "",
+    )
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    if status in (429, 503):
+        headers["Retry-After"] = "1"
+    return Response(msgspec.json.encode(told), status, headers, media_type="application/problem+json")
+
+
+def _status(error: SaysoError) -> int:
+    return next(status for kind, status in STATUSES if isinstance(error, kind))

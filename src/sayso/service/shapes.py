@@ -1,0 +1,179 @@
+"""What the operator's endpoints tell, as types: the page, the OpenAPI description and clients use these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from sayso.gate.grants import Listed
+
+
+class ItemTold(msgspec.Struct, frozen=True):
+    """One operation of a question, answered by its id."""
+
+    id: str
+    operation: str
+    risk: str
+    category: str
+    why: str
+    """Why it is asked."""
+    does: str | None = None
+    """What it does, as its declaration says."""
+
+
+class OfferTold(msgspec.Struct, frozen=True):
+    """An answer that can be given, what it would grant, and what of the last calls it would have covered."""
+
+    answer: str
+    words: str
+    would_have_covered: int = 0
+    of_last: int = 0
+
+
+class QuestionTold(msgspec.Struct, frozen=True):
+    """A question with all a person needs to decide. Text of the agent is data, shown escaped."""
+
+    id: str
+    state: str
+    session: str
+    agent: str
+    turn: int
+    message: str | None
+    """What the user last said in the session, if a host told it."""
+    risk: str
+    tool: str
+    command: str | None
+    arguments: Mapping[str, Any]
+    target: str | None
+    folder: str
+    world: str | None
+    """The state of the world the call would meet, if its tool tells."""
+    text: str
+    why: str
+    rule: str
+    items: tuple[ItemTold, ...]
+    offers: tuple[OfferTold, ...]
+    bundle: str | None
+    later: tuple[str, ...]
+    digest: str
+    opened_at: float
+    expires_at: float
+    waiting: bool
+    """Whether the agent still waits for the answer."""
+    signed: bool
+    """Whether an answer that allows has to be signed by a passkey."""
+    answer: str | None = None
+    by: str | None = None
+    reason: str | None = None
+    closed_at: float | None = None
+
+
+class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer, one for each item, or the arguments the call shall have instead (`answer` is "edit")."""
+
+    answer: str | None = None
+    items: Mapping[str, str] | None = None
+    edited: Mapping[str, Any] | None = None
+    reason: str | None = None
+    digest: str | None = None
+    """The digest of the call the person saw: an answer to anything else is refused."""
+    proof: Mapping[str, Any] | None = None
+    """A passkey's signature over that digest."""
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """How the question stands now, and whether it was this answer."""
+
+    question: str
+    state: str
+    answer: str | None
+    by: str | None
+    at: float | None
+    yours: bool
+
+
+class SessionTold(msgspec.Struct, frozen=True):
+    id: str
+    agent: str
+    owner: str
+    user: str
+    workspace: str
+    parent: str | None
+    opened_at: float
+    turn: int
+    task: str | None
+    phase: str | None
+    stopped: bool
+    tampered: bool
+    questions: int
+    grants: tuple[Listed, ...]
+
+
+class DecisionTold(msgspec.Struct, frozen=True):
+    """One decision of the past: a line of the history."""
+
+    seq: int
+    stream: str
+    at: float
+    event: str
+    session: str
+    agent: str
+    operations: tuple[str, ...]
+    tool: str
+    verdict: str
+    rule: str
+    reason: str
+    risk: str
+    digest: str
+    question: str | None = None
+    answer: str | None = None
+    by: str | None = None
+    call: Mapping[str, Any] | None = None
+    """What would have run, while it is kept."""
+
+
+class DomainTold(msgspec.Struct, frozen=True):
+    """One row of the policy's matrix. Dates are seconds since 1970."""
+
+    name: str
+    trust_level: str | None
+    autonomous: tuple[str, ...]
+    requires_approval: tuple[str, ...]
+    blocked: tuple[str, ...]
+    trusted_channel_required: tuple[str, ...]
+    reviewed_at: float | None
+    decays_at: float | None
+    decayed: bool
+
+
+class PolicyTold(msgspec.Struct, frozen=True):
+    digest: str
+    mode: str
+    settings: Mapping[str, Any]
+    domains: tuple[DomainTold, ...]
+    operations: Mapping[str, Mapping[str, Any]]
+
+
+class AuditState(msgspec.Struct, frozen=True):
+    """How far the trail goes, and how far it is signed."""
+
+    entries: int
+    newest_at: float | None
+    checkpoint_size: int
+    checkpoint_at: float | None
+    streams: tuple[str, ...]
+
+
+class VerifiedTold(msgspec.Struct, frozen=True):
+    clean: bool
+    entries: int
+    findings: tuple[str, ...]
+
+
+class EventTold(msgspec.Struct, frozen=True):
+    """One event of the live stream: something changed, and what to read again."""
+
+    kind: Literal["question", "answer", "grant", "session", "run", "policy", "hello"]
+    id: str = ""
