@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from sayso.core.decision import Item
@@ -87,7 +87,8 @@ def inside(frame: Frame) -> Iterator[None]:
         yield
     finally:
         frame.open = False
-        _innermost.reset(token)
+        with suppress(ValueError):  # left in another context than it was entered in: there is nothing to undo
+            _innermost.reset(token)
 
 
 def frames(gate: object, session: str) -> Iterator[Frame]:

@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.digest import decode, sha256
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request
+from sayso.core.model import Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.arguments import Shape, WrongArguments
 from sayso.doors.python.calls import cleared, ending, reported
@@ -80,7 +80,7 @@ class Workflow:
         named = [self._door.capabilities.operation(name) for name in self.operations]
         return make_request(
             call,
-            named or [Operation(f"workflow.{self.name}")],
+            named or [Operation(f"workflow.{self.name}", risk=Risk.LOW)],
             agent=row.agent,
             session=session,
             workflow=self.name,
