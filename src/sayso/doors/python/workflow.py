@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -27,6 +27,12 @@ from sayso.gate.call_rows import Attempt
 from sayso.gate.request import make_call, make_request
 from sayso.gate.telemetry import Running
 from sayso.gate.workflows import Note, keep_note, note_of
+
+
+class Named(Protocol):
+    """A session as an object."""
+
+    id: str
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -59,16 +65,21 @@ class Workflow:
         """What a question about it is shown as; a workflow cannot be edited."""
 
     def run(
-        self, params: Mapping[str, Any] | None = None, *, session: str | None = None, **how: Any
+        self, params: Mapping[str, Any] | None = None, *, session: Named | str | None = None, **how: Any
     ) -> Result:
-        wish = Wish(session or self._door.session_here(), **how)
+        wish = Wish(self._session(session), **how)
         return drive(run_workflow(self._door, self, params or {}, wish))
 
     async def arun(
-        self, params: Mapping[str, Any] | None = None, *, session: str | None = None, **how: Any
+        self, params: Mapping[str, Any] | None = None, *, session: Named | str | None = None, **how: Any
     ) -> Result:
-        wish = Wish(session or self._door.session_here(), is_async=True, **how)
+        wish = Wish(self._session(session), is_async=True, **how)
         return await adrive(run_workflow(self._door, self, params or {}, wish))
+
+    def _session(self, session: Named | str | None) -> str:
+        if session is None:
+            return self._door.session_here()
+        return session if isinstance(session, str) else session.id
 
     def request(self, params: Mapping[str, Any], session: str) -> Request:
         """The request to start a run with these parameters."""
