@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.digest import decode
 from sayso.core.grants import DAY
 from sayso.core.ledger import State
 from sayso.doors.python.host import request_for
@@ -49,6 +50,10 @@ class CallTold(msgspec.Struct, frozen=True):
     status: str
     rule: str
     reason: str
+    tool: str
+    args: dict[str, Any]
+    """What to run, once it is allowed: a person may have changed it."""
+    command: str | None = None
     announce: str | None = None
     question: str | None = None
     fence: int = 0
@@ -127,6 +132,9 @@ def told(attempt: Attempt) -> CallTold:
         status=status,
         rule=record.rule,
         reason=record.reason,
+        tool=record.request.call.tool,
+        args=decode(record.request.call.arguments),
+        command=record.request.call.command,
         announce=record.announce,
         question=attempt.question if status == "pending" else None,
         fence=attempt.fence,
