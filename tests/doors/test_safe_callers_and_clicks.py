@@ -209,8 +209,8 @@ def test_a_click_left_in_another_task_is_closed_there(gate: Sayso) -> None:
 
     async def main() -> None:
         scope = clicked()
-        await asyncio.create_task(scope.__aenter__())  # type: ignore[arg-type]
-        await asyncio.create_task(scope.__aexit__(None, None, None))  # type: ignore[arg-type]
+        await asyncio.create_task(scope.__aenter__())
+        await asyncio.create_task(scope.__aexit__(None, None, None))
         with pytest.raises(ConsentRequired):
             await send()
 
