@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from sayso.cli import audit, chat, check, demo, init, operate, policy, standing, store
+from sayso.cli import audit, chat, check, demo, init, mcp, operate, policy, standing, store
 
 USAGE, FAILURE = 2, 1
 
@@ -57,6 +57,7 @@ app.add_typer(standing.sessions, name="sessions", short_help="The sessions that 
 app.add_typer(policy.app, name="policy")
 app.add_typer(audit.app, name="audit")
 app.add_typer(store.app, name="store")
+app.add_typer(mcp.app, name="mcp")
 
 
 def main() -> None:

@@ -104,6 +104,20 @@ class Shape:
         }
         return self._called(typed)
 
+    def hint(self, name: str) -> Any:
+        """The type of a parameter, by its name; Parameter.empty if none is said."""
+        if self._hints is None:
+            try:
+                self._hints = typing.get_type_hints(self._function, include_extras=True)
+            except (NameError, TypeError, AttributeError) as error:
+                raise WrongArguments(f"{self._name}: its types cannot be read: {error}") from error
+        hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
+        if kind is inspect.Parameter.VAR_KEYWORD and hint is not _EMPTY:
+            return dict[str, hint]  # type: ignore[valid-type]
+        return hint
+
     def _called(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         ordered = {name: values[name] for name in self.signature.parameters if name in values}
         bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
@@ -127,26 +141,13 @@ class Shape:
     def _typed(self, name: str, value: Any) -> Any:
         if name not in self.signature.parameters:
             raise WrongArguments(f"{self._name} has no parameter {name!r}")
-        hint = self._hint(name)
+        hint = self.hint(name)
         if hint is _EMPTY or hint is Any:
             return value
         try:
             return msgspec.convert(value, hint, dec_hook=_read)
         except (msgspec.ValidationError, TypeError, ValueError, NotImplementedError) as error:
             raise WrongArguments(f"{self._name}: {name}: {error}") from error
-
-    def _hint(self, name: str) -> Any:
-        if self._hints is None:
-            try:
-                self._hints = typing.get_type_hints(self._function, include_extras=True)
-            except (NameError, TypeError, AttributeError) as error:
-                raise WrongArguments(f"{self._name}: its types cannot be read: {error}") from error
-        hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_POSITIONAL:
-            return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
-        if kind is inspect.Parameter.VAR_KEYWORD and hint is not _EMPTY:
-            return dict[str, hint]  # type: ignore[valid-type]
-        return hint
 
     @property
     def _name(self) -> str:
