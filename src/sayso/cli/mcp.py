@@ -56,23 +56,25 @@ def serve(
 
 
 def _installed() -> None:
+    from importlib.util import find_spec
+
     from sayso.core.errors import SaysoError
 
-    try:
-        import mcp.server.stdio  # noqa: F401
-    except ImportError as error:
-        raise SaysoError(f"this needs the extra mcp ({error})", hint="pip install 'sayso[mcp]'") from error
+    if find_spec("mcp") is None:
+        raise SaysoError("this needs the extra mcp", hint="pip install 'sayso[mcp]'")
 
 
 def _on_stdio(gate: str, tokens: Path | None, name: str | None) -> None:
     from sayso.doors.mcp.named import gate_named
-    from sayso.doors.mcp.serve import serve_stdio
     from sayso.doors.mcp.wire import take_wire
 
     if tokens is not None:
         raise typer.BadParameter("--tokens is for --http")
     wire = take_wire()  # before the module is imported, which may print
-    serve_stdio(gate_named(gate), wire, name=name)
+    served = gate_named(gate)
+    from sayso.doors.mcp.serve import serve_stdio  # the SDK takes a second: a wrong name is told before
+
+    serve_stdio(served, wire, name=name)
 
 
 def _on_http(gate: str, address: str, tokens: Path | None, name: str | None) -> None:
