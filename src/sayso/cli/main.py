@@ -7,7 +7,21 @@ import sys
 
 import typer
 
-from sayso.cli import audit, calls, chat, check, demo, init, operate, policy, serve, standing, store, tour
+from sayso.cli import (
+    audit,
+    calls,
+    chat,
+    check,
+    demo,
+    init,
+    mcp,
+    operate,
+    policy,
+    serve,
+    standing,
+    store,
+    tour,
+)
 
 USAGE, FAILURE = 2, 1
 
@@ -63,6 +77,7 @@ app.add_typer(calls.runs, name="runs", short_help="Workflow runs, and how far th
 app.add_typer(policy.app, name="policy")
 app.add_typer(audit.app, name="audit")
 app.add_typer(store.app, name="store")
+app.add_typer(mcp.app, name="mcp")
 
 
 def main() -> None:

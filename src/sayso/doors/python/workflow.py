@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from sayso.core.decision import Decision
 from sayso.core.digest import decode, sha256
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Risk
@@ -19,11 +20,12 @@ from sayso.doors.python.calls import cleared, ending, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
-from sayso.doors.python.run import RETRY, Wish, late, refused, retry, run, stopped, told, unparked
+from sayso.doors.python.run import RETRY, Wish, check, late, refused, retry, run, stopped, told, unparked
 from sayso.doors.python.scope import Frame, Job, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate import calls
 from sayso.gate.call_rows import Attempt
+from sayso.gate.explaining import preview
 from sayso.gate.request import make_call, make_request
 from sayso.gate.telemetry import Running
 from sayso.gate.workflows import Note, keep_note, note_of
@@ -151,6 +153,14 @@ def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         return (yield from _retried(door, workflow, attempt, wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
+
+
+def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
+    """What would be decided if a workflow or a capability of this name were run now."""
+    workflow: Workflow | None = door.workflows.get(name)
+    if workflow is None:
+        return check(door, name, params, session)
+    return preview(door.gate, workflow.request(workflow.given(params), session), scope_of(door, session))
 
 
 def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
