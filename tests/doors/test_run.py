@@ -175,6 +175,27 @@ def test_a_run_inside_a_run_is_its_own_and_is_not_repeated_with_the_outer_one(
     assert states(gate)["outer"] == "failed"
 
 
+def test_a_mail_sent_deep_inside_is_known_to_every_run_around_it(gate: Sayso, person: Person) -> None:
+    @gate.requires_consent("notes.write", risk="moderate")
+    def write() -> None: ...
+
+    @gate.requires_consent("notes.share", risk="high")
+    def share() -> None: ...
+
+    @gate.capability()
+    def inner() -> None:
+        write()
+
+    @gate.capability()
+    def outer() -> None:
+        gate.run("inner")
+        share()
+
+    person.says("once")
+    result = gate.run("outer", wait=0)
+    assert (result.status, result.ran) == ("error", ("notes.write",))
+
+
 def test_a_refused_run_inside_a_run_is_a_result_there(gate: Sayso, person: Person) -> None:
     @gate.capability("inner")
     @gate.requires_consent("mail.send")
