@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from sayso import Sayso
+from sayso.doors.python.workflow import Step
 from sayso.gate.open import KEY_NAME
 from sayso.gate.signing import load_or_make_key
 from sayso.surfaces.inbox import Inbox
@@ -47,6 +48,8 @@ if "PLACE" in os.environ:
         """Comes to a gate that it does not declare, in the middle of its work."""
         create_task("tidied")
         return "tidy"
+
+    gate.workflow("digest", [Step("write", create_task, operations=("tasks.create",))])
 
     @gate.capability()
     @gate.requires_consent("tasks.erase")

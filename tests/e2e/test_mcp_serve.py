@@ -72,7 +72,9 @@ def test_an_agent_finds_four_tools_and_none_that_grants(way: Way) -> None:
     assert sorted(tools["run"].input_schema["properties"]) == ["name", "params", "wait"]
     assert sorted(tools["retry"].input_schema["properties"]) == ["operation_id", "wait"]
     assert not any(tool.input_schema["additionalProperties"] for tool in tools.values())
-    assert '- create_task: Put a task on the list.\n  params: {"type":"object"' in tools["run"].description
+    about = tools["run"].description
+    assert '- create_task: Put a task on the list.\n  params: {"type":"object"' in about
+    assert '- digest: a workflow of write\n  params: {"type":"object","properties":{"title":' in about
 
 
 def test_a_call_waits_with_progress_until_a_person_elsewhere_has_answered(way: Way) -> None:
@@ -214,6 +216,7 @@ def test_a_check_asks_nobody_and_granted_consents_are_listed(place: Place) -> No
         async with place.stdio(STATELESS) as client:
             wanted: dict[str, Any] = {"name": "create_task", "params": {"title": "a"}}
             before = await told(client, "check", **wanted)
+            assert (await told(client, "check", name="digest", params={"title": "a"}))["verdict"] == "ask"
             assert _questions(place) == 0
             running = asyncio.create_task(told(client, "run", **wanted))
             await asyncio.to_thread(place.answer, "always")
@@ -228,7 +231,7 @@ def test_a_check_asks_nobody_and_granted_consents_are_listed(place: Place) -> No
 
 def test_what_a_function_prints_or_reads_does_not_touch_the_wire(place: Place) -> None:
     async def played() -> Any:
-        async with place.stdio(HANDSHAKE) as client:
+        async with place.stdio("auto") as client:
             return await told(client, "run", name="chatter")
 
     assert asyncio.run(played())["value"] == ""
