@@ -24,13 +24,20 @@ class Job(msgspec.Struct, frozen=True):
     command: str | None = None
 
 
+class Runs(msgspec.Struct, frozen=True):
+    """What was allowed: a person may have changed it."""
+
+    tool: str
+    args: dict[str, Any]
+
+
 class Told(msgspec.Struct, frozen=True):
     """What the service told of a call."""
 
     operation_id: str
     status: str
     reason: str
-    args: dict[str, Any]
+    call: Runs | None = None
     fence: int = 0
     question: str | None = None
 
@@ -97,10 +104,10 @@ def work(
             tell("asked", f"{job.command or job.tool}: {told.reason}")
             asked(told.question or "")
             told = _answered(client, told) if patient else replace(told, reason="nobody is here to ask")
-        if told.status != "allowed":
+        if told.status != "allowed" or told.call is None:
             tell("not run", f"{job.command or job.tool}: {told.reason}")
             continue
-        done = _done(folder, job.tool, told.args)
+        done = _done(folder, told.call.tool, told.call.args)
         state = "succeeded" if done.returncode == 0 else "failed"
         client.post(
             f"/v1/calls/{told.operation_id}/outcome", json={"fence": told.fence, "state": state}

@@ -28,9 +28,13 @@ def serve(
     install: Annotated[
         bool, typer.Option("--install", help="Write a unit for systemd or launchd, and say how to start it.")
     ] = False,
+    log: Annotated[
+        str, typer.Option("--log", metavar="FORM", help="The log on stderr: text for people, or json.")
+    ] = "text",
 ) -> None:
     """Run the service and its page until you stop it; on this machine only, unless told otherwise."""
     from sayso.gate.open import open_gate
+    from sayso.gate.settings import socket_path
     from sayso.service.serve import Address
     from sayso.service.serve import serve as run
 
@@ -41,6 +45,7 @@ def serve(
         for line in write_unit(address, store, policy, preset):
             typer.echo(line)
         return
+    _log_as(log)
     gate = open_gate(chosen(policy, preset, approval), store)
     if host not in ("127.0.0.1", "::1", "localhost"):
         remark("this address can be reached from other machines, and what is sent there is not encrypted")
@@ -109,15 +114,17 @@ def revoke(
     show_or_json(as_json, ended, [f"{ended.id}: {ended.name} is let in no more."])
 
 
-def socket_path() -> Path | None:
-    """Where the service's socket lies; None where the system has no such sockets."""
-    import socket
+def _log_as(form: str) -> None:
+    from typing import cast, get_args
 
-    import platformdirs
+    from sayso.core.errors import MalformedRequest
+    from sayso.service.logs import Form, log_to
 
-    if not hasattr(socket, "AF_UNIX"):
-        return None
-    return Path(platformdirs.user_runtime_dir("sayso", appauthor=False)) / "sayso.sock"
+    if form not in get_args(Form):
+        raise MalformedRequest(
+            f"there is no log form {form!r}", hint=f"use one of: {', '.join(get_args(Form))}"
+        )
+    log_to(form=cast("Form", form))
 
 
 def _started(gate: Any, address: Any) -> None:

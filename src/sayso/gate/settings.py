@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sayso.core.digest import parse
 from sayso.core.errors import SaysoError, UnknownMode
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "SAYSO_APPROVAL_MODE"
 KEY = "approval_mode"
+SERVICE_USER = "service_uid"
 
 
 def in_chosen_mode(policy: Policy, flag: object = None) -> Policy:
@@ -54,6 +55,26 @@ def config_folder() -> Path:
     return Path(platformdirs.user_config_dir("sayso", appauthor=False))
 
 
+def socket_path() -> Path | None:
+    """Where the service's socket lies; None where the system has no such sockets."""
+    import socket
+
+    import platformdirs
+
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    return Path(platformdirs.user_runtime_dir("sayso", appauthor=False)) / "sayso.sock"
+
+
+def service_user() -> int | None:
+    """The user the service was installed under, if it is another one than runs its clients."""
+    path = config_folder() / "settings.json"
+    found = None if _absent(path) else _settings(path).get(SERVICE_USER)
+    if found is not None and type(found) is not int:
+        raise SaysoError(f"{SERVICE_USER} in {path.name} is no user's number", hint="mend the file")
+    return found
+
+
 def _wishes(flag: object) -> tuple[Mode | None, ...]:
     """The flag, then the environment, then the settings file. An empty variable counts as not set."""
     variable = os.environ.get(VARIABLE)
@@ -67,13 +88,18 @@ def _wishes(flag: object) -> tuple[Mode | None, ...]:
 def _in_file(path: Path) -> Mode | None:
     if _absent(path):
         return None
+    settings = _settings(path)
+    return read_mode(settings[KEY], f"{KEY} in {path.name}") if KEY in settings else None
+
+
+def _settings(path: Path) -> dict[str, Any]:
     try:
         settings = parse(path.read_bytes())
     except (OSError, SaysoError) as error:
         raise SaysoError(f"cannot read {path}: {error}", hint="mend or remove the file") from error
     if not isinstance(settings, dict):
         raise SaysoError(f"{path} does not hold a JSON object", hint="mend or remove the file")
-    return read_mode(settings[KEY], f"{KEY} in {path.name}") if KEY in settings else None
+    return settings
 
 
 def _absent(path: Path) -> bool:

@@ -7,22 +7,22 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import decode
 from sayso.core.grants import DAY
 from sayso.core.ledger import State
+from sayso.core.model import Request
 from sayso.doors.python.host import request_for
 from sayso.gate import calls, outcome
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
+from sayso.service.declaring import CallTold, DeclaredBody, declared, holder_of, started_before, told
 from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint
 from sayso.store.base import CallRow
 
 LONGEST_WAIT = 600.0
 LEASE = DAY
 """Whoever asks over HTTP runs the call itself and sends no heartbeats; its host says how it ended."""
-BLOCKING = ("blocked", "trusted_channel")
 
 
 class CallBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,6 +34,12 @@ class CallBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confidence: float = 0.0
     call_id: str | None = None
     session: str | None = None
+    operations: tuple[DeclaredBody, ...] = ()
+    """What the tool declares that it does. It adds to what the policy reads in the call."""
+    schema: str = ""
+    folder: str | None = None
+    attempt: str | None = None
+    """A name that only this attempt has. Sent again after its answer got lost, it is the same start."""
 
 
 class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,71 +48,38 @@ class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     result: Any = None
 
 
-class Runs(msgspec.Struct, frozen=True):
-    """What to run, decoded from the bytes that were approved: a person may have edited it."""
-
-    tool: str
-    args: dict[str, Any]
-    command: str | None = None
-
-
-class CallTold(msgspec.Struct, frozen=True):
-    """Where a call stands. Only `allowed` means: run `call` now, once; `fence` is the number to end it by."""
-
-    operation_id: str
-    status: str
-    rule: str
-    reason: str
-    tool: str
-    args: dict[str, Any]
-    """What to run, once it is allowed: a person may have changed it."""
-    command: str | None = None
-    announce: str | None = None
-    question: str | None = None
-    fence: int = 0
-    result: Any = None
-    call: Runs | None = None
-
-
 def check(context: Context) -> dict[str, Any]:
     """What would be decided now. Opens no question and uses nothing up."""
-    body: CallBody = context.body
-    session = session_for(context, body.session)
-    request = request_for(context.door, session, body.tool, body.args, body.command, body.confidence)
-    return tell_decision(preview(context.gate, request))
+    return tell_decision(preview(context.gate, _wanted(context)))
 
 
 def request(context: Context) -> CallTold:
     """Decide the call for real. If it is allowed, this is its start."""
     body: CallBody = context.body
-    session = session_for(context, body.session)
-    wanted = request_for(context.door, session, body.tool, body.args, body.command, body.confidence)
+    holder = holder_of(context.token, body.attempt)
     attempt = calls.start_call(
         context.gate,
-        wanted,
-        holder=context.token.id,
+        _wanted(context),
+        holder=holder,
         host_id=body.call_id,
         key=context.key,
         lease=LEASE,
     )
-    return told(attempt)
+    return told(context.gate, started_before(context.gate, attempt, holder, body.attempt))
 
 
 async def look(context: Context) -> CallTold:
     """Where the call stands; with `wait`, once its question is closed or the time is over."""
     attempt = await asyncio.to_thread(_own, context)
     await _waited(context, attempt)
-    return told(await asyncio.to_thread(_own, context))
+    return await asyncio.to_thread(lambda: told(context.gate, _own(context)))
 
 
 async def retry(context: Context) -> CallTold:
     """Start the call if it was approved since; with `wait`, wait for that first."""
     attempt = await asyncio.to_thread(_own, context)
     await _waited(context, attempt)
-    again = await asyncio.to_thread(
-        calls.retry_call, context.gate, attempt.call, holder=context.token.id, lease=LEASE
-    )
-    return told(again)
+    return await asyncio.to_thread(_again, context, attempt.call)
 
 
 def end(context: Context) -> CallTold:
@@ -115,7 +88,7 @@ def end(context: Context) -> CallTold:
     attempt = _own(context)
     result = None if body.result is None else msgspec.json.encode(body.result)
     outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
-    return told(_own(context))
+    return told(context.gate, _own(context))
 
 
 def list_own(context: Context) -> list[CallTold]:
@@ -130,38 +103,27 @@ def list_own(context: Context) -> list[CallTold]:
 UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 
 
-def told(attempt: Attempt) -> CallTold:
-    record = attempt.record
-    status = "allowed" if attempt.runs else attempt.state
-    if status == "denied" and record.rule in BLOCKING:
-        status = "blocked"
-    result = None if attempt.result is None else msgspec.json.decode(attempt.result)
-    return CallTold(
-        operation_id=attempt.call,
-        status=status,
-        rule=record.rule,
-        reason=record.reason,
-        tool=record.request.call.tool,
-        args=decode(record.request.call.arguments),
-        command=record.request.call.command,
-        announce=record.announce,
-        question=attempt.question if status == "pending" else None,
-        fence=attempt.fence,
-        result=result,
-        call=_runs(attempt) if attempt.runs else None,
-    )
-
-
-def _runs(attempt: Attempt) -> Runs:
-    call = attempt.record.request.call
-    return Runs(call.tool, dict(decode(call.arguments)), call.command)
-
-
 async def _waited(context: Context, attempt: Attempt) -> None:
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait > 0 and attempt.state == "pending" and attempt.question is not None:
         with context.running.limits.waiting(context.token.id):
             await context.door.asker.await_answer(attempt.question, wait)
+
+
+def _wanted(context: Context) -> Request:
+    body: CallBody = context.body
+    session = session_for(context, body.session)
+    said = declared(context.token, body.operations, body.schema, body.folder)
+    return request_for(
+        context.door, session, body.tool, body.args, body.command, body.confidence, declared=said
+    )
+
+
+def _again(context: Context, call: str) -> CallTold:
+    name = context.query.get("attempt")
+    holder = holder_of(context.token, name)
+    again = calls.retry_call(context.gate, call, holder=holder, lease=LEASE)
+    return told(context.gate, started_before(context.gate, again, holder, name))
 
 
 def _own(context: Context) -> Attempt:
@@ -175,7 +137,7 @@ def _own(context: Context) -> Attempt:
 
 def _listed(context: Context, row: CallRow) -> CallTold | None:
     kept = found_record(context.gate, row)
-    return None if kept is None else told(Attempt(row.id, row.state, 0, kept, row.question))
+    return None if kept is None else told(context.gate, Attempt(row.id, row.state, 0, kept, row.question))
 
 
 WAIT = {"wait": "Seconds to wait for an answer, at most 600."}
@@ -199,7 +161,7 @@ ENDPOINTS = (
         "Start a call once it was approved",
         retry,
         result=CallTold,
-        query=WAIT,
+        query={**WAIT, "attempt": "A name that only this attempt has."},
     ),
     Endpoint("POST", "/v1/calls/{call}/outcome", HOSTS, "Say how a call ended", end, OutcomeBody, CallTold),
 )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import logging
 import os
+import signal
 import socket
 import stat
-from collections.abc import AsyncIterator, Callable, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -24,6 +27,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.recovery import forget_results, recover_calls
 from sayso.gate.workflows import reconcile
 from sayso.service.app import make_app
+from sayso.service.logs import Logged
 from sayso.surfaces.inbox import Inbox
 
 log = logging.getLogger("sayso.service")
@@ -31,6 +35,7 @@ PORT = 7333
 SOCKET_HOST = "sayso"
 """What clients call the service by over its Unix socket."""
 GRACE = 5
+BACKLOG = 2_048
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -65,12 +70,18 @@ def serve(
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
     door = Door(gate, [Inbox()])
-    sockets = listen(address)
-    real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
+    with contextlib.ExitStack() as held:
+        sockets = listen(address, held)
+        held.callback(sign_off, gate)
+        real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
+        _Server(_config(door, real, started), door).run(sockets=list(sockets))
+
+
+def _config(door: Door, real: Address, started: Callable[[Address], object]) -> uvicorn.Config:
     app = make_app(door, hosts=real.names)
-    app.router.lifespan_context = _lifespan(gate, lambda: started(real))
-    config = uvicorn.Config(
-        app,
+    app.router.lifespan_context = _lifespan(door.gate, lambda: started(real))
+    return uvicorn.Config(
+        Logged(app),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -80,46 +91,83 @@ def serve(
         h11_max_incomplete_event_size=64 * 1024,
         limit_concurrency=4_000,
     )
-    try:
-        uvicorn.Server(config).run(sockets=list(sockets))
-    finally:
-        for one in sockets:
-            one.close()
-        if address.path is not None:
-            with contextlib.suppress(FileNotFoundError):
-                address.path.unlink()
-        sign_off(gate)
 
 
-def listen(address: Address) -> Sequence[socket.socket]:
-    """The sockets, bound and ready: TCP first, then the Unix socket, which only its owner can open."""
+class _Server(uvicorn.Server):
+    """Ends cleanly when it is told to: first whoever waits is let go, then what is under way is finished."""
+
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+        super().__init__(config)
+        self._door = door
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._door.asker.let_go()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """A signal ends the service, and not also the program: there is something left to sign."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+def listen(address: Address, held: contextlib.ExitStack) -> Sequence[socket.socket]:
+    """The sockets, bound and listening: TCP first, then the Unix socket, which only its owner can open."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    tcp = socket.socket(family, socket.SOCK_STREAM)
+    tcp = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
     tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         tcp.bind((address.host, address.port))
+        tcp.listen(BACKLOG)
     except OSError as error:
-        tcp.close()
         raise CannotListen(
             f"cannot listen on {address.url}: {error.strerror}",
             hint="another service may run there already; choose a port with --port",
         ) from error
-    return [tcp] if address.path is None else [tcp, _unix(address.path)]
+    return [tcp] if address.path is None else [tcp, _unix(address.path, held)]
 
 
-def _unix(path: Path) -> socket.socket:
+def _unix(path: Path, held: contextlib.ExitStack) -> socket.socket:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_folder(path.parent)
+    _lock(path, held)
     _clear(path)
-    unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    unix = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
     before = os.umask(0o177)
     try:
         unix.bind(str(path))
+        unix.listen(BACKLOG)
     except OSError as error:
-        unix.close()
-        raise CannotListen(f"cannot make the socket {path}: {error.strerror}") from error
+        raise CannotListen(f"cannot make the socket {path}: {error.strerror or error}") from error
     finally:
         os.umask(before)
+    held.callback(path.unlink, missing_ok=True)
     return unix
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder in which somebody else could put a socket of their own in the place of ours."""
+    found = folder.stat()
+    shared = found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX
+    if shared or found.st_uid not in (0, os.getuid()):
+        raise CannotListen(f"others can write to {folder}", hint="choose another place with --socket")
+
+
+def _lock(path: Path, held: contextlib.ExitStack) -> None:
+    """One service a socket, from before it is made until after it is gone: so none takes another's away."""
+    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    held.callback(os.close, lock)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise _taken(path) from None
 
 
 def _clear(path: Path) -> None:
@@ -136,7 +184,11 @@ def _clear(path: Path) -> None:
         except OSError:
             path.unlink()
             return
-    raise CannotListen(f"a service runs on {path} already", hint="stop it first, or choose another socket")
+    raise _taken(path)
+
+
+def _taken(path: Path) -> CannotListen:
+    return CannotListen(f"a service runs on {path} already", hint="stop it first, or choose another socket")
 
 
 def _lifespan(

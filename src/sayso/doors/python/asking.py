@@ -31,6 +31,7 @@ class Asker:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Callable[[], None]]] = {}
         self._watching = False
+        self._leaving = False
 
     @property
     def able(self) -> bool:
@@ -68,7 +69,7 @@ class Asker:
         """The question once it is closed, or as it stands when the time is over."""
         closed = threading.Event()
         with self._registered(question, closed.set) as row:
-            if row.state == "open":
+            if row.state == "open" and not self._leaving:
                 closed.wait(min(seconds, LONGEST))
         return question_row(self._gate, question)
 
@@ -81,13 +82,20 @@ class Asker:
                 loop.call_soon_threadsafe(closed.set)
 
         with await asyncio.to_thread(self._registered, question, wake) as row:
-            if row.state == "open":
+            if row.state == "open" and not self._leaving:
                 try:
                     async with asyncio.timeout(min(seconds, LONGEST)):
                         await closed.wait()
                 except TimeoutError:
                     pass
         return await asyncio.to_thread(question_row, self._gate, question)
+
+    def let_go(self) -> None:
+        """Nobody waits here any more: whoever does is woken with the question as it stands."""
+        with self._lock:
+            self._leaving = True
+            names = list(self._waiting)
+        self._wake(names)
 
     def _ask(self, surface: Surface, asked: Asked, over: threading.Event, edit: Edit) -> None:
         """One surface's turn. Whatever goes wrong there, the question stays as it is."""

@@ -126,7 +126,7 @@ def entered(
 
 def reported(door: Door, call: str, fence: int, done: Done) -> Steps[None]:
     """Write down how the call ended, and what it returned."""
-    state: State = "succeeded" if done.error is None else _state(done.error)
+    state: State = "succeeded" if done.error is None else ended_as(done.error)
     result = None if done.error is not None else encoded(done.value)
     yield Work(lambda: outcome.end_call(door.gate, call, fence, state, result))
 
@@ -135,7 +135,7 @@ def ending(done: Done, job: Job | None) -> str:
     """How a run ended, in a word; stopped if a gate on its way was not passed."""
     if job is not None and job.stopped is not None:
         return "stopped"
-    return "succeeded" if done.error is None else _state(done.error)
+    return "succeeded" if done.error is None else ended_as(done.error)
 
 
 def _asked(
@@ -184,10 +184,10 @@ def _patience(capability: Capability, job: Job | None) -> float | None:
     return capability.wait if job is None else max(0.0, job.deadline - time.monotonic())
 
 
-def _state(error: BaseException) -> State:
+def ended_as(error: BaseException) -> State:
     """Failed if the tool says so; ambiguous if nobody can say what happened."""
     if isinstance(error, BaseExceptionGroup):
-        return "ambiguous" if "ambiguous" in map(_state, error.exceptions) else "failed"
+        return "ambiguous" if "ambiguous" in map(ended_as, error.exceptions) else "failed"
     unsure = (Ambiguous, TimeoutError, ConnectionError)
     return "failed" if isinstance(error, Exception) and not isinstance(error, unsure) else "ambiguous"
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 import msgspec
 
 from sayso.core.model import Operation, Risk
 from sayso.doors.python.arguments import Shape
-from sayso.doors.python.calls import gated
-from sayso.doors.python.capability import Capability, NotGateable, gateable, lowered, names, risk_of
+from sayso.doors.python.capability import (
+    Capabilities,
+    Capability,
+    NotGateable,
+    gateable,
+    lowered,
+    names,
+    risk_of,
+)
 from sayso.doors.python.door import Door
 from sayso.doors.python.scope import Frame, inside
-from sayso.doors.python.steps import Done, adrive, drive
+from sayso.doors.python.steps import Done, Steps, adrive, drive
 from sayso.gate.initiated import user_started
 
 P = ParamSpec("P")
@@ -25,8 +32,19 @@ Decorator = Callable[[Callable[P, R]], Callable[P, R]]
 GATED = "__sayso__"
 
 
+class Gating(Protocol):
+    """A door, to whatever gate: it knows its capabilities, and has a call of one judged and run."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def gated(
+        self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Steps[Done]: ...
+
+
 def requires_consent(
-    door: Door,
+    door: Gating,
     operation: str,
     *,
     risk: str | Risk | None,
@@ -57,7 +75,7 @@ def requires_consent(
     return decorate
 
 
-def capability(door: Door, function: Callable[P, R], **declared: Any) -> Callable[P, R]:
+def capability(door: Gating, function: Callable[P, R], **declared: Any) -> Callable[P, R]:
     """A function that can be run by name. One that requires consent keeps doing so when called directly.
 
     What it says of its effect and the world holds for both ways.
@@ -125,32 +143,32 @@ def _check_told(made: Capability) -> None:
             )
 
 
-def _wrapped(door: Door, function: Callable[P, R]) -> Callable[P, R]:
+def _wrapped(door: Gating, function: Callable[P, R]) -> Callable[P, R]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def judged_when_it_runs(*args: Any, **kwargs: Any) -> Any:
-            return _outcome(await adrive(gated(door, _alone(door, judged_when_it_runs), args, kwargs)))
+            return _outcome(await adrive(door.gated(_alone(door, judged_when_it_runs), args, kwargs)))
 
         return cast("Callable[P, R]", judged_when_it_runs)
 
     @functools.wraps(function)
     def judged(*args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = _outcome(drive(gated(door, _alone(door, judged), args, kwargs)))
+        result: R = _outcome(drive(door.gated(_alone(door, judged), args, kwargs)))
         return result
 
     return judged
 
 
-def _alone(door: Door, wrapped: Callable[..., Any]) -> Capability:
+def _alone(door: Gating, wrapped: Callable[..., Any]) -> Capability:
     """The capability as a direct call means it: its own operation, without those it may come to."""
     capability: Capability = getattr(wrapped, GATED)[door]
     return msgspec.structs.replace(capability, declared=())
 
 
-def _known(door: Door, function: Callable[..., Any]) -> Capability | None:
+def _known(door: Gating, function: Callable[..., Any]) -> Capability | None:
     """What this gate, and no other, made of the function already."""
-    made: dict[Door, Capability] = getattr(function, GATED, {})
+    made: dict[Gating, Capability] = getattr(function, GATED, {})
     return made.get(door)
 
 

@@ -20,6 +20,7 @@ from sayso.doors.python.asking import Asker
 from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.keeper import Keeper
 from sayso.doors.python.scope import Job, session_around
+from sayso.doors.python.steps import Done, Steps
 from sayso.gate import calls, lease, sessions
 from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import Gate, UnknownSession
@@ -133,6 +134,12 @@ class Door:
             effect_key=effect,
             meant=request,
         )
+
+    def gated(self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Steps[Done]:
+        """A call of a decorated function: judged, and run if it may."""
+        from sayso.doors.python.calls import gated
+
+        return gated(self, capability, args, kwargs)
 
     def state_of(self, capability: Capability, request: Request) -> str | None:
         """What the function says of the world it would meet. If it cannot say, nothing is asked or run."""

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from sayso.core.decision import Decision
 from sayso.core.ledger import State
-from sayso.core.model import Request
+from sayso.core.model import Operation, Request, Risk
 from sayso.doors.python.door import Door, origin_of
 from sayso.gate import calls, outcome
 from sayso.gate.call_rows import Attempt
 from sayso.gate.conversation import put_question
 from sayso.gate.request import make_call, make_request
 from sayso.gate.telemetry import run_ended, run_started
-from sayso.policy.resolve import operations_for, target_for
+from sayso.policy.resolve import entry_for, operations_for, target_for, with_content
 
 SHELL = "shell"
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """What a program says of a call that it makes over a socket, besides the tool and its arguments.
+
+    `names`: where the policy knows no such tool, these are its operations. Without it, the tool itself stays
+    one as well, which nothing lists.
+    """
+
+    operations: tuple[Operation, ...] = ()
+    names: bool = False
+    schema: str = ""
+    folder: str | None = None
+
+
+NOTHING_DECLARED = Declared()
 
 
 class Called:
@@ -89,19 +107,53 @@ def propose(
 
 
 def request_for(
-    door: Door, session: str, tool: str, args: Mapping[str, Any], command: str | None, confidence: float
+    door: Door,
+    session: str,
+    tool: str,
+    args: Mapping[str, Any],
+    command: str | None,
+    confidence: float,
+    *,
+    declared: Declared | None = None,
 ) -> Request:
+    """The request for a call of a host's or an agent's. What it does is what the policy reads in it."""
     row, policy = door.row(session), door.gate.policy
-    where = {"folder": row.workspace, "workspace": row.workspace, "home": str(Path.home())}
-    target = target_for(tool, args, policy, **where)
+    said = declared or NOTHING_DECLARED
+    folder = row.workspace if said.folder is None else said.folder
+    where = {"folder": folder, "workspace": row.workspace, "home": str(Path.home())}
     call = make_call(
-        tool, args, command=command, target=target, folder=row.workspace, workspace=row.workspace
+        tool,
+        args,
+        command=command,
+        target=target_for(tool, args, policy, **where),
+        folder=folder,
+        workspace=row.workspace,
+        schema=said.schema,
     )
+    unknown = entry_for(tool, args, policy, folder=folder)[0] is None
+    named = said.names and bool(said.operations) and unknown
+    read = () if named else operations_for(tool, args, policy, **where)
     return make_request(
         call,
-        operations_for(tool, args, policy, **where),
+        joined(read, [with_content(one, args, policy) for one in said.operations]),
         agent=row.agent,
         session=session,
         origin=origin_of(row),
         confidence=confidence,
     )
+
+
+def joined(read: Sequence[Operation], declared: Sequence[Operation]) -> tuple[Operation, ...]:
+    """What the policy reads in a call, and what was declared besides. A declaration only adds and raises.
+
+    That something is low is for the policy to say: over a socket nobody is believed it.
+    """
+    found = {one.name: one for one in read}
+    for one in declared:
+        risk = one.risk if one.risk is not Risk.LOW else None
+        known = found.get(one.name)
+        if known is None:
+            found[one.name] = Operation(one.name, risk=risk, reason=one.reason, content=one.content)
+        elif risk is not None:
+            found[one.name] = msgspec.structs.replace(known, risk=max(risk, known.risk or risk))
+    return tuple(found.values())

@@ -62,7 +62,7 @@ def run(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[R
         capability = door.capabilities.find(name)
         check_callable(capability.function, from_async=wish.is_async)
         plain = capability.shape.given(params)
-        yield from _healthy(capability)
+        yield from healthy(capability)
         scope = scope_of(door, wish.session)
         attempt: Attempt = yield from _begun(door, capability, plain, scope, wish)
         call = attempt.call
@@ -82,7 +82,7 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         if attempt.record.request.call.schema != capability.shape.schema:
             raise OtherFunction(f"{capability.name} is no longer the function that was asked for")
         check_callable(capability.function, from_async=wish.is_async)
-        yield from _healthy(capability)
+        yield from healthy(capability)
         scope = scope_of(door, wish.session)
         if attempt.state == "waiting":
             return (yield from _resumed(door, capability, attempt, wish))
@@ -221,7 +221,7 @@ def _for_later(capability: Capability, decision: Decision) -> tuple[str, ...]:
     return tuple(dict.fromkeys(high))
 
 
-def _healthy(capability: Capability) -> Steps[None]:
+def healthy(capability: Capability) -> Steps[None]:
     """The capability's own check before each attempt; False or an error keeps it from being tried."""
     if capability.health is None:
         return

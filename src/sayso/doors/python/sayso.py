@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from sayso.core.decision import Decision
+from sayso.core.errors import SaysoError
 from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.policy import Policy
@@ -27,6 +28,9 @@ from sayso.gate.settings import in_chosen_mode, own_policy
 from sayso.gate.signing import Key
 from sayso.gate.surface import Surface
 from sayso.store.base import QuestionRow, Store
+
+if TYPE_CHECKING:
+    from sayso.doors.remote.connected import Connected, Where
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,6 +68,19 @@ class Sayso:
         opened = cls(gate, _terminal() if surfaces is None else surfaces)
         recover_calls(gate)
         return opened
+
+    @staticmethod
+    def connect(where: Where = None, token: str | None = None, *, start: bool = True) -> Connected:
+        """The same interface on a service, at a URL or a socket: it decides, and functions run here.
+
+        Without an address it is your own service, which is started if it does not run (unless `start` is
+        False, or another user was installed for it). A program that runs functions takes a host's token.
+        """
+        try:
+            from sayso.doors.remote.connected import connect
+        except ModuleNotFoundError as error:
+            raise SaysoError(f"{error.name} is missing", hint="pip install 'sayso[service]'") from error
+        return connect(where, token, start=start)
 
     # --- what needs consent ---
 

@@ -1,0 +1,258 @@
+"""The line to the service: requests over its Unix socket or a URL, sent again while it is away.
+
+A service that is started anew knows every question and call of before, so whoever waits just asks again. What
+could be done twice by sending it twice is only sent again if it never reached the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
+from sayso.core.ledger import NotNow
+from sayso.gate.answer import EditRefused, UnknownQuestion
+from sayso.gate.call_rows import UnknownCall
+from sayso.gate.calls import KeyReused
+from sayso.gate.gate import UnknownSession
+from sayso.gate.grants import UnknownGrant
+
+SOCKET_URL = "http://sayso"
+"""What the service is called by over its socket."""
+AWAY = 30.0
+"""How long a request is tried again while the service cannot be reached."""
+READ = 30.0
+MORE = 15.0
+"""How much longer than it was told to wait the service may take to answer."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+TOO_MANY, AWAY_NOW = 429, 503
+
+_KNOWN: dict[str, type[SaysoError]] = {
+    kind.code: kind
+    for kind in (
+        EditRefused,
+        KeyReused,
+        MalformedRequest,
+        NotCanonical,
+        NotNow,
+        UnknownAnswer,
+        UnknownCall,
+        UnknownGrant,
+        UnknownQuestion,
+        UnknownSession,
+    )
+}
+
+
+class Unreachable(SaysoError):
+    """The service cannot be reached. Nothing was allowed by that."""
+
+    code = "unreachable"
+
+
+class Refusal(SaysoError):
+    """The service refused the request; `code` says why."""
+
+    code = "refused"
+
+    def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.code = code
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    code: str = "refused"
+    detail: str = ""
+    hint: str = ""
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """One request. `again`: it may be sent twice, because the service takes it for the same one."""
+
+    method: str
+    path: str
+    body: Any = None
+    query: Mapping[str, str] = {}
+    key: str | None = None
+    wait: float = 0.0
+    again: bool = True
+
+    def parts(self, token: str) -> dict[str, Any]:
+        """The request as the HTTP client wants it."""
+        headers = {"Authorization": f"Bearer {token}"}
+        if self.key is not None:
+            headers["Idempotency-Key"] = self.key
+        content = None
+        if self.body is not None:
+            headers["Content-Type"] = "application/json"
+            content = msgspec.json.encode(self.body)
+        query = {**self.query, "wait": f"{self.wait:.3f}"} if self.wait else dict(self.query)
+        return {
+            "method": self.method,
+            "url": self.path,
+            "params": query,
+            "content": content,
+            "headers": headers,
+            "timeout": httpx.Timeout(READ, read=(self.wait or READ) + MORE),
+        }
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a service listens: a URL, or the path of its socket; and what to do before speaking to it."""
+
+    where: str | Path
+    before: Callable[[], None]
+
+    @property
+    def socket(self) -> str | None:
+        return str(self.where) if isinstance(self.where, Path) else None
+
+    @property
+    def url(self) -> str:
+        return SOCKET_URL if isinstance(self.where, Path) else self.where
+
+
+class Line:
+    """The service, spoken to with one token; several services on one store stand in for each other."""
+
+    def __init__(self, places: Sequence[Place], token: str) -> None:
+        self._token = token
+        self._places = deque((place, _client(place)) for place in places)
+        self._checked = False
+
+    def ask(self, sent: Sent, away: float = AWAY) -> Any:
+        """What the service answers. While it is away the request is sent again, for so many seconds."""
+        tries = _Tries(sent, away)
+        while True:
+            place, client = self._places[0]
+            try:
+                self._check(place)
+                return tries.answer(client.request(**tries.sent.parts(self._token)))
+            except (httpx.TransportError, _Later) as error:
+                pause = tries.pause(error)
+                self._turn(place)
+                time.sleep(pause)
+
+    async def ask_later(self, sent: Sent, away: float = AWAY) -> Any:
+        """The same for a coroutine; on a connection of its own, so that nobody waits behind another."""
+        tries = _Tries(sent, away)
+        while True:
+            place, _ = self._places[0]
+            try:
+                await asyncio.to_thread(self._check, place)
+                transport = httpx.AsyncHTTPTransport(uds=place.socket)
+                async with httpx.AsyncClient(base_url=place.url, transport=transport) as client:
+                    return tries.answer(await client.request(**tries.sent.parts(self._token)))
+            except (httpx.TransportError, _Later) as error:
+                pause = tries.pause(error)
+                self._turn(place)
+                await asyncio.sleep(pause)
+
+    def close(self) -> None:
+        for _, client in self._places:
+            client.close()
+
+    def _check(self, place: Place) -> None:
+        if not self._checked:
+            place.before()
+            self._checked = True
+
+    def _turn(self, place: Place) -> None:
+        """Go on with the next service, if there is one and nobody has turned away from this one yet."""
+        self._checked = False
+        if self._places[0][0] is place:
+            self._places.rotate(-1)
+
+
+def _client(place: Place) -> httpx.Client:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=20.0)
+    transport = httpx.HTTPTransport(uds=place.socket, limits=limits)
+    return httpx.Client(base_url=place.url, transport=transport)
+
+
+class _Later(Exception):
+    """The service says to come back: at once refused, or in trouble of its own."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(response.status_code)
+        self.after = _seconds(response.headers.get("retry-after"))
+        self.refused = response.status_code == TOO_MANY
+        self.error = _error(response)
+
+
+class _Tries:
+    """The attempts at one request: what an answer means, and whether to come back after a failure."""
+
+    def __init__(self, sent: Sent, away: float) -> None:
+        self._first = sent
+        self._began = time.monotonic()
+        self._away = away
+        self._until: float | None = None
+        self._pause = FIRST_PAUSE
+
+    @property
+    def sent(self) -> Sent:
+        """The request, with what is left of its wait."""
+        if not self._first.wait:
+            return self._first
+        left = self._first.wait - (time.monotonic() - self._began)
+        return msgspec.structs.replace(self._first, wait=max(left, 0.0))
+
+    def answer(self, response: httpx.Response) -> Any:
+        """What was answered; an error of the kind an embedded gate raises if it was refused."""
+        if response.is_success:
+            return msgspec.json.decode(response.content) if response.content else None
+        raise _Later(response) if response.status_code in (TOO_MANY, AWAY_NOW) else _error(response)
+
+    def pause(self, error: httpx.TransportError | _Later) -> float:
+        """How long to pause before the next attempt; raises if there is to be none."""
+        now = time.monotonic()
+        self._until = now + self._away if self._until is None else self._until
+        if now >= self._until or not (self._first.again or _undone(error)):
+            raise self._told(error) from error
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        jittered = self._pause * random.uniform(0.5, 1)  # noqa: S311  only so that not all come back at once
+        return max(jittered, error.after if isinstance(error, _Later) else 0.0)
+
+    def _told(self, error: httpx.TransportError | _Later) -> SaysoError:
+        if isinstance(error, _Later):
+            return error.error
+        return Unreachable(
+            f"the service cannot be reached: {str(error) or type(error).__name__}",
+            hint="start it with `sayso serve`",
+        )
+
+
+def _undone(error: httpx.TransportError | _Later) -> bool:
+    """Whether the request was certainly not taken."""
+    if isinstance(error, _Later):
+        return error.refused
+    return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+
+
+def _error(response: httpx.Response) -> SaysoError:
+    try:
+        said = msgspec.json.decode(response.content, type=_Problem)
+    except msgspec.MsgspecError:
+        said = _Problem(detail=f"the service answered with {response.status_code}")
+    known = _KNOWN.get(said.code)
+    hint = said.hint or None
+    if known is not None:
+        return known(said.detail, hint=hint)
+    return Refusal(response.status_code, said.code, said.detail, hint)
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return min(max(float(text or 0), 0.0), 60.0)
+    except ValueError:
+        return 0.0
