@@ -67,6 +67,16 @@ def browser_of(gate: Gate, secret: str) -> str | None:
     return None if kept is None else kept.name
 
 
+def page_key(gate: Gate, secret: str) -> str:
+    """What the page itself proves with each request that it is asking.
+
+    A browser sends its cookie to every port of this machine, so whoever gets the user to open a page of
+    theirs here is sent it too. This key is kept where only our own page can read it, and cannot be made
+    from the cookie.
+    """
+    return gate.sealer.text("page", _place("browser", secret)).hex()
+
+
 def sign_out(gate: Gate, secret: str) -> None:
     with writing(gate) as tx:
         kept = _opened(gate, tx, "browser", secret)
