@@ -28,6 +28,7 @@ from sayso.gate.recovery import forget_results, recover_calls
 from sayso.gate.workflows import reconcile
 from sayso.service.app import make_app
 from sayso.service.logs import Logged
+from sayso.service.pages import pages
 from sayso.surfaces.inbox import Inbox
 
 log = logging.getLogger("sayso.service")
@@ -78,7 +79,7 @@ def serve(
 
 
 def _config(door: Door, real: Address, started: Callable[[Address], object]) -> uvicorn.Config:
-    app = make_app(door, hosts=real.names)
+    app = make_app(door, hosts=real.names, pages=pages(door))
     app.router.lifespan_context = _lifespan(door.gate, lambda: started(real))
     return uvicorn.Config(
         Logged(app),
