@@ -9,6 +9,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Self
+
+import pytest
 
 from sayso.doors.remote.connected import Connected, connect
 from sayso.gate.open import open_to_act
@@ -27,6 +30,15 @@ operations:
 tools:
   - {tool: push, operation: git.push}
 """
+
+
+def a_home(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Home:
+    """A home in this folder, for this process and those it starts."""
+    monkeypatch.setenv("HOME", str(folder))
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(folder / name))
+        (folder / name).mkdir(mode=0o700)
+    return Home(folder)
 
 
 class Home:
@@ -83,7 +95,7 @@ class Service:
         self._reader.join(PATIENCE)
         return code
 
-    def __enter__(self) -> Service:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

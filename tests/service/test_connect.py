@@ -14,20 +14,16 @@ from sayso import ConsentDenied, ConsentRequired, ConsentTimeout, Sayso
 from sayso.core.model import Risk, Verdict
 from sayso.doors.remote.connected import Connected, connect
 from sayso.doors.remote.door import NotConnected
-from sayso.doors.remote.line import Refusal, Unreachable
+from sayso.doors.remote.line import Refusal, Sent, Unreachable
 from sayso.gate.gate import UnknownSession
-from tests.service.process import PATIENCE, Home, Service
+from tests.service.process import PATIENCE, Home, Service, a_home
 
 T = TypeVar("T")
 
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
-    for name in ("DATA", "CONFIG", "RUNTIME"):
-        monkeypatch.setenv(f"XDG_{name}_{'DIR' if name == 'RUNTIME' else 'HOME'}", str(tmp_path / name))
-    (tmp_path / "RUNTIME").mkdir(mode=0o700)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return Home(tmp_path)
+    return a_home(monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -258,12 +254,13 @@ def test_a_gate_inside_a_run_is_asked_by_itself_and_ends_the_run_if_it_is_not_pa
 
 def test_scopes_of_the_gates_own_process_cannot_be_claimed(home: Home, service: Service) -> None:
     with service.connect(home.token("host")) as gate:
-        for claim in (
+        claims: list[Callable[[], object]] = [
             lambda: gate.user_initiated("tasks.create"),
             lambda: gate.reduces_risk_for("git.push", "low"),
             lambda: gate.workflow("digest", []),
             lambda: gate.capability(effect_key=str),
-        ):
+        ]
+        for claim in claims:
             with pytest.raises(NotConnected):
                 claim()
 
@@ -343,7 +340,6 @@ def test_a_caller_that_waits_gets_its_answer_though_the_service_was_killed_meanw
                 assert run.result().value == "RUN"
                 assert call.result() == "CALL"
                 assert sorted(tasks.made) == ["call", "run"]
-                gate.close()
 
 
 def test_what_has_run_is_reported_though_the_service_was_killed_while_it_ran(home: Home) -> None:
@@ -360,13 +356,10 @@ def test_what_has_run_is_reported_though_the_service_was_killed_while_it_ran(hom
         with services[0]:
             assert result.value == "done"
             assert gate.retry(result.operation_id or "").value == "done"
-            gate.close()
 
 
 def test_the_same_attempt_sent_again_is_the_same_start(home: Home, service: Service) -> None:
     """As after an answer that got lost on the way: the one who sent it can run it, and nobody else."""
-    from sayso.doors.remote.line import Sent
-
     with service.connect(home.token("host")) as gate:
         session = gate.open_session("helper")
         body = {"tool": "read", "session": session, "operations": [{"operation": "tasks.read"}]}
@@ -384,7 +377,7 @@ def test_the_same_attempt_sent_again_is_the_same_start(home: Home, service: Serv
 def test_a_service_that_is_not_there_is_a_clear_error(home: Home) -> None:
     gate = connect(home.folder / "no.sock", "sayso_host_x")
     with pytest.raises(Unreachable, match="sayso serve"):
-        gate.door.line.ask(_look(), away=0.0)
+        gate.door.line.ask(Sent("GET", "/v1/grants"), away=0.0)
 
 
 def test_a_token_nobody_has_is_refused(home: Home, service: Service) -> None:
@@ -398,12 +391,6 @@ def test_without_a_token_it_says_how_to_get_one(home: Home, monkeypatch: pytest.
     monkeypatch.delenv("SAYSO_TOKEN", raising=False)
     with pytest.raises(NotConnected, match="sayso token new host"):
         Sayso.connect()
-
-
-def _look() -> Any:
-    from sayso.doors.remote.line import Sent
-
-    return Sent("GET", "/v1/grants")
 
 
 def test_a_direct_call_that_waits_in_vain_says_so(home: Home, service: Service) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from sayso.core.model import Operation, Risk
 from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.scope import session_around
 from sayso.doors.python.steps import Done, Steps
-from sayso.doors.remote.line import AWAY, Line, Sent
+from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
+from sayso.gate.gate import UnknownSession
 
 AGENT = "python"
 REPORTING = 120.0
@@ -94,12 +96,12 @@ class Remote:
         self.line.ask(Sent("DELETE", f"/v1/sessions/{session}", again=False), away=1.0)
 
     def close(self) -> None:
-        """End the session nobody asked for by name."""
-        try:
-            if self._own:
-                self.end_session(self._own)
-        finally:
-            self.line.close()
+        """End the session nobody asked for by name. If the service is away, it ends with its time."""
+        own, self._own = self._own, None
+        with suppress(Unreachable, UnknownSession):
+            if own:
+                self.end_session(own)
+        self.line.close()
 
     def _own_session(self) -> str:
         with self._opening:
