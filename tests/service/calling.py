@@ -51,13 +51,14 @@ class Service:
         method: str,
         path: str,
         body: Any = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | bytes] | None = None,
         **more: Any,
     ) -> httpx.Response:
         """One request, inside a coroutine."""
         async with self.client() as client:
-            sent = self.headers(who) | dict(headers or {})
-            return await client.request(method, path, json=body, headers=sent, **more)
+            sent: Any = {**self.headers(who), **(headers or {})}
+            sending = more if "content" in more else {**more, "json": body}
+            return await client.request(method, path, headers=sent, **sending)
 
     def request(
         self, who: str | None, method: str, path: str, body: Any = None, **more: Any
