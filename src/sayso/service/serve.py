@@ -24,6 +24,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.recovery import forget_results, recover_calls
 from sayso.gate.workflows import reconcile
 from sayso.service.app import make_app
+from sayso.service.pages import pages
 from sayso.surfaces.inbox import Inbox
 
 log = logging.getLogger("sayso.service")
@@ -67,7 +68,7 @@ def serve(
     door = Door(gate, [Inbox()])
     sockets = listen(address)
     real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
-    app = make_app(door, hosts=real.names)
+    app = make_app(door, hosts=real.names, pages=pages(door))
     app.router.lifespan_context = _lifespan(gate, lambda: started(real))
     config = uvicorn.Config(
         app,
