@@ -22,8 +22,18 @@ from sayso.store.base import Reader, SessionRow
 from tests.e2e.served import opened
 
 SERVED = Path(__file__).with_name("served.py")
-HANDSHAKE, STATELESS = "legacy", "2026-07-28"
+ERAS = HANDSHAKE, STATELESS = ("legacy", "2026-07-28")
 PATIENCE = 60.0
+BEGIN = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    },
+}
 
 
 class Place:
@@ -34,6 +44,9 @@ class Place:
         self.tokens = [secrets.token_urlsafe(32) for _ in range(2)]
         self.operator: Sayso = opened(home)
         self.address = ""
+
+    def close(self) -> None:
+        self.operator.close()
 
     def command(self, *more: str, gate: str = f"{SERVED}:gate") -> list[str]:
         return [sys.executable, "-m", "sayso", "mcp", "serve", gate, *more]
@@ -111,6 +124,11 @@ class Place:
     def sessions(self, *, open_only: bool = True) -> list[SessionRow]:
         with self.operator.gate.store.read() as tx:
             return list(tx.sessions(open_only=open_only))
+
+    def waiting(self) -> int:
+        """How many questions wait for an answer."""
+        with self.operator.gate.store.read() as tx:
+            return len(tx.questions(state="open"))
 
     def answer(self, given: str, reason: str | None = None) -> None:
         assert self.operator.answer(self.question(), given, by="ana", reason=reason).yours
