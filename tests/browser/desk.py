@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import msgspec
@@ -18,7 +18,6 @@ from sayso.gate.gate import Gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signin import make_link
-
 from sayso.service.app import make_app
 from sayso.service.pages import pages
 from sayso.service.serve import Address, listen
@@ -66,7 +65,8 @@ class Desk(msgspec.Struct, frozen=True):
 @contextmanager
 def serving(gate: Gate) -> Iterator[Desk]:
     """The service in a thread of this process, until the test is over."""
-    sockets = listen(Address(port=0))
+    held = ExitStack()
+    sockets = listen(Address(port=0), held)
     address = Address(port=sockets[0].getsockname()[1])
     door = Door(gate, [Inbox()])
     app = make_app(door, hosts=address.names, pages=pages(door))
@@ -78,8 +78,7 @@ def serving(gate: Gate) -> Iterator[Desk]:
     finally:
         server.should_exit = True
         thread.join()
-        for one in sockets:
-            one.close()
+        held.close()
 
 
 def _named(operations: Sequence[str]) -> list[Operation]:
