@@ -83,12 +83,12 @@ async def retry(context: Context) -> CallTold:
 
 
 def end(context: Context) -> CallTold:
-    """The host says how the call ended."""
+    """The host says how the call ended, and is told which consent ended by it."""
     body: OutcomeBody = context.body
     attempt = _own(context)
     result = None if body.result is None else msgspec.json.encode(body.result)
-    outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
-    return told(context.gate, _own(context))
+    report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
+    return msgspec.structs.replace(told(context.gate, _own(context)), announced=report.announced, cleared=report.cleared)
 
 
 def list_own(context: Context) -> list[CallTold]:

@@ -68,6 +68,9 @@ class CallTold(msgspec.Struct, frozen=True):
     offers: tuple[Offered, ...] = ()
     answered: bool = False
     """Its question is closed: a retry tells what came of it."""
+    announced: tuple[str, ...] = ()
+    """With an outcome: what to tell the user of the consent that ended by it."""
+    cleared: tuple[str, ...] = ()
 
 
 def declared(token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None) -> Declared:
