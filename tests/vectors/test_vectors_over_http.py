@@ -2,8 +2,8 @@
 
 A vector names operations; over HTTP a call names a tool, and the policy says what that does. So for each call
 the policy's tools are made to say what the vector says, and nothing else of it is changed. What SPEC 2 and 16
-keep from HTTP goes another way, and is counted: `BESIDE` are calls that a door in this process makes, with all
-that is said and answered around them going over HTTP.
+keep from HTTP goes another way, and is counted: `BESIDE` are calls that a door in this process makes, with
+all that is said and answered around them going over HTTP.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ async def _told(context: Context) -> AsyncIterator[bytes]:
     if at is None:
         at = trail.newest
         yield _message(trail.name(at), HELLO)
-    while True:
+    while not trail.over:
         bell = trail.bell
         news = trail.after(at)
         if news is None:

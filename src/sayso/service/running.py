@@ -37,3 +37,8 @@ class Running:
         self.limits = Limits(self.settings.rate, self.settings.burst, self.settings.waits)
         self.metrics = Metrics()
         self.trail = Trail(door.gate, self.metrics)
+
+    def let_go(self) -> None:
+        """The service ends: whoever waits for an answer or for events is let go. Called in its loop."""
+        self.door.asker.let_go()
+        self.trail.let_go()

@@ -29,6 +29,7 @@ from sayso.gate.workflows import reconcile
 from sayso.service.app import make_app
 from sayso.service.logs import Logged
 from sayso.service.pages import pages
+from sayso.service.running import Running
 from sayso.surfaces.inbox import Inbox
 
 log = logging.getLogger("sayso.service")
@@ -75,12 +76,12 @@ def serve(
         sockets = listen(address, held)
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
-        _Server(_config(door, real, started), door).run(sockets=list(sockets))
+        app = make_app(door, hosts=real.names, pages=pages(door))
+        app.router.lifespan_context = _lifespan(gate, lambda: started(real))
+        _Server(_config(app), app.state.running).run(sockets=list(sockets))
 
 
-def _config(door: Door, real: Address, started: Callable[[Address], object]) -> uvicorn.Config:
-    app = make_app(door, hosts=real.names, pages=pages(door))
-    app.router.lifespan_context = _lifespan(door.gate, lambda: started(real))
+def _config(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         Logged(app),
         log_config=None,
@@ -97,12 +98,12 @@ def _config(door: Door, real: Address, started: Callable[[Address], object]) -> 
 class _Server(uvicorn.Server):
     """Ends cleanly when it is told to: first whoever waits is let go, then what is under way is finished."""
 
-    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+    def __init__(self, config: uvicorn.Config, running: Running) -> None:
         super().__init__(config)
-        self._door = door
+        self._running = running
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._door.asker.let_go()
+        self._running.let_go()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager

@@ -87,6 +87,8 @@ class Trail:
         self._lock = threading.Lock()
         self._listening: dict[asyncio.AbstractEventLoop, int] = {}
         self._following = False
+        self.over = False
+        """Whether the service ends, and with it every stream of events."""
         self.bell = asyncio.Event()
         """Rung, and replaced, whenever there are new events: take it before reading, wait for it after."""
         with gate.store.read() as tx:
@@ -136,6 +138,11 @@ class Trail:
             self._listening[loop] -= 1
             if not self._listening[loop]:
                 del self._listening[loop]
+
+    def let_go(self) -> None:
+        """Nobody listens here any more. Called in the loop they listen in."""
+        self.over = True
+        self._ring()
 
     # --- reading ---
 

@@ -14,6 +14,8 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
+
 from sayso.core.errors import SaysoError
 from sayso.doors.remote.line import Place, Unreachable
 from sayso.gate.settings import service_user, socket_path
@@ -21,6 +23,8 @@ from sayso.gate.settings import service_user, socket_path
 PATIENCE = 20.0
 LOOK_AGAIN = 0.05
 URLS = ("http://", "https://")
+_started: list[subprocess.Popen[bytes]] = []
+"""Services started here. They go on when this program ends, so nothing is done with them."""
 
 
 class WrongService(SaysoError):
@@ -46,7 +50,9 @@ def _checked(path: Path, start: bool) -> None:
     if listener is None and start and own:
         start_service(path)
         listener = _listener(path)
-    if listener is not None and listener != (os.getuid() if own else expected):
+    if listener is None:
+        raise httpx.ConnectError(f"nobody listens on {path}")
+    if listener != (os.getuid() if own else expected):
         raise WrongService(
             f"user {listener} listens on {path}, not the service's user",
             hint="see who made that socket; `service_uid` in settings.json says who may",
@@ -67,6 +73,7 @@ def start_service(path: Path, patience: float = PATIENCE) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    _started.append(process)
     until = time.monotonic() + patience
     while _listener(path) is None:
         if process.poll() not in (None, 0) and _listener(path) is None:

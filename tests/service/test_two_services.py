@@ -1,0 +1,111 @@
+"""Two services on one PostgreSQL: whoever waits at one that is killed gets their answer through the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sayso.doors.python.results import Result
+from sayso.doors.remote.connected import Connected, connect
+from sayso.doors.remote.line import Sent
+from tests.contract.postgres_place import new_schema, running_server
+from tests.service.process import Home, Service, a_home
+
+CALLERS = 200
+SESSIONS = 10
+"""For each program; a session may have twenty questions open."""
+PROGRAMS = 4
+LONGEST = 300.0
+
+
+class Program:
+    """A host of its own, whose callers all wait for a person; and what it ran."""
+
+    def __init__(self, gate: Connected, numbers: range) -> None:
+        self.gate = gate
+        self.numbers = numbers
+        self.ran: Counter[int] = Counter()
+
+        @gate.requires_consent("tasks.create")
+        async def create(number: int) -> int:
+            self.ran[number] += 1
+            return number
+
+    def start(self) -> list[asyncio.Task[Result]]:
+        sessions = [self.gate.session(agent="helper") for _ in range(SESSIONS)]
+        return [
+            asyncio.create_task(sessions[number % SESSIONS].arun("create", {"number": number}, wait=LONGEST))
+            for number in self.numbers
+        ]
+
+
+def asked(operator: Connected) -> dict[int, str]:
+    """The open questions, each by the number of its caller."""
+    found: list[dict[str, Any]] = operator.door.line.ask(Sent("GET", "/v1/questions", query={"limit": "200"}))
+    return {one["arguments"]["number"]: one["id"] for one in found}
+
+
+def waiting(service: Service, token: str) -> int:
+    """How many wait at this service."""
+    text = httpx.get(f"{service.url}/metrics", headers={"Authorization": f"Bearer {token}"}).text
+    line = next(line for line in text.splitlines() if line.startswith("sayso_open_waits "))
+    return int(float(line.split()[1]))
+
+
+async def until(true: Callable[[], bool]) -> None:
+    while not await asyncio.to_thread(true):
+        pass
+
+
+def test_of_200_callers_none_is_lost_and_none_runs_twice_though_one_service_is_killed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with running_server() as server:
+        home = a_home(monkeypatch, tmp_path)
+        home = Home(home.folder, new_schema(server))
+        with (
+            home.serve(socket=tmp_path / "one" / "s") as one,
+            home.serve(socket=tmp_path / "two" / "s") as two,
+        ):
+            urls = [one.url, two.url]
+            share = CALLERS // PROGRAMS
+            programs = [
+                Program(
+                    connect(urls[n % 2 :] + urls[: n % 2], home.token("host")),
+                    range(n * share, (n + 1) * share),
+                )
+                for n in range(PROGRAMS)
+            ]
+            operator = home.token("operator")
+            at_two = two.connect(operator)
+
+            async def all_answered() -> dict[int, Result]:
+                async with asyncio.timeout(LONGEST):
+                    tasks = [task for program in programs for task in program.start()]
+                    await until(lambda: len(asked(at_two)) == CALLERS)
+                    await until(lambda: waiting(one, operator) == waiting(two, operator) == CALLERS // 2)
+                    before = asked(at_two)
+                    await asyncio.to_thread(one.kill)
+                    assert asked(at_two) == before
+                    for number, question in before.items():
+                        answer = "deny" if number % 5 == 0 else "once"
+                        stands = await asyncio.to_thread(at_two.answer, question, answer)
+                        assert stands.yours
+                    results = await asyncio.gather(*tasks)
+                return dict(zip(range(CALLERS), results, strict=True))
+
+            results = asyncio.run(all_answered())
+            allowed = [number for number in range(CALLERS) if number % 5]
+            assert sorted(n for n, one in results.items() if one.status == "ok") == allowed
+            assert {one.status for n, one in results.items() if n % 5 == 0} == {"denied"}
+            assert {n: result.value for n, result in results.items() if result.ok} == {n: n for n in allowed}
+            assert sum((program.ran for program in programs), Counter()) == Counter(allowed)
+            assert asked(at_two) == {}
+            for gate in (at_two, *(program.gate for program in programs)):
+                gate.close()
