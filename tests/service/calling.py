@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.types import Message
 
 from sayso.doors.python.door import Door
-from sayso.gate.tokens import ROLES, issue_token
+from sayso.gate.tokens import ROLES, Role, Token, issue_token
 from sayso.service.app import make_app
 from sayso.service.running import Settings
 
@@ -30,11 +30,12 @@ class Service:
     def __init__(self, door: Door, runner: asyncio.Runner, settings: Settings | None = None) -> None:
         self.door, self.gate, self.runner = door, door.gate, runner
         self.app: Starlette = make_app(door, hosts=(HOST,), settings=settings)
-        issued = {role: issue_token(self.gate, role, role, by="test") for role in ROLES}
-        issued |= {
-            f"other_{role}": issue_token(self.gate, role, f"other {role}", by="test")
-            for role in ("agent", "host")
+        issued: dict[str, tuple[str, Token]] = {
+            role: issue_token(self.gate, role, role, by="test") for role in ROLES
         }
+        others: tuple[Role, ...] = ("agent", "host")
+        for role in others:
+            issued[f"other_{role}"] = issue_token(self.gate, role, f"other {role}", by="test")
         self.secrets = {name: secret for name, (secret, _) in issued.items()}
         self.tokens = {name: token for name, (_, token) in issued.items()}
 

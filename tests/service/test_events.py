@@ -69,7 +69,7 @@ def test_an_agent_hears_of_its_own_calls_and_of_no_others(service: Service) -> N
             await service.ask("operator", "POST", f"/v1/questions/{other}/answer", {"answer": "once"})
             await service.ask("operator", "POST", "/v1/tokens", {"role": "agent", "name": "third"})
             own = (await service.ask("agent", "POST", "/v1/calls", WRITE)).json()["question"]
-            heard = []
+            heard: list[dict[str, Any]] = []
             while not heard or heard[-1]["kind"] != "question":
                 heard.append((await stream.event())[1])
             assert heard[-1]["id"] == own

@@ -29,7 +29,7 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.signing import make_key
 from sayso.gate.telling import tell_decision
 from sayso.policy.resolve import with_content
-from sayso.service.calls import told as tell_call
+from sayso.service.declaring import told as tell_call
 from sayso.service.running import Settings
 from sayso.store.memory import MemoryStore
 from tests.service.calling import Service
@@ -124,9 +124,11 @@ class HttpPlayer:
         session = self.service.opened()
         try:
             self._declare(call)
-            return self._sent("host", "POST", "/v1/check", {**self._body(call), "session": session})
+            told = self._sent("host", "POST", "/v1/check", {**self._body(call), "session": session})
         except RefusedByService as error:
             return {"refused": True, "error": str(error)}
+        checked: dict[str, Any] = told
+        return checked
 
     def answer(self, given: Any) -> dict[str, Any]:
         if self.question is None:
@@ -143,7 +145,8 @@ class HttpPlayer:
         assert self.allowed is not None
         (call, fence), self.allowed = self.allowed, None
         ended = {"fence": fence, "state": "succeeded" if value == "ok" else "failed"}
-        return self._sent("host", "POST", f"/v1/calls/{call}/outcome", ended)
+        told: dict[str, Any] = self._sent("host", "POST", f"/v1/calls/{call}/outcome", ended)
+        return told
 
     def advance(self, seconds: Any) -> dict[str, Any]:
         self.clock.now += seconds
@@ -174,7 +177,7 @@ class HttpPlayer:
         door, request = self.service.door, self._request(call)
         decided = tell_decision(preview(door.gate, request))
         attempt = start_call(door.gate, request, holder=self.service.tokens["host"].id)
-        return decided, msgspec.to_builtins(tell_call(attempt))
+        return decided, msgspec.to_builtins(tell_call(door.gate, attempt))
 
     def _request(self, call: Mapping[str, Any]) -> Request:
         if call.get("origin", "agent") not in {origin.value for origin in Origin}:
@@ -209,7 +212,8 @@ class HttpPlayer:
         return body | ({"confidence": call["confidence"]} if "confidence" in call else {})
 
     def _host(self, method: str, what: str, body: Any = None) -> dict[str, Any]:
-        return self._sent("host", method, f"/v1/sessions/{self.session}/{what}", body)
+        told: dict[str, Any] = self._sent("host", method, f"/v1/sessions/{self.session}/{what}", body)
+        return told
 
     def _sent(self, who: str, method: str, path: str, body: Any = None) -> Any:
         sent = {} if body is None else {"content": json.dumps(body).encode()}
