@@ -71,6 +71,8 @@ def needed_for(request: Request, policy: Policy, scope: Scope) -> Wanted:
     keys: list[Key] = [("call", request.digest), ("tool", call.tool)]
     if call.command is not None:
         keys.append(("command", call.command.strip()))
+    if request.workflow is not None:
+        keys.append(("workflow", request.workflow))
     if scope.run is not None:
         keys += [("run", scope.run.id), ("workflow", scope.run.workflow)]
     sent: list[Key] = []
