@@ -46,7 +46,7 @@ def gated(
         raise
     if job is not None:
         job.started.append(attempt.record.request.operations[0].name)
-    frame = Frame(door, session, outer=carried(attempt.record.items))
+    frame = Frame(door, session, outer=carried(attempt.record.items, scope))
     done: Done = yield from entered(door, capability, attempt, objects, frame)
     yield from reported(door, attempt.call, attempt.fence, done)
     return done
