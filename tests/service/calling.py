@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.types import Message
 
 from sayso.doors.python.door import Door
-from sayso.gate.tokens import ROLES, Role, Token, issue_token
+from sayso.gate.tokens import ROLES, Role, issue_token
 from sayso.service.app import make_app
 from sayso.service.running import Settings
 
@@ -30,13 +30,10 @@ class Service:
     def __init__(self, door: Door, runner: asyncio.Runner, settings: Settings | None = None) -> None:
         self.door, self.gate, self.runner = door, door.gate, runner
         self.app: Starlette = make_app(door, hosts=(HOST,), settings=settings)
-        issued: dict[str, tuple[str, Token]] = {
-            role: issue_token(self.gate, role, role, by="test") for role in ROLES
-        }
-        others: tuple[Role, ...] = ("agent", "host")
-        for role in others:
-            issued[f"other_{role}"] = issue_token(self.gate, role, f"other {role}", by="test")
-        self.secrets = {name: secret for name, (secret, _) in issued.items()}
+        wanted: list[tuple[str, Role, str]] = [(role, role, role) for role in ROLES]
+        wanted += [("other_agent", "agent", "other agent"), ("other_host", "host", "other host")]
+        issued = {who: issue_token(self.gate, role, name, by="test") for who, role, name in wanted}
+        self.secrets: dict[str, str] = {name: secret for name, (secret, _) in issued.items()}
         self.tokens = {name: token for name, (_, token) in issued.items()}
 
     def client(self) -> httpx.AsyncClient:

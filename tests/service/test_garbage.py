@@ -16,7 +16,7 @@ from sayso.service.app import DESCRIBED
 from sayso.service.endpoints import Endpoint
 from sayso.store.sqlite import SqliteStore
 from tests.service.calling import Service
-from tests.service.conftest import KEY, POLICY
+from tests.service.conftest import KEY, POLICY, in_memory
 
 BODIES = (
     b"",
@@ -56,6 +56,7 @@ def some(who: str) -> list[Endpoint]:
     return [one for one in DESCRIBED if (not one.roles or who in one.roles) and one.path != "/v1/events"]
 
 
+@in_memory
 @pytest.mark.parametrize("who", ["agent", "host", "operator"])
 def test_no_body_brings_it_down(service: Service, who: str) -> None:
     session = service.opened()
@@ -72,6 +73,7 @@ def test_no_body_brings_it_down(service: Service, who: str) -> None:
             assert_problem(service.runner.run(send(endpoint, body)))
 
 
+@in_memory
 @pytest.mark.parametrize("who", ["agent", "host", "operator"])
 def test_no_name_in_a_path_or_query_brings_it_down(service: Service, who: str) -> None:
     for endpoint in some(who):

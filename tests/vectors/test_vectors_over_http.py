@@ -137,7 +137,7 @@ class HttpPlayer:
         told = self._sent("operator", "POST", f"/v1/questions/{name}/answer", {"answer": given})
         if not told["yours"]:
             raise RefusedByService("it was answered or is over")
-        grants = self._sent("operator", "GET", "/v1/grants")
+        grants: Any = self._sent("operator", "GET", "/v1/grants")
         given_now = [f"{one['kind']} {one['value']}" for one in grants if one["question"] == name]
         return {"answer": told["answer"], "grants": given_now}
 
@@ -215,13 +215,14 @@ class HttpPlayer:
         told: dict[str, Any] = self._sent("host", method, f"/v1/sessions/{self.session}/{what}", body)
         return told
 
-    def _sent(self, who: str, method: str, path: str, body: Any = None) -> Any:
+    def _sent(self, who: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
         sent = {} if body is None else {"content": json.dumps(body).encode()}
         response: httpx.Response = self.service.request(who, method, path, **sent)
         if response.status_code >= 400:
             assert response.status_code < 500, response.text
             raise RefusedByService(response.text)
-        return response.json()
+        told: dict[str, Any] = response.json()
+        return told
 
 
 class RefusedByService(Exception):
