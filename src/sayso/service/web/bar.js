@@ -100,7 +100,7 @@ function oneByOne(question, allow, deliberate) {
     });
     return h("li", {}, h("label", { for: select.id }, `${item.id}. `, h("code", {}, visible(item.operation))), select);
   });
-  return [h("h3", {}, "One by one"), h("p", { class: "small" }, "They are parts of one call: one refused, and it does not run."), h("ol", { class: "one-by-one" }, rows), send];
+  return [h("h2", {}, "One by one"), h("p", { class: "small" }, "They are parts of one call: one refused, and it does not run."), h("ol", { class: "one-by-one" }, rows), send];
 }
 
 function button(name, kind, does) {

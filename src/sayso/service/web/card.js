@@ -51,7 +51,7 @@ export function card(question, { give, live }) {
   }
   async function why() {
     const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
-    show(extra, h("h3", {}, "Every check, and what it said"), foreign(trace, { label: "Checks" }));
+    show(extra, h("h2", {}, "Every check, and what it said"), foreign(trace, { label: "Checks" }));
     extra.scrollIntoView({ block: "nearest" });
   }
   function tick() {
@@ -116,7 +116,7 @@ function items(question) {
   const later = question.later.map((name) =>
     h("li", { class: "small" }, h("code", {}, visible(name)), " will be asked with its arguments"),
   );
-  return [h("h3", {}, `${question.items.length} operations`), h("ol", { class: "items" }, rows, later)];
+  return [h("h2", {}, `${question.items.length} operations`), h("ol", { class: "items" }, rows, later)];
 }
 
 function asker(question) {

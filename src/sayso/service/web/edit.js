@@ -36,7 +36,7 @@ export function editor(question, give, cancel) {
         if (!careful) send();
       },
     },
-    h("h3", {}, "Edit and allow"),
+    h("h2", {}, "Edit and allow"),
     h("p", { class: "small" }, "The policy decides the edited call again. Only the edited call is allowed, once."),
     command && [h("label", { for: "edit-command" }, "Command"), command],
     h("label", { for: "edit-arguments" }, "Arguments, as JSON"),

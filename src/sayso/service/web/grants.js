@@ -7,7 +7,7 @@ import { act, empty, fill, line, risk, say, table, time, title } from "./parts.j
 import { now, span } from "./time.js";
 import { foreign, inline, visible } from "./visible.js";
 
-const COLUMNS = [["What", "wide"], ["Agent", "bare"], ["Risk", "bare"], ["Time left", "left"], ["Uses", "number"], ["Given", ""], ["", "do"]];
+const COLUMNS = [["What", "wide"], ["Agent", "bare"], ["Risk", "bare"], ["Time left", "left"], ["Uses", "number"], ["Given", ""], ["Actions", "do"]];
 const ENDS = { turn: "ends with the turn", task: "ends with the task", session: "ends with the session" };
 
 export function view(place) {

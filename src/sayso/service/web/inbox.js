@@ -12,11 +12,12 @@ const FADES_AFTER = 4000;
 
 export function view(place, page) {
   const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
-  const side = h("section", { class: "side", "aria-label": "Questions" }, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), list);
+  const side = h("section", { class: "side", "aria-label": "Questions" }, list);
   const detail = h("section", { class: "detail", "aria-label": "The question" });
   let chosen = null;
   let shown = null;
-  show(place, h("div", { class: "inbox" }, side, detail));
+  const both = h("div", { class: "inbox" }, side, detail);
+  show(place, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), both);
 
   function choose(id, focus = false) {
     const left = chosen !== id && all.questions.get(chosen);
@@ -33,7 +34,7 @@ export function view(place, page) {
     if (!all.questions.has(chosen)) chosen = null;
     if (chosen === null && rows.length) return choose((all.waiting()[0] ?? rows[0]).id);
     show(list, rows.map(row), all.reading.more && moreRow());
-    place.firstChild.classList.toggle("none", !rows.length);
+    both.classList.toggle("none", !rows.length);
     rows.length ? drawCard() : show(detail, nothing());
   }
 

@@ -18,7 +18,7 @@ export function time(at) {
 
 /** A real table. Each column is [heading, class]; each row a list of cells, or an element ready made. */
 export function table(caption, columns, rows) {
-  const heads = columns.map(([name, kind]) => h("th", { scope: "col", class: kind }, name));
+  const heads = columns.map(([name, kind]) => h("th", { scope: "col", class: kind }, kind === "do" ? h("span", { class: "hidden" }, name) : name));
   const body = rows.map((row) => (Array.isArray(row) ? line(columns, row) : row));
   return h(
     "div",
