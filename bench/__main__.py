@@ -24,6 +24,7 @@ from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_pee
 from bench.measure import Row, Watch
 from bench.peers import PEERS
 from bench.questions import many_questions_against_few
+from bench.service import many_questions_over_http, many_waiting_connections
 from bench.world import MIX, REQUESTS, check, make_world
 
 BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
@@ -34,6 +35,8 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     verify_against_hashing,
     many_questions_against_few,
     decorated_calls,
+    many_questions_over_http,
+    many_waiting_connections,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
 

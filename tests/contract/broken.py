@@ -120,6 +120,11 @@ class CountsClosedQuestionsAsOpen(MemoryWriter):
         return len(self.questions(session, state=None)), super().count_questions(session, since=since)[1]
 
 
+class FindsClosedQuestionsLate(MemoryWriter):
+    def late_sessions(self, now: float) -> Sequence[str]:
+        return sorted({row.session for row in self.questions(state=None) if row.expires_at <= now})
+
+
 class DropsAnEntry(MemoryWriter):
     def add_entry(self, row: EntryRow) -> None:
         if row.event != "REVOKED" and row.seq != 2:
@@ -419,6 +424,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     JoinsClosedQuestions: OPEN_QUESTION,
     BeginsEveryPageAtTheTop: PAGES,
     CountsClosedQuestionsAsOpen: "questions_are_counted_by_session_state_and_time",
+    FindsClosedQuestionsLate: "sessions_with_a_late_question_are_found",
     DropsAnEntry: CHAIN,
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,

@@ -364,6 +364,19 @@ def check_questions_are_counted_by_session_state_and_time(make: Open) -> None:
         assert r.count_open() == 6
 
 
+def check_sessions_with_a_late_question_are_found(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        w.add_question(question("late", session="s3", expires_at=NOON))
+        w.add_question(question("later", session="s3", expires_at=NOON - 1))
+        w.add_question(question("other", session="s2", expires_at=NOON - 1))
+        w.add_question(question("early", session="s1", expires_at=NOON + 1))
+        w.add_question(question("closed", session="s4", expires_at=NOON))
+        assert w.close_question(replace(rows.CLOSED, id="closed", session="s4", expires_at=NOON))
+    with store.read() as r:
+        assert list(r.late_sessions(NOON)) == ["s2", "s3"]
+
+
 def check_calls_are_found_by_what_the_host_and_the_caller_named_them(make: Open) -> None:
     store = make()
     calls = [

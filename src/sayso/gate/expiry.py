@@ -14,7 +14,7 @@ MOST = 10_000
 def expire_questions(gate: Gate) -> int:
     """Close every question that nobody answered in time; how many. Sessions are held one at a time."""
     with gate.store.read() as tx:
-        late = {row.session: None for row in tx.questions(limit=MOST) if tx.now >= row.expires_at}
+        late = tx.late_sessions(tx.now)
     return sum(_expire_session(gate, session) for session in late)
 
 

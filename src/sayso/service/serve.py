@@ -38,6 +38,7 @@ SOCKET_HOST = "sayso"
 """What clients call the service by over its Unix socket."""
 GRACE = 5
 BACKLOG = 2_048
+MOST_CONNECTIONS = 4_000
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -72,6 +73,7 @@ def serve(
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
     door = Door(gate, [Inbox()])
+    _allow_many_files()
     with contextlib.ExitStack() as held:
         sockets = listen(address, held)
         held.callback(sign_off, gate)
@@ -91,7 +93,7 @@ def _config(app: Starlette) -> uvicorn.Config:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=64 * 1024,
-        limit_concurrency=4_000,
+        limit_concurrency=MOST_CONNECTIONS,
     )
 
 
@@ -152,6 +154,16 @@ def _unix(path: Path, held: contextlib.ExitStack) -> socket.socket:
         os.umask(before)
     held.callback(path.unlink, missing_ok=True)
     return unix
+
+
+def _allow_many_files() -> None:
+    """Everybody who waits holds a connection, and a connection is a file: as many as the system grants."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS * 2 if hard == resource.RLIM_INFINITY else min(hard, MOST_CONNECTIONS * 2)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _check_folder(folder: Path) -> None:

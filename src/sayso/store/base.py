@@ -258,6 +258,9 @@ class Reader(Protocol):
     def count_open(self) -> int:
         """How many questions are open, in all sessions."""
 
+    def late_sessions(self, now: float) -> Sequence[str]:
+        """The sessions with an open question whose time is over, in order of their ids."""
+
     def call(self, call: str) -> CallRow | None: ...
     def call_by_host(self, session: str, host_id: str) -> CallRow | None: ...
     def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None: ...

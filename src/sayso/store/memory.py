@@ -159,6 +159,10 @@ class MemoryReader:
     def count_open(self) -> int:
         return sum(row.state == "open" for row in self._group(self._tables.questions).values())
 
+    def late_sessions(self, now: float) -> Sequence[str]:
+        rows = self._group(self._tables.questions).values()
+        return sorted({row.session for row in rows if row.state == "open" and row.expires_at <= now})
+
     def call(self, call: str) -> CallRow | None:
         return self._group(self._tables.calls).get(call)
 

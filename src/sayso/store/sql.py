@@ -149,6 +149,9 @@ class SqlReader:
     def count_open(self) -> int:
         return self._count(sql.COUNT_OPEN_ANYWHERE)
 
+    def late_sessions(self, now: float) -> Sequence[str]:
+        return sorted(session for (session,) in self._connection.rows(sql.LATE_SESSIONS, (now,)))
+
     def call(self, call: str) -> CallRow | None:
         return self._held(CallRow, sql.CALL, call)
 
