@@ -10,6 +10,8 @@ from sayso.gate.tokens import Token, find_token
 from sayso.service.problems import Refused
 
 COOKIE = "sayso_browser"
+BROWSER = "browser:"
+"""How the id of a caller begins that is a signed-in browser; its time is that of the sign-in."""
 SAME_ORIGIN = ("same-origin", "none")
 SAFE = ("GET", "HEAD")
 
@@ -20,11 +22,11 @@ def caller(gate: Gate, request: Request) -> Token:
     if authorization is not None:
         return _bearer(gate, authorization)
     secret = request.cookies.get(COOKIE)
-    name = browser_of(gate, secret) if secret else None
-    if name is None:
+    browser = browser_of(gate, secret) if secret else None
+    if browser is None:
         raise Refused(401, "unauthorized", "no token was given", hint="send one: Authorization: Bearer …")
     check_same_origin(request)
-    return Token(f"browser:{name}", "operator", name, 0.0)
+    return Token(f"{BROWSER}{browser.name}", "operator", browser.name, browser.since)
 
 
 def check_same_origin(request: Request) -> None:
