@@ -113,6 +113,9 @@ class BeginsEveryPageAtTheTop(MemoryWriter):
 
 
 class CountsClosedQuestionsAsOpen(MemoryWriter):
+    def count_open(self) -> int:
+        return len(self.questions(state=None))
+
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         return len(self.questions(session, state=None)), super().count_questions(session, since=since)[1]
 

@@ -361,6 +361,7 @@ def check_questions_are_counted_by_session_state_and_time(make: Open) -> None:
     with store.read() as r:
         assert r.count_questions("s1", since=NOON + 2) == (5, 4)
         assert r.count_questions("s2", since=NOON + 99) == (1, 0)
+        assert r.count_open() == 6
 
 
 def check_calls_are_found_by_what_the_host_and_the_caller_named_them(make: Open) -> None:

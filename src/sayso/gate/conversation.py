@@ -14,18 +14,34 @@ from sayso.core.session import Session
 from sayso.gate.answer import UnknownQuestion
 from sayso.gate.gate import Gate, TamperedSession, everything, loaded, settle, writing
 from sayso.gate.journal import record
+from sayso.gate.said import keep_said
 from sayso.store.base import Writer
 
 Change = Callable[[Session, float], lifecycle.Report]
 
 
-def hear_message(gate: Gate, session: str, text: str, assurance: Assurance = Assurance.ASSURED) -> Heard:
-    """Take a user's message: what it ends and allows is written before this returns."""
+def hear_message(
+    gate: Gate,
+    session: str,
+    text: str,
+    assurance: Assurance = Assurance.ASSURED,
+    *,
+    by: str = "",
+    keep: bool = False,
+) -> Heard:
+    """Take a user's message: what it ends and allows is written before this returns.
+
+    `by` names who brought it, if not the user's own host. With `keep` it can be shown to whoever is asked.
+    """
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         heard = hear(found.session, text, gate.policy, tx.now, assurance)
         settle(gate, tx, found, heard.effects)
         details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
+        if by:
+            details["by"] = by
+        if keep:
+            keep_said(gate, tx, session, text)
         record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
         _record_consents(gate, tx, session, heard.effects)
         _clear_children(gate, tx, session, heard.effects)

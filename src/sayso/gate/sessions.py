@@ -11,6 +11,7 @@ from sayso.core.session import Session
 from sayso.gate.acts import operator_act
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
+from sayso.gate.said import forget_said
 from sayso.gate.state import new_row
 from sayso.store.base import SessionRow
 
@@ -37,6 +38,7 @@ def end_session(gate: Gate, session: str, *, by: str = "") -> None:
         row = tx.session(session)
         if row is not None:
             tx.put_session(gate.sealer.session(msgspec.structs.replace(row, ended_at=tx.now)))
+        forget_said(tx, session)
         details = {"by": by} if by else {}
         agent = found.row.agent
         record(tx, "SESSION_ENDED", session=session, agent=agent, details=details, stream=gate.stream)

@@ -73,19 +73,25 @@ def list_runs(gate: Gate, session: str | None = None) -> list[Progress]:
     return [one for one in found if one is not None]
 
 
+def run_progress(gate: Gate, run: str) -> Progress:
+    """How far this run has come."""
+    with gate.store.read() as tx:
+        row = row_of(tx, run)
+    progress = _progress(gate, row)
+    if progress is None:
+        raise UnknownCall(f"{run} is no run of a workflow")
+    return progress
+
+
 def watch_run(gate: Gate, run: str, timeout: float = 60.0) -> Iterator[Progress]:
     """The run's progress now, and after each change, until it is over or nothing happens for a while."""
     mark, seen = 0, None
     while True:
-        with gate.store.read() as tx:
-            row = row_of(tx, run)
-        progress = _progress(gate, row)
-        if progress is None:
-            raise UnknownCall(f"{run} is no run of a workflow")
+        progress = run_progress(gate, run)
         if progress != seen:
             yield progress
             seen = progress
-        if row.ended_at is not None or progress.state not in UNDER_WAY:
+        if progress.state not in UNDER_WAY:
             return
         after = gate.store.changed(mark, timeout)
         if after == mark:

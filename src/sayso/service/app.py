@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.applications import Starlette
@@ -18,56 +19,93 @@ from sayso.core.digest import parse
 from sayso.core.errors import SaysoError
 from sayso.doors.python.door import Door
 from sayso.gate.tokens import Token
-from sayso.service import calls
+from sayso.service import (
+    audit,
+    calls,
+    conversation,
+    events,
+    grants,
+    history,
+    openapi,
+    policy,
+    questions,
+    runs,
+    sessions,
+    stats,
+    system,
+    tokens,
+)
 from sayso.service.auth import caller
-from sayso.service.endpoints import Context, Endpoint
+from sayso.service.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.guard import Guard
 from sayso.service.problems import Problem, Refused, problem
+from sayso.service.running import Running, Settings
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
 SLOWEST_BODY = 10.0
 LONGEST_KEY = 200
-ENDPOINTS: tuple[Endpoint, ...] = calls.ENDPOINTS
+LONGEST_PARAMETER = 300
+LONGEST_QUERY = 4_000
+GROUPS = (
+    calls, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens, events,
+    system,
+)  # fmt: skip
+ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
+DESCRIBED = (*ENDPOINTS, openapi.endpoint(ENDPOINTS))
 
 
-def make_app(door: Door, *, hosts: Sequence[str], pages: Sequence[BaseRoute] = ()) -> Starlette:
+def make_app(
+    door: Door, *, hosts: Sequence[str], pages: Sequence[BaseRoute] = (), settings: Settings | None = None
+) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    routes = [*(_route(door, one) for one in ENDPOINTS), *pages]
+    running = Running(door, settings)
+    routes = [*(_route(running, one) for one in DESCRIBED), *pages]
     app = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed})
     app.add_middleware(Guard, hosts=tuple(hosts))
-    app.state.door = door
+    app.state.door, app.state.running = door, running
     return app
 
 
-def _route(door: Door, endpoint: Endpoint) -> Route:
+def _route(running: Running, endpoint: Endpoint) -> Route:
     async def answer(request: Request) -> Response:
-        try:
-            return await _answered(door, endpoint, request)
-        except SaysoError as error:
-            return problem(error)
-        except Exception:
-            log.exception("%s %s failed", endpoint.method, endpoint.path)
-            return problem(Refused(500, "internal", "something went wrong; nothing was allowed by it"))
+        response = await _answer(running, endpoint, request)
+        running.metrics.requested(endpoint.method, endpoint.path, response.status_code)
+        return response
 
     return Route(endpoint.path, answer, methods=[endpoint.method])
 
 
-async def _answered(door: Door, endpoint: Endpoint, request: Request) -> Response:
-    token = await asyncio.to_thread(caller, door.gate, request)
-    _check_role(token, endpoint)
+async def _answer(running: Running, endpoint: Endpoint, request: Request) -> Response:
+    try:
+        return await _answered(running, endpoint, request)
+    except SaysoError as error:
+        return problem(error)
+    except Exception:
+        log.exception("%s %s failed", endpoint.method, endpoint.path)
+        return problem(Refused(500, "internal", "something went wrong; nothing was allowed by it"))
+
+
+async def _answered(running: Running, endpoint: Endpoint, request: Request) -> Response:
+    token = await _caller(running, endpoint, request)
     context = Context(
-        door,
+        running,
         token,
-        dict(request.path_params),
+        _parameters(request),
         _query(endpoint, request),
         await _body(endpoint, request),
         _key(request),
+        request.headers.get("last-event-id"),
     )
     result = await _called(endpoint.answer, context)
     if isinstance(result, Response):
         return result
-    return Response(msgspec.json.encode(result), endpoint.status, media_type="application/json")
+    headers = {}
+    if isinstance(result, Paged):
+        if result.more is not None:
+            headers["Link"] = f'<{request.url.path}?{urlencode(result.more)}>; rel="next"'
+        result = result.items
+    return Response(msgspec.json.encode(result), endpoint.status, headers, media_type="application/json")
 
 
 async def _called(
@@ -78,16 +116,34 @@ async def _called(
     return await asyncio.to_thread(answer, context)
 
 
-def _check_role(token: Token, endpoint: Endpoint) -> None:
+async def _caller(running: Running, endpoint: Endpoint, request: Request) -> Token:
+    """Who asks, if that matters; refused if they may not, or ask too often."""
+    if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
+        return NOBODY
+    token = await asyncio.to_thread(caller, running.door.gate, request)
+    running.limits.take(token.id)
     if token.role not in endpoint.roles:
-        raise Refused(403, "forbidden", f"a token of an {token.role} may not do this")
+        raise Refused(403, "forbidden", f"this is not for tokens of the role {token.role}")
+    return token
+
+
+def _parameters(request: Request) -> dict[str, str]:
+    """The parts of the path that name something. What cannot be a name names nothing."""
+    found = {name: str(value) for name, value in request.path_params.items()}
+    for value in found.values():
+        if len(value) > LONGEST_PARAMETER or not value.isprintable():
+            raise Refused(404, "not_found", "there is nothing of that name")
+    return found
 
 
 def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
-    unknown = sorted(set(request.query_params) - set(endpoint.query))
+    found = dict(request.query_params)
+    unknown = sorted(set(found) - set(endpoint.query))
     if unknown:
         raise Refused(400, "malformed", f"there is no parameter {unknown[0]!r} here")
-    return dict(request.query_params)
+    if any(len(value) > LONGEST_QUERY or "\x00" in value for value in found.values()):
+        raise Refused(400, "malformed", "a parameter is too long, or holds what no text does")
+    return found
 
 
 async def _body(endpoint: Endpoint, request: Request) -> Any:
@@ -133,4 +189,4 @@ async def _not_allowed(request: Request, error: Exception) -> Response:
     return problem(Refused(405, "not_allowed", "this cannot be done here"))
 
 
-__all__ = ["ENDPOINTS", "Problem", "make_app"]
+__all__ = ["DESCRIBED", "ENDPOINTS", "Problem", "make_app"]

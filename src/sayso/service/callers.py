@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from sayso.gate.gate import UnknownSession
-from sayso.gate.sessions import open_session
+from sayso.gate.gate import UnknownSession, writing
+from sayso.gate.sessions import end_session, open_session
+from sayso.gate.tokens import Token
 from sayso.service.endpoints import Context
+from sayso.store.base import Reader, SessionRow
 
-NONE = "there is no such session"
+MOST = 1_000_000
 
 
 def session_for(context: Context, wanted: str | None) -> str:
@@ -14,25 +16,70 @@ def session_for(context: Context, wanted: str | None) -> str:
     if context.token.role == "agent":
         own = _own_session(context)
         if wanted not in (None, own):
-            raise UnknownSession(NONE)
+            raise unknown()
         return own
     if wanted is None:
         raise UnknownSession("the request names no session", hint="open one, and name it in the request")
-    row = context.door.row(wanted)
-    if context.token.role == "host" and row.owner != context.token.id:
-        raise UnknownSession(NONE)
+    return own_session(context, wanted)
+
+
+def own_session(context: Context, wanted: str) -> str:
+    """This session, which need not be open any more, if it exists for this caller."""
+    if not sees(context, wanted):
+        raise unknown()
     return wanted
+
+
+def unknown() -> UnknownSession:
+    """One error for what does not exist and for what is somebody else's: the two look the same."""
+    return UnknownSession("there is no such session", hint="open one first")
+
+
+def sessions_seen(context: Context, wanted: str | None) -> list[str] | None:
+    """The sessions this caller may look at: all (None) for an operator, else their own; or the one wanted."""
+    if wanted is not None:
+        return [own_session(context, wanted)]
+    if context.token.role == "operator":
+        return None
+    with context.gate.store.read() as tx:
+        return [row.id for row in tx.sessions(limit=MOST) if is_own(context, row)]
+
+
+def is_own(context: Context, row: SessionRow | None) -> bool:
+    """Whether the session exists for this caller."""
+    if row is None:
+        return False
+    return context.token.role == "operator" or row.owner == context.token.id
+
+
+def sees(context: Context, session: str) -> bool:
+    """The same, by its id."""
+    with context.gate.store.read() as tx:
+        return is_own(context, tx.session(session))
 
 
 def _own_session(context: Context) -> str:
     """An agent's token has one session, opened at its first request; a new one once that has ended."""
-    place, token = f"session-of/{context.token.id}", context.token
-    with context.gate.store.read() as tx:
-        known = tx.meta(place)
-        row = tx.session(known) if known else None
-    if row is not None and row.ended_at is None and row.owner == token.id:
-        return row.id
-    opened = open_session(context.gate, agent=token.name, owner=token.id)
-    with context.gate.store.write() as tx:
-        tx.set_meta(place, opened)
-    return opened
+    gate, token = context.gate, context.token
+    with gate.store.read() as tx:
+        known = _known(tx, token)
+    if known is not None:
+        return known
+    opened = open_session(gate, agent=token.name, owner=token.id)
+    with writing(gate) as tx:
+        known = _known(tx, token)
+        if known is None:
+            tx.set_meta(_place(token), opened)
+    if known is not None:  # two first requests at once: one session is enough
+        end_session(gate, opened)
+    return known or opened
+
+
+def _known(tx: Reader, token: Token) -> str | None:
+    name = tx.meta(_place(token))
+    row = tx.session(name) if name else None
+    return row.id if row is not None and row.ended_at is None and row.owner == token.id else None
+
+
+def _place(token: Token) -> str:
+    return f"session-of/{token.id}"

@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.digest import decode
 from sayso.core.grants import DAY
 from sayso.core.ledger import State
 from sayso.doors.python.host import request_for
 from sayso.gate import calls, outcome
-from sayso.gate.call_rows import Attempt, found_record
+from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
-from sayso.service.callers import session_for
+from sayso.service.callers import MOST, is_own, session_for, sessions_seen
 from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint
-from sayso.service.problems import Refused
 from sayso.store.base import CallRow
 
 LONGEST_WAIT = 600.0
@@ -42,8 +42,16 @@ class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     result: Any = None
 
 
+class Runs(msgspec.Struct, frozen=True):
+    """What to run, decoded from the bytes that were approved: a person may have edited it."""
+
+    tool: str
+    args: dict[str, Any]
+    command: str | None = None
+
+
 class CallTold(msgspec.Struct, frozen=True):
-    """Where a call stands. Only `allowed` means: run it now, once; `fence` is the number to end it with."""
+    """Where a call stands. Only `allowed` means: run `call` now, once; `fence` is the number to end it by."""
 
     operation_id: str
     status: str
@@ -53,6 +61,7 @@ class CallTold(msgspec.Struct, frozen=True):
     question: str | None = None
     fence: int = 0
     result: Any = None
+    call: Runs | None = None
 
 
 def check(context: Context) -> dict[str, Any]:
@@ -106,10 +115,11 @@ def end(context: Context) -> CallTold:
 
 
 def list_own(context: Context) -> list[CallTold]:
-    """The calls of a session that are not over."""
-    session = session_for(context, context.query.get("session"))
+    """The calls that are not over, of one session or of all that the caller may see."""
+    seen = sessions_seen(context, context.query.get("session"))
     with context.gate.store.read() as tx:
-        rows = [row for row in tx.calls(states=UNDER_WAY) if row.session == session]
+        under_way = tx.calls(states=UNDER_WAY, limit=MOST)
+    rows = [row for row in under_way if seen is None or row.session in seen]
     return [one for row in rows if (one := _listed(context, row)) is not None]
 
 
@@ -131,33 +141,29 @@ def told(attempt: Attempt) -> CallTold:
         question=attempt.question if status == "pending" else None,
         fence=attempt.fence,
         result=result,
+        call=_runs(attempt) if attempt.runs else None,
     )
 
 
-def seconds(context: Context) -> float:
-    """How long the caller wants to wait, ten minutes at most."""
-    text = context.query.get("wait", "0")
-    try:
-        wanted = float(text)
-    except ValueError:
-        wanted = -1.0
-    if not 0 <= wanted <= LONGEST_WAIT:
-        raise Refused(400, "malformed", f"wait takes seconds from 0 to {LONGEST_WAIT:.0f}")
-    return wanted
+def _runs(attempt: Attempt) -> Runs:
+    call = attempt.record.request.call
+    return Runs(call.tool, dict(decode(call.arguments)), call.command)
 
 
 async def _waited(context: Context, attempt: Attempt) -> None:
-    wait = seconds(context)
+    wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait > 0 and attempt.state == "pending" and attempt.question is not None:
-        await context.door.asker.await_answer(attempt.question, wait)
+        with context.running.limits.waiting(context.token.id):
+            await context.door.asker.await_answer(attempt.question, wait)
 
 
 def _own(context: Context) -> Attempt:
     name = context.parameters["call"]
     with context.gate.store.read() as tx:
         row = tx.call(name)
-    session = session_for(context, row.session if row is not None and context.token.role != "agent" else None)
-    return calls.look_at(context.gate, name, session)
+        if row is None or not is_own(context, tx.session(row.session)):
+            raise UnknownCall(f"there is no call {name}")
+    return calls.look_at(context.gate, name, row.session)
 
 
 def _listed(context: Context, row: CallRow) -> CallTold | None:
@@ -173,10 +179,10 @@ ENDPOINTS = (
         "GET",
         "/v1/calls",
         ANY,
-        "The calls of a session that are not over",
+        "The calls that are not over",
         list_own,
         result=list[CallTold],
-        query={"session": "Which session; an agent has only its own."},
+        query={"session": "Only those of this session."},
     ),
     Endpoint("GET", "/v1/calls/{call}", ANY, "Where a call stands", look, result=CallTold, query=WAIT),
     Endpoint(

@@ -13,26 +13,64 @@ import msgspec
 from sayso.doors.python.door import Door
 from sayso.gate.gate import Gate
 from sayso.gate.tokens import Role, Token
+from sayso.service.problems import Refused
+from sayso.service.running import Running
 
 ANY: frozenset[Role] = frozenset({"agent", "host", "operator"})
 HOSTS: frozenset[Role] = frozenset({"host", "operator"})
+HOST: frozenset[Role] = frozenset({"host"})
 OPERATORS: frozenset[Role] = frozenset({"operator"})
+NOBODY = Token("", "agent", "", 0.0)
+"""Stands for the caller of an endpoint that asks for no token."""
 
 
 class Context(msgspec.Struct, frozen=True):
     """Who asks, and what is at hand to answer: everything about the caller comes from their token."""
 
-    door: Door
+    running: Running
     token: Token
     parameters: Mapping[str, str]
     query: Mapping[str, str]
     body: Any = None
     key: str | None = None
     """The Idempotency-Key of the request."""
+    last_event: str | None = None
+    """The Last-Event-ID of the request."""
+
+    @property
+    def door(self) -> Door:
+        return self.running.door
 
     @property
     def gate(self) -> Gate:
         return self.door.gate
+
+    def number(self, name: str, default: float, least: float, most: float) -> float:
+        """A number of the query; refused if it is none, or out of bounds."""
+        text = self.query.get(name)
+        if text is None:
+            return default
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            raise Refused(400, "malformed", f"{name} takes a number from {least:g} to {most:g}")
+        return value
+
+    def whole(self, name: str, default: int, least: int, most: int) -> int:
+        """The same, for a whole number."""
+        text = self.query.get(name)
+        if text is not None and not (text.isascii() and text.isdigit()):
+            raise Refused(400, "malformed", f"{name} takes a whole number")
+        return int(self.number(name, default, least, most))
+
+
+class Paged(msgspec.Struct, frozen=True):
+    """One page of a list. `more` is the query that asks for the next, sent as a link; None at the end."""
+
+    items: list[Any]
+    more: Mapping[str, str] | None = None
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -41,10 +79,12 @@ class Endpoint(msgspec.Struct, frozen=True):
     method: str
     path: str
     roles: frozenset[Role]
+    """Who may; if nobody is named, no token is asked for."""
     summary: str
     answer: Callable[[Context], Any] | Callable[[Context], Awaitable[Any]]
-    body: type | None = None
+    body: Any = None
     result: Any = None
     status: int = 200
     query: Mapping[str, str] = {}
     """Parameters of the query, and what each is for."""
+    media: str = "application/json"

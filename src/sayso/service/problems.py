@@ -5,29 +5,39 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
-from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
+from sayso.core.audit import AuditError
+from sayso.core.errors import MalformedRequest, NotCanonical, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
+from sayso.gate.allowance import GrantRefused
 from sayso.gate.answer import EditRefused, UnknownQuestion
-from sayso.gate.call_rows import UnknownCall
+from sayso.gate.audit_read import UnknownEntry
+from sayso.gate.call_rows import TamperedCall, UnknownCall
 from sayso.gate.calls import KeyReused
-from sayso.gate.gate import UnknownSession
-from sayso.gate.grants import UnknownGrant
+from sayso.gate.gate import TamperedSession, UnknownSession
+from sayso.gate.grants import TamperedGrant, UnknownGrant
 from sayso.gate.tokens import UnknownToken
 from sayso.store.base import StoreBusy, StoreError
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownCall, 404),
+    (UnknownEntry, 404),
     (UnknownGrant, 404),
     (UnknownQuestion, 404),
     (UnknownSession, 404),
     (UnknownToken, 404),
+    (AuditError, 409),
     (EditRefused, 409),
+    (GrantRefused, 409),
     (KeyReused, 409),
     (NotNow, 409),
+    (TamperedCall, 409),
+    (TamperedGrant, 409),
+    (TamperedSession, 409),
     (StoreBusy, 503),
     (StoreError, 503),
     (MalformedRequest, 400),
     (NotCanonical, 400),
+    (PolicyError, 422),
     (UnknownAnswer, 409),
     (SaysoError, 400),
 )
@@ -49,10 +59,14 @@ class Refused(SaysoError):
 
     code = "refused"
 
-    def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, hint: str | None = None, after: int | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.code = code
+        self.after = after
+        """Seconds until it is worth trying again."""
 
 
 def problem(error: SaysoError) -> Response:
@@ -68,7 +82,7 @@ def problem(error: SaysoError) -> Response:
     )
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in (429, 503):
-        headers["Retry-After"] = "1"
+        headers["Retry-After"] = str(getattr(error, "after", None) or 1)
     return Response(msgspec.json.encode(told), status, headers, media_type="application/problem+json")
 
 

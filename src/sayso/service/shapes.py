@@ -76,6 +76,9 @@ class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: str | None = None
     items: Mapping[str, str] | None = None
     edited: Mapping[str, Any] | None = None
+    """All arguments the call shall have; those it had, if only its command is edited."""
+    command: str | None = None
+    """The command line it shall have, where it has one; if not given, it stays as it is."""
     reason: str | None = None
     digest: str | None = None
     """The digest of the call the person saw: an answer to anything else is refused."""
@@ -172,8 +175,16 @@ class VerifiedTold(msgspec.Struct, frozen=True):
     findings: tuple[str, ...]
 
 
-class EventTold(msgspec.Struct, frozen=True):
-    """One event of the live stream: something changed, and what to read again."""
+EventKind = Literal["question", "answer", "grant", "session", "run", "decision", "policy", "hello"]
 
-    kind: Literal["question", "answer", "grant", "session", "run", "policy", "hello"]
+
+class EventTold(msgspec.Struct, frozen=True):
+    """One event of the live stream: something changed, and what to read again.
+
+    `hello` comes first, and whenever events were missed: read everything again. `session`: its turn, task or
+    consent changed, and questions of it may be closed. `decision`: something was allowed or denied unasked.
+    """
+
+    kind: EventKind
     id: str = ""
+    session: str = ""

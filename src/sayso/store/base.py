@@ -255,6 +255,9 @@ class Reader(Protocol):
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         """How many are open, and how many were opened since."""
 
+    def count_open(self) -> int:
+        """How many questions are open, in all sessions."""
+
     def call(self, call: str) -> CallRow | None: ...
     def call_by_host(self, session: str, host_id: str) -> CallRow | None: ...
     def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None: ...

@@ -156,6 +156,9 @@ class MemoryReader:
         rows = [row for row in self._group(self._tables.questions).values() if row.session == session]
         return sum(row.state == "open" for row in rows), sum(row.opened_at >= since for row in rows)
 
+    def count_open(self) -> int:
+        return sum(row.state == "open" for row in self._group(self._tables.questions).values())
+
     def call(self, call: str) -> CallRow | None:
         return self._group(self._tables.calls).get(call)
 

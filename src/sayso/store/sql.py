@@ -146,6 +146,9 @@ class SqlReader:
         self._hold(session)
         return self._count(sql.COUNT_OPEN, session), self._count(sql.COUNT_SINCE, session, since)
 
+    def count_open(self) -> int:
+        return self._count(sql.COUNT_OPEN_ANYWHERE)
+
     def call(self, call: str) -> CallRow | None:
         return self._held(CallRow, sql.CALL, call)
 

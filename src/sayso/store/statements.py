@@ -135,6 +135,7 @@ QUESTIONS_SESSION_STATE = _select(
 )
 QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
 COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
+COUNT_OPEN_ANYWHERE = "SELECT COUNT(*) FROM questions WHERE state = 'open'"
 COUNT_SINCE = "SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?"
 ADD_QUESTION = _insert("questions", base.QuestionRow)
 CLOSE_QUESTION = _update("questions", base.QuestionRow, "WHERE id = ? AND state = 'open'")

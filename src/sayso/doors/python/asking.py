@@ -37,6 +37,17 @@ class Asker:
         """Whether anybody can be asked."""
         return any(surface.able() for surface in self._surfaces)
 
+    @property
+    def waiting(self) -> int:
+        """How many wait here for answers."""
+        with self._lock:
+            return sum(map(len, self._waiting.values()))
+
+    def awaits(self, question: str) -> bool:
+        """Whether somebody waits here for the answer to this question."""
+        with self._lock:
+            return question in self._waiting
+
     def show(self, question: Question, edit: Edit) -> threading.Event:
         """Put the question on every surface. Set the event once it is no longer of interest here."""
         over = threading.Event()

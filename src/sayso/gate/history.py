@@ -1,0 +1,99 @@
+"""The audit trail backwards: the newest entries first, of all streams together, a page at a time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from sayso.core.audit import MAIN, Entry, read
+from sayso.core.errors import MalformedRequest, SaysoError
+from sayso.gate.gate import Gate
+from sayso.store.base import EntryRow, Reader
+
+PAGE = 200
+MOST_READ = 20_000
+"""How many entries are looked at for one page: a search that finds little goes on with the next."""
+
+
+Wanted = Callable[[Reader, EntryRow, Entry | None], bool]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Some entries, newest first. `before` is where to go on; None once there is nothing older."""
+
+    entries: tuple[tuple[EntryRow, Entry | None], ...]
+    before: str | None
+
+
+def newest_first(
+    gate: Gate,
+    wanted: Wanted,
+    *,
+    before: str | None = None,
+    limit: int = 50,
+    events: frozenset[str] | None = None,
+) -> Found:
+    """The newest entries that are wanted, before a place; each with what it says, None if that was pruned."""
+    found: list[tuple[EntryRow, Entry | None]] = []
+    with gate.store.read() as tx:
+        places = _places(tx, before)
+        for looked_at, row in enumerate(_merged(tx, places)):
+            if len(found) == limit or looked_at == MOST_READ:
+                return Found(tuple(found), _name(places))
+            places[row.stream] = row.seq
+            if events is not None and row.event not in events:
+                continue
+            said = _read(row)
+            if wanted(tx, row, said):
+                found.append((row, said))
+    return Found(tuple(found), None)
+
+
+def _read(row: EntryRow) -> Entry | None:
+    try:
+        return None if row.body is None else read(row.body)
+    except SaysoError:  # one that was changed by hand: `audit verify` says so
+        return None
+
+
+def _places(tx: Reader, before: str | None) -> dict[str, int]:
+    """For each stream the number before which to read."""
+    heads = (tx.head(stream) for stream in tx.streams())
+    ends = {head.stream: head.seq + 1 for head in heads if head is not None}
+    if before is None:
+        return ends
+    return {stream: min(seq, ends[stream]) for stream, seq in _parsed(before).items() if stream in ends}
+
+
+def _parsed(before: str) -> dict[str, int]:
+    """`main:120,worker:7`; a number alone is one of main."""
+    places: dict[str, int] = {}
+    for part in before.split(","):
+        stream, _, number = part.rpartition(":")
+        if not (number.isascii() and number.isdigit() and len(number) < 16):
+            raise MalformedRequest(f"{before!r} is no place in the trail", hint="use the one you were told")
+        places[stream or MAIN] = int(number)
+    return places
+
+
+def _name(places: Mapping[str, int]) -> str:
+    return ",".join(f"{stream}:{seq}" for stream, seq in places.items())
+
+
+def _merged(tx: Reader, places: Mapping[str, int]) -> Iterator[EntryRow]:
+    return heapq.merge(
+        *(_backwards(tx, stream, seq) for stream, seq in places.items()), key=lambda row: -row.at
+    )
+
+
+def _backwards(tx: Reader, stream: str, before: int) -> Iterator[EntryRow]:
+    """The entries of one stream before this number, the newest first."""
+    while before > 1:
+        after = max(before - 1 - PAGE, 0)
+        page: Sequence[EntryRow] = tx.entries(stream, after=after, limit=before - 1 - after)
+        if not page:
+            return
+        yield from reversed(page)
+        before = after + 1

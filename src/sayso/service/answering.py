@@ -1,0 +1,107 @@
+"""Answering over HTTP: what the person saw is what is answered, and the token says who they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.core.decision import Question
+from sayso.core.digest import decode
+from sayso.core.model import Request
+from sayso.doors.python.capability import UnknownCapability
+from sayso.doors.python.host import request_for
+from sayso.gate.answer import EditRefused, Stands, answer_items, answer_question, edit_and_allow
+from sayso.gate.waiting import question_row
+from sayso.service.endpoints import Context
+from sayso.service.problems import Refused
+from sayso.service.shapes import AnswerBody, Answered
+from sayso.service.signing import check_signed
+from sayso.store.base import QuestionRow
+
+MOST_REASON = 2_000
+STALE = "this is not what the question is about"
+NO_COMMAND = "this call has no command to edit"
+EDIT_ARGUMENTS = "edit its arguments"
+ELSEWHERE = "only the program that asks can edit this call"
+
+
+def answer(context: Context) -> Answered:
+    """Answer a question. The first answer stands; a later one is told whose it was, and changes nothing."""
+    body: AnswerBody = context.body
+    row = question_row(context.gate, context.parameters["question"])
+    _check(row, body)
+    if row.state != "open":
+        return Answered(row.id, row.state, row.answer, row.by, row.closed_at, yours=False)
+    asked = context.door.question(row.id)
+    if allows(body):
+        check_signed(context.gate, asked, body)
+    stands = _given(context, asked, body)
+    return Answered(stands.question, stands.state, stands.answer, stands.by, stands.at, stands.yours)
+
+
+def allows(body: AnswerBody) -> bool:
+    """Whether this answer would allow anything. What is not clearly a no counts as a yes."""
+    if body.items is not None:
+        return "deny" not in body.items.values()
+    return body.answer != "deny"
+
+
+def _check(row: QuestionRow, body: AnswerBody) -> None:
+    if body.digest is not None and body.digest != row.digest:
+        raise Refused(409, "stale", STALE, hint="read the question again, and answer what it says now")
+    if (body.answer is None) == (body.items is None):
+        raise Refused(422, "malformed", "give one answer, or one for each item")
+    edits = body.edited is not None or body.command is not None
+    if edits != (body.answer == "edit"):
+        raise Refused(422, "malformed", 'edited arguments belong to the answer "edit", and to no other')
+    if body.reason is not None and len(body.reason) > MOST_REASON:
+        raise Refused(422, "malformed", f"a reason has {MOST_REASON:,} characters at most")
+
+
+def _given(context: Context, asked: Question, body: AnswerBody) -> Stands:
+    who, why = context.token.name, body.reason
+    if body.items is not None:
+        return answer_items(context.gate, asked.id, body.items, by=who, reason=why)
+    if body.answer == "edit":
+        return edit_and_allow(context.gate, asked.id, edited(context, asked, body), by=who, reason=why)
+    return answer_question(context.gate, asked.id, body.answer or "", by=who, reason=why)
+
+
+def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
+    """The request for the edited call: by the same maker, with the same tool, read by the policy anew."""
+    request = asked.request
+    call = request.call
+    arguments: dict[str, Any] = dict(decode(call.arguments)) if body.edited is None else dict(body.edited)
+    if call.schema:
+        return _of_capability(context, request, arguments, body)
+    command = _command(request, arguments, body)
+    return request_for(context.door, request.session, call.tool, arguments, command, request.confidence)
+
+
+def _command(request: Request, arguments: dict[str, Any], body: AnswerBody) -> str | None:
+    """The command line after the edit. Where an argument held it, both go on saying the same."""
+    before = request.call.command
+    if before is None:
+        if body.command is not None:
+            raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+        return None
+    holding = [name for name, value in decode(request.call.arguments).items() if value == before]
+    if body.edited is None:
+        arguments.update(dict.fromkeys(holding, body.command))
+    now = {arguments.get(name) for name in holding if isinstance(arguments.get(name), str)}
+    command = body.command if body.command is not None else (now.pop() if len(now) == 1 else before)
+    if any(arguments.get(name) != command for name in holding):
+        raise EditRefused("the command and the arguments say different things", hint="edit both alike")
+    return command
+
+
+def _of_capability(
+    context: Context, request: Request, arguments: dict[str, Any], body: AnswerBody
+) -> Request:
+    """A function of a program: only that program knows which arguments fit it."""
+    if body.command is not None:
+        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+    try:
+        capability = context.door.capabilities.find(request.call.tool)
+    except UnknownCapability as error:
+        raise EditRefused(ELSEWHERE, hint="deny it, and say why") from error
+    return context.door.edited(request, capability, arguments)

@@ -1,0 +1,111 @@
+"""Grants: what agents may do now without asking; given and taken back by operators alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sayso.core.grants import Pins
+from sayso.core.model import Risk
+from sayso.gate.allowance import NO_PINS
+from sayso.gate.grants import Ended, Listed, give_grant, list_grants, revoke_all, revoke_grant
+from sayso.gate.workflows import cascade_revoke
+from sayso.service.callers import session_for, sessions_seen
+from sayso.service.endpoints import ANY, OPERATORS, Context, Endpoint
+
+
+class PinsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a covered call must match."""
+
+    tool: str | None = None
+    workspace: str | None = None
+    command: str | None = None
+    targets: tuple[str, ...] | None = None
+
+
+class GrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A grant by hand: exactly one of operation, category and command."""
+
+    session: str
+    operation: str | None = None
+    category: str | None = None
+    command: str | None = None
+    risk: str | None = None
+    minutes: float = 15.0
+    uses: int | None = None
+    pins: PinsBody | None = None
+
+
+class WorkflowEnded(msgspec.Struct, frozen=True):
+    workflow: str
+    ended: int
+    """How many grants ended."""
+
+
+def list_all(context: Context) -> list[Listed]:
+    """What is granted now, in one session or in all that the caller may see."""
+    seen = sessions_seen(context, context.query.get("session"))
+    if seen is None:
+        return list_grants(context.gate)
+    return [one for session in seen for one in list_grants(context.gate, session)]
+
+
+def give(context: Context) -> Listed:
+    body: GrantBody = context.body
+    grant = give_grant(
+        context.gate,
+        body.session,
+        by=context.token.name,
+        operation=body.operation,
+        category=body.category,
+        command=body.command,
+        risk=None if body.risk is None else Risk.of(body.risk),
+        minutes=body.minutes,
+        uses=body.uses,
+        pins=NO_PINS if body.pins is None else msgspec.convert(msgspec.structs.asdict(body.pins), Pins),
+    )
+    return next(one for one in list_grants(context.gate, body.session) if one.id == grant.id)
+
+
+def revoke(context: Context) -> Ended:
+    """End a grant. The next decision of any process does not use it."""
+    return revoke_grant(context.gate, context.parameters["grant"], by=context.token.name)
+
+
+def revoke_session(context: Context) -> list[Ended]:
+    """End every consent of a session and of those it started, and cancel their open questions."""
+    session = session_for(context, context.parameters["session"])
+    return revoke_all(context.gate, session, by=context.token.name)
+
+
+def revoke_workflow(context: Context) -> WorkflowEnded:
+    """Withdraw trust in a workflow: its class grant, and every run grant in flight."""
+    session, name = context.parameters["session"], context.parameters["workflow"]
+    return WorkflowEnded(name, cascade_revoke(context.gate, session, name, by=context.token.name))
+
+
+ALL: Any = list[Listed]
+EVERY: Any = list[Ended]
+IN_SESSION = {"session": "Only those of this session."}
+ENDPOINTS = (
+    Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all, result=ALL, query=IN_SESSION),
+    Endpoint("POST", "/v1/grants", OPERATORS, "Give a grant by hand", give, GrantBody, Listed, status=201),
+    Endpoint("DELETE", "/v1/grants/{grant}", OPERATORS, "Revoke a grant", revoke, result=Ended),
+    Endpoint(
+        "POST",
+        "/v1/sessions/{session}/revoke-all",
+        OPERATORS,
+        "End all consent of a session",
+        revoke_session,
+        result=EVERY,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/sessions/{session}/workflows/{workflow}/revoke",
+        OPERATORS,
+        "Withdraw trust in a workflow",
+        revoke_workflow,
+        result=WorkflowEnded,
+    ),
+)

@@ -1,0 +1,114 @@
+"""The service described for programs: an OpenAPI 3.1 document, made from the endpoints and their types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from sayso import __version__
+from sayso.service.endpoints import Context, Endpoint
+from sayso.service.problems import Problem
+
+NUMBERS = {"limit": "integer", "wait": "number", "seconds": "number"}
+"""Parameters of queries that are no text."""
+REFUSALS = {
+    "400": "The request says nothing clear",
+    "401": "No token, or nobody's",
+    "403": "Not for this role, or started by another site",
+    "404": "Nothing of that name exists for this caller",
+    "409": "Not as things stand",
+    "413": "The body is too large",
+    "422": "The body is not of the type described",
+    "429": "Too many requests with this token",
+    "503": "The store cannot do its work",
+}
+ABOUT = (
+    "Decide, ask and answer over HTTP. Every endpoint says which roles its token may have. Errors are "
+    "problems of RFC 9457. Who asks is known from the token, and from nothing in the request."
+)
+
+
+def endpoint(described: Sequence[Endpoint]) -> Endpoint:
+    """The endpoint that tells what the others are, and itself."""
+    made: list[dict[str, Any]] = []
+
+    def tell(context: Context) -> dict[str, Any]:
+        if not made:
+            made.append(document((*described, own)))
+        return made[0]
+
+    own = Endpoint("GET", "/openapi.json", frozenset(), "This description", tell, result=dict[str, Any])
+    return own
+
+
+def document(described: Sequence[Endpoint]) -> dict[str, Any]:
+    """The whole description."""
+    types = [Problem, *(kind for one in described for kind in (one.body, one.result) if kind is not None)]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    known = iter(schemas)
+    problem = next(known)
+    paths: dict[str, dict[str, Any]] = {}
+    for one in described:
+        body = next(known) if one.body is not None else None
+        result = next(known) if one.result is not None else None
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, body, result, problem)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Sayso", "version": __version__, "description": ABOUT},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(one: Endpoint, body: Any, result: Any, problem: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "operationId": _name(one),
+        "summary": one.summary,
+        "description": _about(one),
+        "parameters": _parameters(one),
+        "responses": {
+            str(one.status): {"description": "Done", "content": {one.media: {"schema": result or {}}}},
+            **{status: _refusal(words, problem) for status, words in REFUSALS.items()},
+        },
+        "security": [{"token": []}] if one.roles else [],
+        "x-roles": sorted(one.roles),
+    }
+    if body is not None:
+        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    return told
+
+
+def _name(one: Endpoint) -> str:
+    words = re.findall(r"\w+", one.path.removeprefix("/v1").replace(".", " "))
+    return "_".join([one.method.lower(), *words])
+
+
+def _about(one: Endpoint) -> str:
+    who = ", ".join(sorted(one.roles)) or "everybody, without a token"
+    return f"{(one.answer.__doc__ or '').strip()}\n\nFor: {who}.".strip()
+
+
+def _parameters(one: Endpoint) -> list[dict[str, Any]]:
+    named = re.findall(r"\{(\w+)\}", one.path)
+    told: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in named
+    ]
+    told += [
+        {"name": name, "in": "query", "description": about, "schema": {"type": NUMBERS.get(name, "string")}}
+        for name, about in one.query.items()
+    ]
+    if one.method == "POST" and one.path == "/v1/calls":
+        about = "The same key with the same call gives the recorded decision again."
+        schema = {"type": "string", "minLength": 1, "maxLength": 200}
+        told.append({"name": "Idempotency-Key", "in": "header", "description": about, "schema": schema})
+    return told
+
+
+def _refusal(words: str, problem: Any) -> dict[str, Any]:
+    return {"description": words, "content": {"application/problem+json": {"schema": problem}}}

@@ -1,0 +1,130 @@
+"""Questions: listed, looked at, explained; put in the conversation by a host; answered by operators alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from sayso.core.decision import Question
+from sayso.gate.answer import UnknownQuestion
+from sayso.gate.conversation import put_question
+from sayso.gate.explaining import told_trace
+from sayso.gate.waiting import question_row
+from sayso.service.answering import answer
+from sayso.service.callers import sees, sessions_seen
+from sayso.service.endpoints import ANY, HOST, OPERATORS, Context, Endpoint, Paged
+from sayso.service.problems import Refused
+from sayso.service.shapes import AnswerBody, Answered, QuestionTold
+from sayso.service.telling import tell_question, with_coverage, written
+from sayso.store.base import QuestionRow, QuestionState, Reader
+
+STATES = ("open", "answered", "expired", "cancelled", "any")
+PAGE = 50
+MOST = 200
+
+
+class WhyTold(msgspec.Struct, frozen=True):
+    """The decision made again as things stand now, one check a line."""
+
+    question: str
+    why: str
+
+
+class ShownTold(msgspec.Struct, frozen=True):
+    question: str
+    text: str
+
+
+def list_questions(context: Context) -> Paged:
+    """A page of questions, oldest first. What each answer would have covered is told one by one."""
+    state, limit = context.query.get("state", "open"), context.whole("limit", PAGE, 1, MOST)
+    if state not in STATES:
+        raise Refused(400, "malformed", f"there is no state {state!r}", hint=f"use: {', '.join(STATES)}")
+    seen = sessions_seen(context, context.query.get("session"))
+    with context.gate.store.read() as tx:
+        rows = _page(tx, seen, state, context.query.get("after", ""), limit)
+        told = [tell_question(context, tx, row, asked) for row in rows if (asked := written(row)) is not None]
+    full = len(rows) == limit
+    return Paged(told, {**context.query, "after": rows[-1].id} if full else None)
+
+
+def look(context: Context) -> QuestionTold:
+    row = _own(context)
+    asked = _written(row)
+    with context.gate.store.read() as tx:
+        told = tell_question(context, tx, row, asked)
+    return with_coverage(context.gate, told, asked)
+
+
+def explain(context: Context) -> WhyTold:
+    row = _own(context)
+    return WhyTold(row.id, told_trace(context.gate, _written(row).request))
+
+
+def show(context: Context) -> ShownTold:
+    """Put the question in the conversation, for the user's next message to answer."""
+    row = _own(context)
+    return ShownTold(row.id, put_question(context.gate, row.id))
+
+
+def _page(tx: Reader, sessions: list[str] | None, state: str, after: str, limit: int) -> list[QuestionRow]:
+    """So many rows that are in this state now; one that nobody answered in time is not open any more."""
+    found: list[QuestionRow] = []
+    for row in _rows(tx, sessions, state, after, limit):
+        if state != "open" or tx.now < row.expires_at:
+            found.append(row)
+            if len(found) == limit:
+                break
+    return found
+
+
+def _rows(
+    tx: Reader, sessions: list[str] | None, state: str, after: str, limit: int
+) -> Iterator[QuestionRow]:
+    wanted = None if state == "any" else cast("QuestionState", state)
+    one = sessions[0] if sessions is not None and len(sessions) == 1 else None
+    among = None if sessions is None or one is not None else frozenset(sessions)
+    if sessions == []:
+        return
+    while page := tx.questions(one, state=wanted, after=after, limit=limit):
+        yield from (row for row in page if among is None or row.session in among)
+        after = page[-1].id
+
+
+def _own(context: Context) -> QuestionRow:
+    row = question_row(context.gate, context.parameters["question"])
+    if not sees(context, row.session):
+        raise UnknownQuestion(f"there is no question {row.id}")
+    return row
+
+
+def _written(row: QuestionRow) -> Question:
+    asked = written(row)
+    if asked is None:
+        raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
+    return asked
+
+
+LISTING: dict[str, str] = {
+    "state": f"One of {', '.join(STATES)}; open unless told.",
+    "session": "Only those of this session.",
+    "after": "Only those after this question.",
+    "limit": f"How many at most, up to {MOST}.",
+}
+RESULT: Any = list[QuestionTold]
+ENDPOINTS = (
+    Endpoint("GET", "/v1/questions", ANY, "Questions", list_questions, result=RESULT, query=LISTING),
+    Endpoint("GET", "/v1/questions/{question}", ANY, "One question, whole", look, result=QuestionTold),
+    Endpoint("GET", "/v1/questions/{question}/why", ANY, "Why it is asked", explain, result=WhyTold),
+    Endpoint(
+        "POST",
+        "/v1/questions/{question}/show",
+        HOST,
+        "Put it in the conversation",
+        show,
+        result=ShownTold,
+    ),
+    Endpoint("POST", "/v1/questions/{question}/answer", OPERATORS, "Answer it", answer, AnswerBody, Answered),
+)

@@ -1,0 +1,36 @@
+"""What one running service holds besides the gate: its settings, limits, live events and counters."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.doors.python.door import Door
+from sayso.service.limits import Limits
+from sayso.service.metrics import Metrics
+from sayso.service.trail import Trail
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What whoever starts the service decides. Nothing in a request changes it."""
+
+    assured_hosts: frozenset[str] = frozenset()
+    """Ids of host tokens that the agent's user cannot read, "*" for all: messages from them are assured."""
+    open_metrics: bool = False
+    """Whether /metrics is told without a token. Only where the service is reached from this machine alone."""
+    rate: float = 50.0
+    """Requests a second that one token may make, and how many at once."""
+    burst: int = 500
+    waits: int = 2_000
+    """How many waits and event streams one token may have open."""
+    ping: float = 15.0
+
+
+class Running:
+    """One service in one process."""
+
+    def __init__(self, door: Door, settings: Settings | None = None) -> None:
+        self.door = door
+        self.settings = settings or Settings()
+        self.limits = Limits(self.settings.rate, self.settings.burst, self.settings.waits)
+        self.metrics = Metrics()
+        self.trail = Trail(door.gate, self.metrics)

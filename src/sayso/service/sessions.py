@@ -1,0 +1,130 @@
+"""Sessions: opened and ended by hosts, seen by operators, and stopped by either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sayso.core.model import Assurance
+from sayso.gate import sessions
+from sayso.gate.conversation import hear_message
+from sayso.gate.gate import everything
+from sayso.gate.grants import list_grants
+from sayso.gate.state import Loaded, load
+from sayso.service.callers import is_own, own_session, session_for, unknown
+from sayso.service.conversation import HeardTold, assurance_of, tell_heard
+from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint, Paged
+from sayso.service.problems import Refused
+from sayso.service.shapes import SessionTold
+
+LONGEST = 1_000
+MOST = 10_000
+PAGE = 200
+
+
+class SessionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A session to open. It belongs to the token that opens it."""
+
+    agent: str
+    user: str = ""
+    workspace: str = ""
+    parent: str | None = None
+
+
+class SessionEnded(msgspec.Struct, frozen=True):
+    session: str
+    ended: bool = True
+
+
+def open_one(context: Context) -> SessionTold:
+    """A new session with a clean slate."""
+    body: SessionBody = context.body
+    for text in (body.agent, body.user, body.workspace):
+        if len(text) > LONGEST or "\x00" in text:
+            raise Refused(422, "malformed", f"names and folders have {LONGEST:,} characters at most")
+    if not body.agent:
+        raise Refused(422, "malformed", "a session is one agent's: name it")
+    parent = None if body.parent is None else session_for(context, body.parent)
+    name = sessions.open_session(
+        context.gate,
+        agent=body.agent,
+        owner=context.token.id,
+        user=body.user,
+        workspace=body.workspace,
+        parent=parent,
+    )
+    return _told(context, name)
+
+
+def list_open(context: Context) -> Paged:
+    """The open sessions, oldest first; of hosts and agents, their own."""
+    limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
+    with context.gate.store.read() as tx:
+        names = [row.id for row in tx.sessions(limit=MOST) if is_own(context, row)]
+    if after in names:
+        names = names[names.index(after) + 1 :]
+    told = [_told(context, name) for name in names[:limit]]
+    return Paged(told, {**context.query, "after": names[limit - 1]} if len(names) > limit else None)
+
+
+def look(context: Context) -> SessionTold:
+    return _told(context, own_session(context, context.parameters["session"]))
+
+
+def end(context: Context) -> SessionEnded:
+    """Everything granted in it ends, and nothing is decided in it any more."""
+    session = session_for(context, context.parameters["session"])
+    by = context.token.name if context.token.role == "operator" else ""
+    sessions.end_session(context.gate, session, by=by)
+    return SessionEnded(session)
+
+
+def stop(context: Context) -> HeardTold:
+    """The same as hearing the user say stop: what is not started asks, and unused consent is gone."""
+    session = session_for(context, context.parameters["session"])
+    operator = context.token.role == "operator"
+    assurance = Assurance.ASSURED if operator else assurance_of(context)
+    return tell_heard(hear_message(context.gate, session, "stop", assurance, by=context.token.name))
+
+
+def _told(context: Context, session: str) -> SessionTold:
+    with context.gate.store.read() as tx:
+        found = load(tx, context.gate.sealer, session, everything())
+        opened, _ = tx.count_questions(session, since=tx.now)
+    if found is None:
+        raise unknown()
+    granted = list_grants(context.gate, session) if found.believed and found.row.ended_at is None else []
+    return _as_told(found, opened, tuple(granted))
+
+
+def _as_told(found: Loaded, questions: int, grants: tuple[Any, ...]) -> SessionTold:
+    row, task = found.row, found.session.task
+    return SessionTold(
+        id=row.id,
+        agent=row.agent,
+        owner=row.owner,
+        user=row.user,
+        workspace=row.workspace,
+        parent=row.parent,
+        opened_at=row.opened_at,
+        turn=found.session.turn,
+        task=None if task is None else task.name,
+        phase=None if task is None else task.phase,
+        stopped=found.session.stopped is not None,
+        tampered=not found.believed,
+        questions=questions,
+        grants=grants,
+    )
+
+
+OPEN: Any = list[SessionTold]
+LISTING = {"after": "Only those after this session.", "limit": "How many at most."}
+ONE = "/v1/sessions/{session}"
+ENDPOINTS = (
+    Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionTold, 201),
+    Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_open, result=OPEN, query=LISTING),
+    Endpoint("GET", ONE, ANY, "One session", look, result=SessionTold),
+    Endpoint("DELETE", ONE, HOSTS, "End a session", end, result=SessionEnded),
+    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", stop, result=HeardTold),
+)

@@ -1,0 +1,89 @@
+"""Questions and sessions as the operator's endpoints tell them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sayso.core.decision import Item, Question
+from sayso.gate.coverage import coverage
+from sayso.gate.gate import Gate
+from sayso.gate.said import last_said
+from sayso.gate.state import as_written
+from sayso.service.endpoints import Context
+from sayso.service.shapes import ItemTold, OfferTold, QuestionTold
+from sayso.service.signing import must_sign
+from sayso.store.base import QuestionRow, Reader
+
+
+def written(row: QuestionRow) -> Question | None:
+    """The question in this row; None if nobody can read it."""
+    try:
+        return as_written(row)
+    except msgspec.MsgspecError:
+        return None
+
+
+def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Question) -> QuestionTold:
+    """The question without what costs more than a look-up: what its answers would have covered."""
+    call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
+    expired = row.state == "open" and tx.now >= row.expires_at
+    return QuestionTold(
+        id=row.id,
+        state="expired" if expired else row.state,
+        session=row.session,
+        agent=asked.request.agent,
+        turn=asked.turn,
+        message=last_said(context.gate, tx, row.session),
+        risk=asked.risk.word,
+        tool=call.tool,
+        command=call.command,
+        arguments=_arguments(call.arguments),
+        target=call.target,
+        folder=call.folder,
+        world=call.state,
+        text=asked.text,
+        why=worst.ruling.reason,
+        rule=worst.ruling.rule,
+        items=_items(context.gate, asked),
+        offers=tuple(OfferTold(offer.answer, offer.words) for offer in asked.offers),
+        bundle=asked.bundle,
+        later=asked.later,
+        digest=row.digest,
+        opened_at=row.opened_at,
+        expires_at=row.expires_at,
+        waiting=context.door.asker.awaits(row.id),
+        signed=must_sign(context.gate, asked),
+        answer=row.answer,
+        by=row.by,
+        reason=row.reason,
+        closed_at=row.closed_at,
+    )
+
+
+def with_coverage(gate: Gate, told: QuestionTold, asked: Question) -> QuestionTold:
+    """The same with what each answer would have covered of the session's last questions."""
+    covered, last = coverage(gate, asked)
+    offers = tuple(
+        msgspec.structs.replace(offer, would_have_covered=covered.get(offer.answer, 0), of_last=last)
+        for offer in told.offers
+    )
+    return msgspec.structs.replace(told, offers=offers)
+
+
+def _items(gate: Gate, asked: Question) -> tuple[ItemTold, ...]:
+    declared = {operation.name: operation.reason for operation in asked.request.operations}
+    return tuple(
+        _item(name, item, gate.policy.entry(item.operation).reason or declared.get(item.operation))
+        for name, item in zip(asked.item_ids, asked.items, strict=True)
+    )
+
+
+def _item(name: str, item: Item, does: str | None) -> ItemTold:
+    return ItemTold(name, item.operation, item.risk.word, item.category, item.ruling.reason, does)
+
+
+def _arguments(canonical: bytes) -> dict[str, Any]:
+    arguments: dict[str, Any] = msgspec.json.decode(canonical)
+    return arguments

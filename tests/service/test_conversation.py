@@ -1,0 +1,147 @@
+"""The conversation over HTTP: hosts tell what the user said, and how sure that is decides what it may do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sayso.doors.python.door import Door
+from sayso.gate.gate import Gate
+from sayso.service.running import Settings
+from tests.service.calling import PUSH, WRITE, Service
+
+
+def say(service: Service, session: str, text: str) -> Any:
+    return service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": text})
+
+
+def call(service: Service, session: str, wanted: dict[str, Any]) -> Any:
+    return service.told("host", "POST", "/v1/calls", {**wanted, "session": session})
+
+
+@pytest.fixture
+def claiming(gate: Gate, runner: asyncio.Runner) -> Service:
+    """A service that was not told to trust any host's word for the user's."""
+    return Service(Door(gate, ()), runner)
+
+
+def test_an_assured_message_grants_what_it_says(service: Service) -> None:
+    session = service.opened()
+    assert say(service, session, "Grant standing consent for: git push origin")["kind"] == "grant"
+    told = call(service, session, PUSH)
+    assert (told["status"], told["announce"]) == ("allowed", "Using session allowlist: git push origin")
+
+
+def test_a_message_is_claimed_unless_the_service_was_told_otherwise(claiming: Service) -> None:
+    session = claiming.opened()
+    told = say(claiming, session, "Grant standing consent for: git push origin")
+    assert not told["assured"]
+    assert call(claiming, session, PUSH)["status"] == "pending"
+    assert claiming.told("operator", "GET", "/v1/grants") == []
+
+
+def test_only_the_host_tokens_that_were_named_are_assured(service: Service) -> None:
+    named = frozenset({service.tokens["host"].id})
+    running = service.app.state.running
+    running.settings = Settings(assured_hosts=named)
+    assert say(service, service.opened(), "hello")["assured"]
+    other = service.opened("other_host")
+    told = service.told("other_host", "POST", f"/v1/sessions/{other}/messages", {"text": "hello"})
+    assert not told["assured"]
+
+
+def test_a_claimed_stop_stops_at_once(claiming: Service) -> None:
+    session = claiming.opened()
+    assert say(claiming, session, "wait, stop")["kind"] == "stop"
+    assert call(claiming, session, {"tool": "read_file", "args": {}})["rule"] == "stopped"
+
+
+def test_the_operators_stop_is_lifted_by_no_claimed_message(claiming: Service) -> None:
+    session = claiming.opened()
+    claiming.asked("host", WRITE, session=session)
+    claiming.told("operator", "POST", f"/v1/sessions/{session}/stop")
+    assert claiming.told("operator", "GET", f"/v1/sessions/{session}")["stopped"]
+    assert claiming.told("operator", "GET", "/v1/questions") == [], "open questions end with a stop"
+    say(claiming, session, "go on with the parser")
+    assert call(claiming, session, {"tool": "read_file", "args": {}})["rule"] == "stopped"
+
+
+def test_a_message_says_nothing_but_its_text(service: Service) -> None:
+    session = service.opened()
+    for more in ({"assured": True}, {"assurance": 1}, {"by": "operator"}, {"turn": 5}):
+        refused = service.post("host", f"/v1/sessions/{session}/messages", {"text": "yes", **more})
+        assert refused.status_code == 422
+
+
+def test_a_question_put_in_the_conversation_is_answered_by_the_next_message(service: Service) -> None:
+    session = service.opened()
+    asked = call(service, session, WRITE)
+    shown = service.told("host", "POST", f"/v1/questions/{asked['question']}/show")
+    assert "files.write" in shown["text"]
+    assert say(service, session, "yes")["answered"] == "once"
+    retried = service.told("host", "POST", f"/v1/calls/{asked['operation_id']}/retry")
+    assert retried["status"] == "allowed"
+
+
+def test_a_question_cannot_be_put_into_anothers_conversation(service: Service) -> None:
+    question = service.asked()
+    assert service.post("host", f"/v1/questions/{question}/show").status_code == 404
+
+
+def test_a_task_begins_and_ends_with_what_was_consented_in_it(service: Service) -> None:
+    session = service.opened()
+    service.told("host", "POST", f"/v1/sessions/{session}/tasks", {"name": "parser"})
+    asked = call(service, session, WRITE)
+    service.told("operator", "POST", f"/v1/questions/{asked['question']}/answer", {"answer": "task"})
+    assert call(service, session, {"tool": "write_file", "args": {"path": "z"}})["status"] == "allowed"
+    ended = service.told("host", "DELETE", f"/v1/sessions/{session}/tasks")
+    assert ended["announced"]
+    assert call(service, session, {"tool": "write_file", "args": {"path": "y"}})["status"] == "pending"
+
+
+def test_a_plan_is_told_with_what_was_read_in_it(service: Service) -> None:
+    session = service.opened()
+    plan = {"targets": ["a.py"], "changes": ["rename f"], "operations": ["files.write"]}
+    told = service.told("host", "POST", f"/v1/sessions/{session}/plans", {"plan": plan})
+    assert (told["concrete"], told["operations"]) == (True, ["files.write"])
+    assert say(service, session, "go ahead")["kind"] == "assent"
+    assert call(service, session, WRITE)["rule"] == "plan"
+    for wrong in ({"plan": {"target": []}}, {"plan": 5}, {"plan": {"operations": ["no.such"]}}, {}):
+        assert 400 <= service.post("host", f"/v1/sessions/{session}/plans", wrong).status_code < 500
+
+
+def test_the_allowlist_is_handed_to_the_next_context_once(service: Service) -> None:
+    first = service.opened(user="ann", workspace="/w")
+    say(service, first, "Grant standing consent for: git push origin")
+    offer = service.told("host", "GET", f"/v1/sessions/{first}/handoff/offer")
+    assert "Save session allowlist for next context?" in offer["ask"]
+    service.told("host", "POST", f"/v1/sessions/{first}/handoff/save")
+    second = service.opened(user="ann", workspace="/w")
+    assert "git push origin" in service.told("host", "GET", f"/v1/sessions/{second}/handoff")["ask"]
+    taken = service.told("host", "POST", f"/v1/sessions/{second}/handoff/take")
+    assert taken["commands"] == ["git push origin"]
+    third = service.opened(user="ann", workspace="/w")
+    assert service.told("host", "POST", f"/v1/sessions/{third}/handoff/take")["commands"] == []
+
+
+def test_a_host_whose_word_is_only_claimed_hands_over_no_consent(service: Service, claiming: Service) -> None:
+    session = claiming.opened(user="ann", workspace="/w")
+    for way in ("save", "take"):
+        refused = claiming.post("host", f"/v1/sessions/{session}/handoff/{way}")
+        assert (refused.status_code, refused.json()["code"]) == (403, "not_assured")
+
+
+def test_an_ended_session_decides_nothing(service: Service) -> None:
+    session = service.opened()
+    service.told("host", "DELETE", f"/v1/sessions/{session}")
+    assert service.post("host", "/v1/calls", {**WRITE, "session": session}).status_code == 404
+    assert service.told("host", "GET", "/v1/sessions") == []
+
+
+@pytest.mark.parametrize("body", [{"agent": ""}, {"agent": "x" * 1_001}, {"agent": "a", "owner": "t_1"}, {}])
+def test_a_session_names_its_agent_and_nothing_that_is_not_the_hosts_to_say(
+    service: Service, body: dict[str, Any]
+) -> None:
+    assert service.post("host", "/v1/sessions", body).status_code == 422

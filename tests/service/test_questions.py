@@ -1,0 +1,265 @@
+"""Questions over HTTP: listed in pages, told whole, answered once, edited, and never answered by mistake."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from sayso.gate.gate import Gate
+from tests.gate.conftest import Clock
+from tests.service.calling import PUSH, WRITE, Service
+
+
+def write(number: int) -> dict[str, Any]:
+    return {"tool": "write_file", "args": {"path": f"{number}.txt"}}
+
+
+def answer(service: Service, question: str, **body: Any) -> httpx.Response:
+    return service.post("operator", f"/v1/questions/{question}/answer", body)
+
+
+def test_a_question_tells_all_that_a_person_needs(service: Service) -> None:
+    session = service.opened(workspace="/work")
+    service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": "now publish it"})
+    question = service.asked("host", PUSH, session=session)
+    told = service.told("operator", "GET", f"/v1/questions/{question}")
+    assert told["command"] == "git push origin"
+    assert told["arguments"] == {"remote": "origin"}
+    assert (told["agent"], told["session"], told["turn"]) == ("claude", session, 1)
+    assert told["message"] == "now publish it"
+    assert (told["risk"], told["rule"], told["folder"]) == ("high", "risky", "/work")
+    assert [item["operation"] for item in told["items"]] == ["git.push"]
+    assert told["items"][0]["does"] == "changes a remote"
+    assert [offer["answer"] for offer in told["offers"]] == ["once", "deny"]
+    assert told["expires_at"] - told["opened_at"] == 7_200
+    assert len(told["digest"]) == 64
+
+
+def test_what_the_user_said_is_forgotten_with_the_session(service: Service) -> None:
+    session = service.opened()
+    service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": "now publish it"})
+    question = service.asked("host", PUSH, session=session)
+    service.told("host", "DELETE", f"/v1/sessions/{session}")
+    assert service.told("operator", "GET", f"/v1/questions/{question}")["message"] is None
+
+
+def test_the_list_comes_in_pages_oldest_first(service: Service) -> None:
+    asked = [service.asked(call=write(number)) for number in range(5)]
+    first = service.get("operator", "/v1/questions?limit=2")
+    assert [one["id"] for one in first.json()] == asked[:2]
+    link = first.headers["link"].partition(">")[0].removeprefix("<")
+    second = service.get("operator", link)
+    assert [one["id"] for one in second.json()] == asked[2:4]
+    last = service.get("operator", f"/v1/questions?limit=2&after={asked[3]}")
+    assert [one["id"] for one in last.json()] == asked[4:]
+    assert "link" not in last.headers
+
+
+def test_a_question_that_nobody_answered_in_time_is_not_listed_as_open(
+    service: Service, clock: Clock
+) -> None:
+    late = service.asked(call=write(1))
+    clock.now += 7_200
+    assert service.told("operator", "GET", "/v1/questions") == []
+    assert service.told("operator", "GET", f"/v1/questions/{late}")["state"] == "expired"
+    fresh = service.asked(call=write(2))
+    assert [one["id"] for one in service.told("operator", "GET", "/v1/questions?limit=1")] == [fresh]
+
+
+def test_closed_questions_are_told_with_who_answered(service: Service) -> None:
+    question = service.asked()
+    answer(service, question, answer="deny", reason="not today")
+    told = service.told("operator", "GET", "/v1/questions?state=answered")
+    assert [(one["id"], one["answer"], one["by"], one["reason"]) for one in told] == [
+        (question, "deny", "operator", "not today")
+    ]
+    assert service.told("operator", "GET", "/v1/questions") == []
+
+
+def test_an_offer_says_what_it_would_have_covered(service: Service) -> None:
+    session = service.opened()
+    service.told("host", "POST", f"/v1/sessions/{session}/tasks", {"name": "parser"})
+    for number in range(3):
+        answer(service, service.asked("host", write(number), session=session), answer="once")
+        call = {**write(number), "session": session}
+        assert service.told("host", "POST", "/v1/calls", call)["status"] == "allowed"
+    service.asked("host", PUSH, session=session)
+    question = service.asked("host", write(0), session=session)
+    told = service.told("operator", "GET", f"/v1/questions/{question}")
+    covered = {offer["answer"]: (offer["would_have_covered"], offer["of_last"]) for offer in told["offers"]}
+    assert covered["once"] == (0, 4)
+    assert covered["task"] == (3, 4), "all edits, but not the push"
+    assert covered["always"] == (1, 4), "this very call alone"
+    assert covered["deny"] == (0, 4)
+
+
+def test_why_tells_every_check(service: Service) -> None:
+    why = service.told("agent", "GET", f"/v1/questions/{service.asked()}/why")["why"]
+    assert "* ask: the policy requires approval" in why
+    assert "- blocked:" in why
+
+
+def test_the_first_answer_stands_and_the_second_is_told_so(service: Service) -> None:
+    question = service.asked()
+    first = answer(service, question, answer="deny").json()
+    assert (first["yours"], first["answer"], first["by"]) == (True, "deny", "operator")
+    second = answer(service, question, answer="once")
+    assert second.status_code == 200
+    assert (second.json()["yours"], second.json()["answer"]) == (False, "deny")
+
+
+def test_of_many_answers_at_once_one_stands(service: Service) -> None:
+    question = service.asked()
+
+    async def race() -> list[httpx.Response]:
+        path = f"/v1/questions/{question}/answer"
+        given = [{"answer": "once"}, {"answer": "deny"}] * 5
+        return await asyncio.gather(*(service.ask("operator", "POST", path, body) for body in given))
+
+    told = [response.json() for response in service.runner.run(race())]
+    assert sum(one["yours"] for one in told) == 1
+    assert len({one["answer"] for one in told}) == 1
+
+
+def test_an_answer_to_another_call_than_the_one_seen_is_refused(service: Service) -> None:
+    question, other = service.asked(call=write(1)), service.asked(call=write(2))
+    seen = service.told("operator", "GET", f"/v1/questions/{other}")["digest"]
+    stale = answer(service, question, answer="once", digest=seen)
+    assert (stale.status_code, stale.json()["code"]) == (409, "stale")
+    assert service.told("operator", "GET", f"/v1/questions/{question}")["state"] == "open"
+    digest = service.told("operator", "GET", f"/v1/questions/{question}")["digest"]
+    assert answer(service, question, answer="once", digest=digest).json()["yours"]
+
+
+def test_a_replayed_answer_allows_nothing_again(service: Service) -> None:
+    question = service.asked()
+    call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+    assert answer(service, question, answer="once").json()["yours"]
+    assert service.told("agent", "POST", f"/v1/calls/{call}/retry")["status"] == "allowed"
+    assert not answer(service, question, answer="once").json()["yours"]
+    assert service.told("agent", "POST", "/v1/calls", WRITE)["status"] == "pending"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"answer": "yes"},
+        {"answer": "ONCE"},
+        {"answer": ""},
+        {"answer": "task"},
+        {"answer": "once", "items": {"1": "once"}},
+        {"items": {}},
+        {"items": {"2": "once"}},
+        {"items": {"1": "once", "2": "once"}},
+        {"items": {"1": "maybe"}},
+        {"answer": "once", "edited": {"path": "b"}},
+        {"answer": "edit"},
+        {"answer": "once", "digest": "0" * 64},
+        {"answer": "once", "proof": {}},
+        {"answer": "once", "reason": "x" * 2_001},
+        {"answer": True},
+        {"answer": ["once"]},
+        [],
+        "once",
+        None,
+    ],
+    ids=str,
+)
+def test_what_is_no_clear_answer_leaves_the_question_open(service: Service, body: Any) -> None:
+    question = service.asked()
+    refused = service.post("operator", f"/v1/questions/{question}/answer", body)
+    assert 400 <= refused.status_code < 500
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert service.told("operator", "GET", f"/v1/questions/{question}")["state"] == "open"
+
+
+def test_items_are_answered_by_their_ids(service: Service) -> None:
+    question = service.asked()
+    assert answer(service, question, items={"1": "always"}).json()["answer"] == "always"
+    assert service.told("agent", "POST", "/v1/calls", WRITE)["status"] == "allowed"
+
+
+def test_edit_and_allow_lets_the_edited_call_run_and_no_other(service: Service) -> None:
+    question = service.asked()
+    call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+    edited = {"path": "b.txt", "text": "hello"}
+    assert answer(service, question, answer="edit", edited=edited).json()["answer"] == "edit"
+    told = service.told("agent", "POST", f"/v1/calls/{call}/retry")
+    assert told["status"] == "allowed"
+    assert told["call"] == {"tool": "write_file", "args": edited, "command": None}
+    assert service.told("agent", "POST", "/v1/calls", WRITE)["status"] == "pending"
+
+
+def test_an_edited_command_is_what_the_agent_is_told_to_run(service: Service) -> None:
+    call = {"tool": "push", "args": {"line": "git push -f"}, "command": "git push -f"}
+    question = service.asked(call=call)
+    name = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+    assert answer(service, question, answer="edit", command="git push").json()["yours"]
+    told = service.told("agent", "POST", f"/v1/calls/{name}/retry")
+    assert told["call"] == {"tool": "push", "args": {"line": "git push"}, "command": "git push"}
+
+
+def test_an_edit_whose_command_and_arguments_differ_is_refused(service: Service) -> None:
+    call = {"tool": "push", "args": {"line": "git push -f"}, "command": "git push -f"}
+    question = service.asked(call=call)
+    refused = answer(service, question, answer="edit", command="git push", edited={"line": "rm -rf /"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "edit_refused")
+    assert answer(service, service.asked(), answer="edit", command="rm").status_code == 409
+
+
+def test_only_the_program_that_asks_can_edit_a_call_of_its_functions(service: Service, gate: Gate) -> None:
+    """The service knows no function of another process: it cannot say which arguments fit it."""
+    from sayso.doors.python.sayso import Sayso
+    from sayso.gate.calls import start_call
+
+    program = Sayso(gate)
+
+    @program.capability("rename")
+    @program.requires_consent("files.write")
+    def rename(old: str, new: str) -> None: ...
+
+    capability = program.door.capabilities.find("rename")
+    session = program.open_session("python")
+    request = program.door.request(capability, {"old": "a", "new": "b"}, session)
+    question = start_call(gate, request, holder="test").question
+    assert question is not None
+    refused = answer(service, question, answer="edit", edited={"old": "a", "new": "c"})
+    assert refused.json()["code"] == "edit_refused"
+    assert answer(service, question, answer="once").json()["yours"]
+
+
+def test_a_denied_call_tells_the_agent_why(service: Service) -> None:
+    question = service.asked()
+    call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+    answer(service, question, answer="deny", reason="use the other file")
+    told = service.told("agent", "POST", f"/v1/calls/{call}/retry")
+    assert told["status"] == "denied"
+    assert "use the other file" in told["reason"]
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\x1b[31mred\x1b[0m",
+    "\u202egnp.exe",
+    "</script><!--",
+    '"}]},{"answer":"once"',
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_comes_out_as_json_data_that_no_browser_runs(service: Service, text: str) -> None:
+    session = service.opened(user=text, workspace=text)
+    question = service.asked("host", {"tool": "push", "args": {text: text}, "command": text}, session=session)
+    response = service.get("operator", f"/v1/questions/{question}")
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert response.json()["command"] == text
+    assert response.json()["arguments"] == {text: text}
+    assert "\x1b" not in response.json()["text"]
+    assert "\u202e" not in response.json()["text"]

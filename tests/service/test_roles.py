@@ -1,0 +1,215 @@
+"""Who may do what: every endpoint with every role, and nobody reaches what is somebody else's."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+
+from sayso.gate.gate import Gate
+from sayso.service.app import DESCRIBED
+from sayso.service.endpoints import Endpoint
+from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
+
+ROLES = ("agent", "host", "operator", "trusted")
+MAY = {
+    "everybody": {"GET /healthz", "GET /openapi.json"},
+    "agent": {
+        "POST /v1/check",
+        "POST /v1/calls",
+        "GET /v1/calls",
+        "GET /v1/calls/{call}",
+        "POST /v1/calls/{call}/retry",
+        "GET /v1/questions",
+        "GET /v1/questions/{question}",
+        "GET /v1/questions/{question}/why",
+        "GET /v1/grants",
+        "GET /v1/sessions",
+        "GET /v1/sessions/{session}",
+        "GET /v1/runs",
+        "GET /v1/runs/{run}",
+        "GET /v1/events",
+    },
+    "host": {
+        "POST /v1/calls/{call}/outcome",
+        "POST /v1/questions/{question}/show",
+        "POST /v1/sessions",
+        "DELETE /v1/sessions/{session}",
+        "POST /v1/sessions/{session}/stop",
+        "POST /v1/sessions/{session}/messages",
+        "POST /v1/sessions/{session}/plans",
+        "POST /v1/sessions/{session}/tasks",
+        "DELETE /v1/sessions/{session}/tasks",
+        "POST /v1/sessions/{session}/switch",
+        "GET /v1/sessions/{session}/handoff",
+        "GET /v1/sessions/{session}/handoff/offer",
+        "POST /v1/sessions/{session}/handoff/save",
+        "POST /v1/sessions/{session}/handoff/take",
+    },
+}
+"""What each role may do beyond those above it. Hosts may do what agents may; operators almost everything."""
+HOST_ALONE = {
+    "POST /v1/questions/{question}/show",
+    "POST /v1/sessions/{session}/messages",
+    "POST /v1/sessions/{session}/plans",
+    "GET /v1/sessions/{session}/handoff",
+    "GET /v1/sessions/{session}/handoff/offer",
+    "POST /v1/sessions/{session}/handoff/save",
+    "POST /v1/sessions/{session}/handoff/take",
+}
+"""What the user said is told by the program that sees the keyboard, and by nobody else."""
+
+
+def name(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.path}"
+
+
+def may(role: str, endpoint: Endpoint) -> bool:
+    wanted = name(endpoint)
+    if wanted in MAY["everybody"]:
+        return True
+    if role == "trusted":
+        return False
+    if role == "operator":
+        return wanted not in HOST_ALONE
+    return wanted in MAY["agent"] or (role == "host" and wanted in MAY["host"])
+
+
+def sent(service: Service, who: str | None, endpoint: Endpoint) -> int:
+    """The status of a bare request to this endpoint, for things that do not exist."""
+    path = re.sub(r"\{\w+\}", "nothing", endpoint.path)
+    if endpoint.path != "/v1/events":
+        return service.request(who, endpoint.method, path).status_code
+
+    async def begun() -> int:
+        async with service.streaming(who, path) as stream:
+            return await asyncio.wait_for(stream.status, 10)
+
+    return service.runner.run(begun())
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("endpoint", DESCRIBED, ids=name)
+def test_each_role_reaches_what_the_table_says_and_nothing_else(
+    service: Service, role: str, endpoint: Endpoint
+) -> None:
+    status = sent(service, role, endpoint)
+    assert (status == 403) is not may(role, endpoint)
+    assert status < 500
+
+
+@pytest.mark.parametrize("endpoint", DESCRIBED, ids=name)
+def test_nothing_but_health_and_the_description_is_told_without_a_token(
+    service: Service, endpoint: Endpoint
+) -> None:
+    status = sent(service, None, endpoint)
+    assert status == (200 if name(endpoint) in MAY["everybody"] else 401)
+
+
+def test_a_revoked_token_lets_nobody_in(service: Service) -> None:
+    service.told("operator", "DELETE", f"/v1/tokens/{service.tokens['agent'].id}")
+    assert service.post("agent", "/v1/calls", READ).status_code == 401
+
+
+@pytest.mark.parametrize("who", ["agent", "host", "other_agent", "other_host"])
+def test_agents_and_hosts_cannot_answer(service: Service, who: str) -> None:
+    question = service.asked()
+    answered = service.post(who, f"/v1/questions/{question}/answer", {"answer": "once"})
+    assert answered.status_code == 403
+    assert service.told("operator", "GET", f"/v1/questions/{question}")["state"] == "open"
+
+
+@pytest.mark.parametrize("who", ["other_agent", "other_host", "host"])
+def test_a_question_of_somebody_else_does_not_exist(service: Service, who: str) -> None:
+    question = service.asked()
+    call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+    session = question.rpartition(".")[0]
+    assert service.told(who, "GET", "/v1/questions") == []
+    assert service.told(who, "GET", "/v1/calls") == []
+    assert service.told(who, "GET", "/v1/sessions") == []
+    for path in (
+        f"questions/{question}",
+        f"questions/{question}/why",
+        f"questions?session={session}",
+        f"calls/{call}",
+        f"calls?session={session}",
+        f"grants?session={session}",
+        f"runs?session={session}",
+        f"sessions/{session}",
+    ):
+        real, none = service.get(who, f"/v1/{path}"), service.get(who, f"/v1/{path}".replace(session, "s_0"))
+        assert real.status_code == none.status_code == 404, path
+        if "op_" not in path:
+            assert real.text.replace(session, "s_0") == none.text, "what is not theirs looks like nothing"
+
+
+def test_an_agent_cannot_retry_or_use_what_is_anothers(service: Service) -> None:
+    service.asked()
+    call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+    assert service.post("other_agent", f"/v1/calls/{call}/retry").status_code == 404
+    session = service.told("agent", "GET", "/v1/sessions")[0]["id"]
+    assert service.post("other_agent", "/v1/calls", {**WRITE, "session": session}).status_code == 404
+    assert service.post("host", "/v1/calls", {**WRITE, "session": session}).status_code == 404
+    assert service.post("host", f"/v1/sessions/{session}/messages", {"text": "yes"}).status_code == 404
+    assert service.request("host", "DELETE", f"/v1/sessions/{session}").status_code == 404
+    assert service.post("host", f"/v1/sessions/{session}/stop").status_code == 404
+
+
+def test_a_child_session_can_only_be_opened_under_ones_own(service: Service) -> None:
+    own = service.opened()
+    assert service.post("other_host", "/v1/sessions", {"agent": "a", "parent": own}).status_code == 404
+    child = service.opened(parent=own)
+    assert service.told("host", "GET", f"/v1/sessions/{child}")["parent"] == own
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"origin": "user"},
+        {"origin": "trusted_channel"},
+        {"scope": {"user_initiated": "x"}},
+        {"user_initiated": True},
+        {"reducers": {"git.push": "low"}},
+        {"risk": "low"},
+        {"reading": "low"},
+        {"operations": ["files.read"]},
+        {"agent": "operator"},
+        {"owner": "t_0"},
+        {"parent": "op_1"},
+        {"outer": {}},
+        {"workflow": "daily"},
+        {"assured": True},
+        {"role": "operator"},
+    ],
+    ids=lambda claim: next(iter(claim)),
+)
+@pytest.mark.parametrize("path", ["/v1/calls", "/v1/check"])
+def test_a_call_that_claims_authority_is_refused(service: Service, path: str, claim: dict[str, Any]) -> None:
+    refused = service.post("agent", path, {**PUSH, **claim})
+    assert refused.status_code == 422
+    assert refused.json()["code"] == "malformed"
+
+
+@pytest.mark.parametrize("confidence", [1.1, -0.1, "1", None, True, [1], 1e400])
+def test_a_confidence_that_is_none_is_refused(service: Service, confidence: object) -> None:
+    refused = service.request(
+        "agent", "POST", "/v1/calls", {**WRITE, "confidence": confidence if confidence != 1e400 else "inf"}
+    )
+    assert refused.status_code in (400, 422)
+
+
+def test_an_answer_cannot_say_who_gave_it(service: Service) -> None:
+    question = service.asked()
+    refused = service.post("operator", f"/v1/questions/{question}/answer", {"answer": "once", "by": "boss"})
+    assert refused.status_code == 422
+    told = service.told("operator", "POST", f"/v1/questions/{question}/answer", {"answer": "once"})
+    assert told["by"] == "operator"
+
+
+def test_a_blocked_call_is_denied_and_cannot_be_granted(service: Service, gate: Gate) -> None:
+    assert service.told("agent", "POST", "/v1/calls", WIPE)["status"] == "blocked"
+    session = service.told("agent", "GET", "/v1/sessions")[0]["id"]
+    refused = service.post("operator", "/v1/grants", {"session": session, "operation": "files.wipe"})
+    assert refused.status_code == 409
