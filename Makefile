@@ -21,7 +21,7 @@ help: ## this list
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1	\2/p' Makefile | expand -t 13
 
-run: .venv/.runtime ## install what Sayso needs and play the guided conversation
+run: .venv/.runtime ## install what Sayso needs, start it, and watch an agent that needs your say-so
 	@$(bin)/sayso demo
 
 test: lint ## lint, then every test: what CI runs
@@ -61,7 +61,7 @@ no_skips := $(if $(CI),-p tests.architecture.no_skips)
 pins := pyproject.toml constraints.txt
 
 .venv/.runtime: .venv/.made $(pins)
-	$(call install,the runtime,.)
+	$(call install,the runtime,.[service])
 
 .venv/.dev: .venv/.made $(pins)
 	$(call install,the runtime and the tools for development,.[dev$(comma)cel])

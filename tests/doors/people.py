@@ -56,6 +56,19 @@ class Person:
         return [" ".join(item.operation for item in question.items) for question in self.questions]
 
 
+def sends(gate: Sayso) -> list[str]:
+    """A capability `send` in whichever process, and whom it has written to."""
+    sent: list[str] = []
+
+    @gate.capability()
+    @gate.requires_consent("mail.send", risk="moderate")
+    def send(to: str) -> str:
+        sent.append(to)
+        return f"sent to {to}, {len(sent)}"
+
+    return sent
+
+
 def edit(arguments: Mapping[str, Any]) -> Reply:
     return Reply("edit", by="ana", edited=arguments)
 

@@ -249,6 +249,6 @@ def test_only_a_single_parameter_that_is_there_can_be_live(gate: Sayso, live: tu
 def test_a_function_of_the_same_name_elsewhere_is_another_tool() -> None:
     def create(title: str) -> None: ...
 
-    before = Shape(create).text
+    before = Shape(create).schema
     create.__module__ = "elsewhere"
-    assert Shape(create).text != before
+    assert Shape(create).schema != before

@@ -170,8 +170,8 @@ class Box:
         (generator, "is a generator"),
         (agenerator, "is a generator"),
         (staticmethod(generator), "below @staticmethod"),
-        (classmethod(generator), "below @classmethod"),
-        (property(generator), "below @property"),
+        (classmethod(generator), "below @classmethod"),  # type: ignore[arg-type]
+        (property(generator), "below @property"),  # type: ignore[arg-type]
         (Box, "decorate its methods"),
         (Box(), "is not a function"),
         (functools.partial(print), "is not a function"),

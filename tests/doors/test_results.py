@@ -48,7 +48,7 @@ def ran(request: pytest.FixtureRequest, gate: Sayso) -> list[str]:
         return send(to)
 
     one = send if request.param == "def" else asend
-    gate.capability("send")(gate.requires_consent("mail.send", risk="moderate")(one))  # type: ignore[arg-type]
+    gate.capability("send")(gate.requires_consent("mail.send", risk="moderate")(one))
     return sent
 
 

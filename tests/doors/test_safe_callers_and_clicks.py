@@ -209,9 +209,40 @@ def test_a_click_left_in_another_task_is_closed_there(gate: Sayso) -> None:
 
     async def main() -> None:
         scope = clicked()
-        await asyncio.create_task(scope.__aenter__())  # type: ignore[arg-type]
-        await asyncio.create_task(scope.__aexit__(None, None, None))  # type: ignore[arg-type]
+        await asyncio.create_task(scope.__aenter__())
+        await asyncio.create_task(scope.__aexit__(None, None, None))
         with pytest.raises(ConsentRequired):
             await send()
 
     asyncio.run(main())
+
+
+def test_an_endpoint_behind_a_button_asks_nobody(gate: Sayso) -> None:
+    @gate.requires_consent("tasks.create")
+    def create(payload: dict[str, str]) -> str:
+        return payload["title"]
+
+    def endpoint(payload: dict[str, str]) -> str:
+        with gate.user_initiated("dashboard.user_job_create"):
+            return create(payload)
+
+    assert endpoint({"title": "x"}) == "x"
+    with pytest.raises(ConsentRequired):
+        create({"title": "x"})
+
+
+def test_approving_all_covers_each_child_under_its_own_name(gate: Sayso) -> None:
+    done: list[str] = []
+
+    @gate.requires_consent("mail.send", risk="high")
+    def side_effect(child: str) -> None:
+        done.append(child)
+
+    for child in ("a", "b"):
+        with gate.user_initiated(f"thread.cascade_approve_{child}"):
+            side_effect(child)
+    assert done == ["a", "b"]
+    with gate.gate.store.read() as tx:
+        clicks = [row.body or b"" for row in tx.entries("main", limit=1000) if row.event == "USER_INITIATED"]
+    named = [f"thread.cascade_approve_{child}".encode() for child in "ab"]
+    assert all(name in body for name, body in zip(named, clicks, strict=True))

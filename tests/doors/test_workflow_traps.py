@@ -234,3 +234,13 @@ def test_two_runs_at_once_do_not_share_their_grants(gate: Sayso, person: Person)
 
     person.says("once", "deny")
     asyncio.run(main())
+
+
+def test_an_operation_grant_serves_a_step_that_wants_its_own_consent(gate: Sayso, person: Person) -> None:
+    done: list[str] = []
+    day(gate, done, individual=True)
+    session = gate.session()
+    person.says("once", "always", "once")
+    assert session.run("day").ok
+    assert session.run("day").ok
+    assert person.asked == ["tasks.create notes.write", "notes.write", "tasks.create notes.write"]

@@ -57,6 +57,10 @@ class CallTold(msgspec.Struct, frozen=True):
     status: str
     rule: str
     reason: str
+    tool: str
+    args: dict[str, Any]
+    """What to run, once it is allowed: a person may have changed it."""
+    command: str | None = None
     announce: str | None = None
     question: str | None = None
     fence: int = 0
@@ -137,6 +141,9 @@ def told(attempt: Attempt) -> CallTold:
         status=status,
         rule=record.rule,
         reason=record.reason,
+        tool=record.request.call.tool,
+        args=decode(record.request.call.arguments),
+        command=record.request.call.command,
         announce=record.announce,
         question=attempt.question if status == "pending" else None,
         fence=attempt.fence,

@@ -39,6 +39,12 @@ class Unhealthy(SaysoError):
     code = "unhealthy"
 
 
+class OtherFunction(SaysoError):
+    """The name stands for another function now, or for one that takes something else. It is not run."""
+
+    code = "other_function"
+
+
 class Wish(msgspec.Struct, frozen=True):
     """Who wants something run, and how long they wait."""
 
@@ -73,6 +79,8 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
             return told(attempt)
         capability = door.capabilities.find(attempt.record.request.call.tool)
         capability.shape.check_no_live()
+        if attempt.record.request.call.schema != capability.shape.schema:
+            raise OtherFunction(f"{capability.name} is no longer the function that was asked for")
         check_callable(capability.function, from_async=wish.is_async)
         yield from _healthy(capability)
         scope = scope_of(door, wish.session)
