@@ -26,7 +26,7 @@ from sayso.gate.passkeys import (
     require_passkeys,
     required,
 )
-from sayso.gate.signin import browser_of, make_link, use_link
+from sayso.gate.signin import browser_of, make_link, signed_in, use_link
 from sayso.gate.state import as_written
 from sayso.gate.waiting import question_row
 from tests.gate.conftest import Clock
@@ -60,9 +60,7 @@ def needed(gate: Gate, risk: Risk) -> bool:
 def test_a_passkey_of_each_accepted_kind_signs_in_and_signs_an_answer(gate: Gate, secret: Any) -> None:
     device = registered(gate, device=Authenticator(secret))
     name, cookie = finish_sign_in(gate, device.get(begin_sign_in(gate)), ORIGINS)
-    browser = browser_of(gate, cookie)
-    assert browser is not None
-    assert (name, browser.name) == ("ana", "ana")
+    assert (name, browser_of(gate, cookie)) == ("ana", "ana")
     question = asked(gate)
     proof = signed(gate, device, question)
     assert answer_question(gate, question, "once", by="ana", signing=on_page(proof)).yours
@@ -195,7 +193,7 @@ def test_used_challenges_are_forgotten_once_they_are_too_old_anyway(gate: Gate, 
 def test_a_browser_knows_since_when_it_is_signed_in(gate: Gate, clock: Clock) -> None:
     cookie = use_link(gate, make_link(gate, "ana"))
     then, clock.now = clock.now, clock.now + 100
-    browser = browser_of(gate, cookie)
+    browser = signed_in(gate, cookie)
     assert browser is not None
     assert browser.since == then
 

@@ -74,11 +74,27 @@ def sign_in(gate: Gate, tx: Writer, name: str, by: str, **more: str) -> str:
     return browser
 
 
-def browser_of(gate: Gate, secret: str) -> Browser | None:
+def browser_of(gate: Gate, secret: str) -> str | None:
     """Who is signed in with this cookie; None if nobody is."""
+    found = signed_in(gate, secret)
+    return None if found is None else found.name
+
+
+def signed_in(gate: Gate, secret: str) -> Browser | None:
+    """The same, with since when."""
     with gate.store.read() as tx:
         kept = _opened(gate, tx, "browser", secret)
     return None if kept is None else Browser(kept.name, kept.until - BROWSER_LASTS)
+
+
+def page_key(gate: Gate, secret: str) -> str:
+    """What the page itself proves with each request that it is asking.
+
+    A browser sends its cookie to every port of this machine, so whoever gets the user to open a page of
+    theirs here is sent it too. This key is kept where only our own page can read it, and cannot be made
+    from the cookie.
+    """
+    return gate.sealer.text("page", _place("browser", secret)).hex()
 
 
 def sign_out(gate: Gate, secret: str) -> None:
