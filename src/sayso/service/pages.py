@@ -61,6 +61,21 @@ def pages(door: Door) -> list[BaseRoute]:
     return [*(_act_route(door.gate, *act) for act in acts), *routes]
 
 
+def signed_in(gate: Gate, name: str, browser: str, *, secure: bool) -> Response:
+    """Tell a browser that it is signed in: its cookie, and the key of its page."""
+    response = _told(SignedIn(name, page_key(gate, browser)))
+    response.set_cookie(
+        COOKIE,
+        browser,
+        max_age=int(BROWSER_LASTS),
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
 def web_files() -> dict[str, File]:
     """The files of the page by name."""
     return {
@@ -101,17 +116,7 @@ async def _sign_in(gate: Gate, request: Request) -> Response:
     check_same_origin(request)
     browser = await asyncio.to_thread(use_link, gate, await _code(request))
     name = browser_of(gate, browser) or ""
-    response = _told(SignedIn(name, page_key(gate, browser)))
-    response.set_cookie(
-        COOKIE,
-        browser,
-        max_age=int(BROWSER_LASTS),
-        path="/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
-    return response
+    return signed_in(gate, name, browser, secure=request.url.scheme == "https")
 
 
 async def _sign_out(gate: Gate, request: Request) -> Response:

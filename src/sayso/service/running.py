@@ -23,6 +23,8 @@ class Settings(msgspec.Struct, frozen=True):
     waits: int = 2_000
     """How many waits and event streams one token may have open."""
     ping: float = 15.0
+    origins: tuple[str, ...] = ()
+    """Where browsers find the page: passkeys are made and used there, and nowhere else."""
 
 
 class Running:
