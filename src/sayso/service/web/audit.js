@@ -7,7 +7,7 @@ import { act, empty, fill, line, proof, table, time, title } from "./parts.js";
 import { moment } from "./time.js";
 import { foreign, inline, visible } from "./visible.js";
 
-const COLUMNS = [["Entry", "number"], ["Time", "when"], ["Event", ""], ["What", "wide"], ["Proof", ""]];
+const COLUMNS = [["Entry", "number"], ["Time", "when bare"], ["Event", "bare"], ["What", "wide"], ["Proof", "bare"]];
 const many = (number) => number.toLocaleString("en");
 
 export function view(place) {

@@ -40,7 +40,7 @@ export function bar(question, { give, live, folded, edit, why }) {
   /** A button that allows: at high risk it wants to be held, and everything to have been shown. */
   function yes(answer, name, kind) {
     const sure = () => allow({ answer });
-    if (!deliberate) return button(name, kind, sure);
+    if (!deliberate) return button(question.signed ? `${name} ⚿` : name, kind, sure);
     const shown = answer === "once" ? "Hold to allow once" : `Hold: ${name}`;
     return holdButton({ class: kind, "data-what": name }, shown, sure);
   }

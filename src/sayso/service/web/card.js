@@ -120,9 +120,14 @@ function items(question) {
 }
 
 function asker(question) {
-  const who = ["Asked by ", inline(question.agent, 80), ", session ", inline(question.session, 80), `, turn ${question.turn}`];
+  const who = ["Asked by ", inline(question.agent, 80), ", session ", short(question.session), `, turn ${question.turn}`];
   const said = question.message ? [": you last said ", inline(question.message, 300)] : "";
   return h("p", { class: "small" }, who, said, ".");
+}
+
+/** Enough of a long name to know it again; the whole stands with the identifiers. */
+function short(name) {
+  return h("span", { title: visible(name) }, inline(Array.from(name).slice(0, 8).join(""), 8));
 }
 
 function waits(question) {
@@ -135,7 +140,7 @@ function waits(question) {
 }
 
 function details(question) {
-  const facts = [["Question", question.id], ["Digest of the call", question.digest]];
+  const facts = [["Session", question.session], ["Question", question.id], ["Digest of the call", question.digest]];
   const rows = facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 200))]);
   return h("details", { class: "small" }, h("summary", {}, "Identifiers"), h("dl", { class: "facts" }, rows));
 }

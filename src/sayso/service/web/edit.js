@@ -1,6 +1,7 @@
 // Edit and allow: the call's arguments as JSON, checked while they are typed.
 
 import { h } from "./dom.js";
+import { holdButton } from "./hold.js";
 import { visible } from "./visible.js";
 
 /** The editor for a question. `give` gets the answer; `cancel` is called when the person thinks better of it. */
@@ -9,7 +10,11 @@ export function editor(question, give, cancel) {
   const command = alone ? area("edit-command", question.command, 3) : null;
   const args = area("edit-arguments", draft(question.arguments), 10);
   const fault = h("p", { class: "fault", role: "status" });
-  const allow = h("button", { type: "submit", class: "solid" }, "Allow the edited call once");
+  const send = () => check() && give(edited(question, read(args.value).values, command?.value ?? null));
+  const careful = question.risk === "high" && !question.signed;
+  const allow = careful
+    ? holdButton({ class: "solid", "data-what": "The edited call, once" }, "Hold to allow the edited call", send)
+    : h("button", { type: "submit", class: "solid" }, "Allow the edited call once");
   args.setAttribute("aria-describedby", "edit-fault");
   fault.id = "edit-fault";
 
@@ -28,7 +33,7 @@ export function editor(question, give, cancel) {
       class: "editor",
       onsubmit(event) {
         event.preventDefault();
-        if (check()) give(edited(question, read(args.value).values, command?.value ?? null));
+        if (!careful) send();
       },
     },
     h("h3", {}, "Edit and allow"),

@@ -45,10 +45,9 @@ function tiles(one) {
 
 function hours(tallies, since) {
   const byHour = new Map(tallies.map((one) => [Number(one.name), one]));
-  const first = Math.max(Math.floor(since / HOUR) * HOUR, tallies.length ? Number(tallies[0].name) : 0);
   const last = Math.floor(Date.now() / 1000 / HOUR) * HOUR;
   const values = [];
-  for (let at = Math.max(first, last - 47 * HOUR); at <= last; at += HOUR) values.push([moment(at).slice(0, -3), byHour.get(at)?.asked ?? 0]);
+  for (let at = Math.max(Math.floor(since / HOUR) * HOUR, last - 47 * HOUR); at <= last; at += HOUR) values.push([moment(at).slice(0, -3), byHour.get(at)?.asked ?? 0]);
   const most = Math.max(...values.map(([, value]) => value));
   return chart("Questions, hour by hour", `At most ${most} in an hour, over the last ${values.length} hours.`, columns(values), ["Hour", "Questions"], values);
 }

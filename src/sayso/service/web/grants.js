@@ -5,9 +5,9 @@ import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, risk, say, table, time, title } from "./parts.js";
 import { now, span } from "./time.js";
-import { inline, visible } from "./visible.js";
+import { foreign, inline, visible } from "./visible.js";
 
-const COLUMNS = [["What", "wide"], ["Agent", ""], ["Risk", ""], ["Time left", "left"], ["Uses", "number"], ["Given", ""], ["", "do"]];
+const COLUMNS = [["What", "wide"], ["Agent", "bare"], ["Risk", "bare"], ["Time left", "left"], ["Uses", "number"], ["Given", ""], ["", "do"]];
 const ENDS = { turn: "ends with the turn", task: "ends with the task", session: "ends with the session" };
 
 export function view(place) {
@@ -49,7 +49,18 @@ export function what(grant) {
     ENDS[grant.ends_with],
   ].filter(Boolean);
   const shown = pins.flatMap((pin, i) => (i ? ["; ", pin] : [pin]));
-  return h("div", {}, inline(grant.words, 200), h("div", { class: "small" }, shown));
+  return h("div", {}, inline(grant.words, 200), h("div", { class: "small" }, shown), grant.question && asked(grant.question));
+}
+
+/** The question it was an answer to, read when somebody wants to see it. */
+function asked(question) {
+  const place = h("div");
+  const see = act("show the call", { class: "plain inline" }, async () => {
+    const told = await get(`/v1/questions/${encodeURIComponent(question)}`);
+    show(place, foreign(told.command ?? `${told.tool} ${JSON.stringify(told.arguments, null, 2)}`, { label: "The call" }));
+    see.remove();
+  });
+  return [see, place];
 }
 
 function left(grant) {

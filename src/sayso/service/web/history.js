@@ -6,7 +6,7 @@ import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, proof, risk, table, time, title } from "./parts.js";
 import { foreign, inline, visible } from "./visible.js";
 
-const COLUMNS = [["Time", "when"], ["Agent", ""], ["Call", "wide"], ["Risk", ""], ["Rule", ""], ["Who", ""], ["Result", ""]];
+const COLUMNS = [["Time", "when bare"], ["Agent", "bare"], ["Call", "wide"], ["Risk", "bare"], ["Rule", ""], ["Who", ""], ["Result", "bare"]];
 const RESULTS = { allow: "allowed", deny: "denied", ask: "asked" };
 
 export function view(place, page) {
@@ -76,7 +76,8 @@ function row(one) {
 
 function what(one) {
   if (one.call?.command) return one.call.command;
-  return `${one.tool || one.operations.join(", ")}${one.call?.target ? ` ${one.call.target}` : ""}`;
+  const given = Object.values(one.call?.arguments ?? {}).find((value) => typeof value === "string");
+  return `${one.tool || one.operations.join(", ")} ${given ?? ""}`.trim();
 }
 
 function result(one) {

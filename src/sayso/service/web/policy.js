@@ -7,7 +7,7 @@ import { act, empty, fill, line, table, title } from "./parts.js";
 import { day, now, span } from "./time.js";
 import { inline, visible } from "./visible.js";
 
-const COLUMNS = [["Domain", ""], ["Autonomous", "wide"], ["Needs approval", "wide"], ["Blocked", "wide"], ["Trusted channel", ""], ["Decays", "left"]];
+const COLUMNS = [["Domain", "first"], ["Autonomous", "across"], ["Needs approval", "across"], ["Blocked", "across"], ["Trusted channel", "across"], ["Decays", "left"]];
 
 export function view(place) {
   const found = h("section", { "aria-label": "The policy in force" });
@@ -33,7 +33,7 @@ function row(domain) {
 }
 
 function chips(names, kind) {
-  if (!names.length) return h("span", { class: "small" }, "–");
+  if (!names.length) return "";
   return h("ul", { class: `chips ${kind}` }, names.map((name) => h("li", {}, visible(name))));
 }
 

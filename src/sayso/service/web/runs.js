@@ -6,7 +6,7 @@ import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, say, table, time, title } from "./parts.js";
 import { inline, visible } from "./visible.js";
 
-const COLUMNS = [["Workflow", ""], ["Steps", "wide"], ["State", ""], ["Began", ""], ["", "do"]];
+const COLUMNS = [["Workflow", "first"], ["Steps", "wide"], ["State", ""], ["Began", ""], ["", "do"]];
 const MARKS = { succeeded: "✓", failed: "✗", denied: "✗", running: "…", waiting: "?", pending: "?", ambiguous: "?" };
 
 export function view(place) {

@@ -6,7 +6,7 @@ import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, say, table, time, title } from "./parts.js";
 import { inline, visible } from "./visible.js";
 
-const COLUMNS = [["Agent", ""], ["Task", "wide"], ["Turn", "number"], ["Questions", "number"], ["Consents", ""], ["Since", ""], ["", "do"]];
+const COLUMNS = [["Agent", "first"], ["Task", "across"], ["Turn", "number"], ["Questions", "number"], ["Consents", ""], ["Since", ""], ["", "do"]];
 
 export function view(place) {
   const found = h("section", { "aria-label": "Sessions" });

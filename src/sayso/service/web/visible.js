@@ -16,25 +16,23 @@ export function visible(text) {
   return characters.length <= FOLD_AT ? shown : `${shown} … (${characters.length} characters in all)`;
 }
 
-/** The text in a box of its own. What is long is folded; `opened` is called when somebody unfolds it. */
-export function foreign(text, { fold = FOLD_AT, opened = null, label = null } = {}) {
+/** The text in a box of its own; what is long is folded, with its true length. */
+export function foreign(text, { fold = FOLD_AT, label = null } = {}) {
   const characters = Array.from(text);
   const box = h("pre", { class: "foreign", tabindex: "0", "aria-label": label, role: label && "group" });
-  if (characters.length <= fold) {
-    box.append(...pieces(characters));
-    return box;
-  }
-  const all = characters.length.toLocaleString("en");
-  const unfold = h("button", { type: "button", class: "unfold" }, `show all ${all} characters`);
-  box.dataset.folded = "yes";
-  box.append(...pieces(characters.slice(0, fold)), "… ", unfold);
+  box.append(...pieces(characters.slice(0, fold)));
+  if (characters.length <= fold) return box;
+  const [part, all] = [fold, characters.length].map((count) => count.toLocaleString("en"));
+  const unfold = h("button", { type: "button", class: "unfold" }, "Show all of it");
+  const note = h("p", { class: "fold small" }, `The first ${part} of ${all} characters. `, unfold);
+  const both = h("div", { data: { folded: "yes" } }, box, note);
   unfold.addEventListener("click", () => {
-    delete box.dataset.folded;
+    delete both.dataset.folded;
+    note.remove();
     box.replaceChildren(...pieces(characters));
     box.focus();
-    opened?.();
   });
-  return box;
+  return both;
 }
 
 /** Foreign text inside a line of ours: marked, on one line, and cut with its true length. */
