@@ -20,7 +20,10 @@ from sayso.gate.signin import BROWSER_LASTS, browser_of, page_key, sign_out, use
 from sayso.service.auth import COOKIE, check_page, check_same_origin
 from sayso.service.problems import Refused, problem
 
-PATHS = ("/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures")
+PATHS = (
+    "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures",
+    "/passkeys",
+)  # fmt: skip
 """Every page is the same file: its script looks at the address."""
 AT_THE_ROOT = ("sw.js", "manifest.webmanifest")
 TYPES = {
