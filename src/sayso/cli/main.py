@@ -16,6 +16,7 @@ from sayso.cli import (
     init,
     mcp,
     operate,
+    passkey,
     policy,
     serve,
     standing,

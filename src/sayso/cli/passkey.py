@@ -67,10 +67,10 @@ def require(
     store: StoreFile = None,
     as_json: Json = False,
 ) -> None:
-    """Choose which answers on the page have to be signed: those that allow high risk, all that allow, or none.
+    """Choose which answers on the page have to be signed: those that allow high risk, all yeses, or none.
 
-    Once chosen it holds even where nobody has a passkey. Answers at a terminal are never signed, and the audit
-    says so.
+    Once chosen it holds even where nobody has a passkey. Answers at a terminal are never signed, and the
+    audit says so.
     """
     from sayso.cli.operating import operator
     from sayso.core.errors import MalformedRequest
