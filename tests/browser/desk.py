@@ -20,6 +20,7 @@ from sayso.gate.sessions import open_session
 from sayso.gate.signin import make_link
 from sayso.service.app import make_app
 from sayso.service.pages import pages
+from sayso.service.running import Settings
 from sayso.service.serve import Address, listen
 from sayso.surfaces.inbox import Inbox
 
@@ -69,12 +70,13 @@ def serving(gate: Gate) -> Iterator[Desk]:
     sockets = listen(Address(port=0), held)
     address = Address(port=sockets[0].getsockname()[1])
     door = Door(gate, [Inbox()])
-    app = make_app(door, hosts=address.names, pages=pages(door))
+    settings = Settings(origins=address.origins)
+    app = make_app(door, hosts=address.names, pages=pages(door), settings=settings)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
     thread.start()
     try:
-        yield Desk(gate, address.url)
+        yield Desk(gate, address.page)
     finally:
         server.should_exit = True
         thread.join()

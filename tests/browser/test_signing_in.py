@@ -21,7 +21,7 @@ def test_a_stranger_sees_only_how_to_sign_in(desk: Desk, window: Window) -> None
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         expect(page.get_by_role("link", name="History")).to_have_count(0)
         assert "git push" not in page.content()
-    no_violations(page)
+        no_violations(page)
 
 
 def test_a_link_signs_in_and_its_code_leaves_the_address(desk: Desk, signed_in: SignedIn) -> None:

@@ -1,4 +1,4 @@
-"""The page's files and sign-in, without a browser: what is served, to whom, and what a stolen cookie is worth."""
+"""The files of the page: all there, typed right, and none of them writes text of others as markup."""
 
 from __future__ import annotations
 

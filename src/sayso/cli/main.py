@@ -16,6 +16,7 @@ from sayso.cli import (
     init,
     mcp,
     operate,
+    passkey,
     policy,
     serve,
     standing,
@@ -71,6 +72,7 @@ app.add_typer(standing.allowlist, name="allowlist", short_help="Commands with st
 app.add_typer(standing.sessions, name="sessions", short_help="The sessions that are open.")
 app.command("serve", short_help="Run the service and its page.")(serve.serve)
 app.command("link", short_help="A link to sign in to the page.")(serve.link)
+app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
 app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
 app.add_typer(calls.calls, name="calls", short_help="What runs, waits, or nobody knows of.")
 app.add_typer(calls.runs, name="runs", short_help="Workflow runs, and how far they are.")

@@ -7,11 +7,13 @@ import secrets
 from starlette.requests import Request
 
 from sayso.gate.gate import Gate
-from sayso.gate.signin import browser_of, page_key
+from sayso.gate.signin import page_key, signed_in
 from sayso.gate.tokens import Token, find_token
 from sayso.service.problems import Refused
 
 COOKIE = "sayso_browser"
+BROWSER = "browser:"
+"""How the id of a caller begins that is a signed-in browser; its time is that of the sign-in."""
 PAGE = "x-sayso-page"
 EVENTS = "/v1/events"
 """A browser cannot send a header when it listens to events, and those only say that something changed."""
@@ -25,13 +27,13 @@ def caller(gate: Gate, request: Request) -> Token:
     if authorization is not None:
         return _bearer(gate, authorization)
     secret = request.cookies.get(COOKIE)
-    name = browser_of(gate, secret) if secret else None
-    if name is None:
+    browser = signed_in(gate, secret) if secret else None
+    if browser is None:
         raise Refused(401, "unauthorized", "no token was given", hint="send one: Authorization: Bearer …")
     check_same_origin(request)
     if request.url.path != EVENTS:
         check_page(gate, request, secret or "")
-    return Token(f"browser:{name}", "operator", name, 0.0)
+    return Token(f"{BROWSER}{browser.name}", "operator", browser.name, browser.since)
 
 
 def check_same_origin(request: Request) -> None:

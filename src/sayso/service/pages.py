@@ -20,7 +20,10 @@ from sayso.gate.signin import BROWSER_LASTS, browser_of, page_key, sign_out, use
 from sayso.service.auth import COOKIE, check_page, check_same_origin
 from sayso.service.problems import Refused, problem
 
-PATHS = ("/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures")
+PATHS = (
+    "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures",
+    "/passkeys",
+)  # fmt: skip
 """Every page is the same file: its script looks at the address."""
 AT_THE_ROOT = ("sw.js", "manifest.webmanifest")
 TYPES = {
@@ -59,6 +62,21 @@ def pages(door: Door) -> list[BaseRoute]:
     routes += [_file_route(f"/web/{name}", file) for name, file in found.items() if name != "index.html"]
     acts = (("POST", "/sign-in", _sign_in), ("POST", "/sign-out", _sign_out), ("GET", "/signed-in", _who))
     return [*(_act_route(door.gate, *act) for act in acts), *routes]
+
+
+def signed_in(gate: Gate, name: str, browser: str, *, secure: bool) -> Response:
+    """Tell a browser that it is signed in: its cookie, and the key of its page."""
+    response = _told(SignedIn(name, page_key(gate, browser)))
+    response.set_cookie(
+        COOKIE,
+        browser,
+        max_age=int(BROWSER_LASTS),
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
 
 
 def web_files() -> dict[str, File]:
@@ -101,17 +119,7 @@ async def _sign_in(gate: Gate, request: Request) -> Response:
     check_same_origin(request)
     browser = await asyncio.to_thread(use_link, gate, await _code(request))
     name = browser_of(gate, browser) or ""
-    response = _told(SignedIn(name, page_key(gate, browser)))
-    response.set_cookie(
-        COOKIE,
-        browser,
-        max_age=int(BROWSER_LASTS),
-        path="/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
-    return response
+    return signed_in(gate, name, browser, secure=request.url.scheme == "https")
 
 
 async def _sign_out(gate: Gate, request: Request) -> Response:

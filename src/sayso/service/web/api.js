@@ -40,7 +40,11 @@ export function whenSignedOut(act) {
 }
 
 export async function signIn(code) {
-  const told = await post("/sign-in", { code });
+  return keep(await post("/sign-in", { code }));
+}
+
+/** Keep the key of this page, which the service told when somebody signed in; who it was. */
+export function keep(told) {
   localStorage.setItem(KEY, told.page);
   return told.name;
 }

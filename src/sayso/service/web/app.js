@@ -1,6 +1,7 @@
 // The page itself: which view is shown, who is signed in, whether the line holds, and the keyboard.
 
 import * as audit from "./audit.js";
+import * as devices from "./devices.js";
 import * as figures from "./figures.js";
 import * as grants from "./grants.js";
 import * as history from "./history.js";
@@ -25,6 +26,7 @@ const PAGES = [
   ["/policy", "Policy", policy],
   ["/audit", "Audit", audit],
   ["/figures", "Figures", figures],
+  ["/passkeys", "Passkeys", devices],
 ];
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");

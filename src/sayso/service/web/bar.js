@@ -3,7 +3,6 @@
 import { h, show } from "./dom.js";
 import { holdButton, typedAllow } from "./hold.js";
 import { say } from "./parts.js";
-import { signAnswer } from "./sign.js";
 import { visible } from "./visible.js";
 import { sleeper } from "./wake.js";
 
@@ -49,9 +48,7 @@ export function bar(question, { give, live, folded, edit, why }) {
       say("Part of this is folded. Show all of it before you allow it.", "bad");
       return;
     }
-    if (!question.signed) return void give(given);
-    const proof = await signAnswer(question);
-    give(proof ? { ...given, proof } : given);
+    give(given);
   }
   /** The same from the keyboard. */
   async function byKey(answer) {

@@ -4,6 +4,7 @@ import { card, ending, summary } from "./card.js";
 import { h, show } from "./dom.js";
 import { decisions } from "./history.js";
 import { empty, failed, loading, risk, say } from "./parts.js";
+import { signAnswer } from "./passkeys.js";
 import * as all from "./questions.js";
 import { clock, now } from "./time.js";
 import { inline, visible } from "./visible.js";
@@ -52,13 +53,25 @@ export function view(place, page) {
   async function give(question, given) {
     if (!page.live()) return say("The connection is lost. Nothing was answered.", "bad");
     try {
-      const stands = await all.answer(question, given);
+      const stands = await signed(question, given);
       const told = all.questions.get(question.id);
       say(`${visible(summary(question)).slice(0, 80)}: ${stands.yours ? "" : "already "}${ending(told)}`, stands.yours ? "" : "bad");
       if (stands.yours) next(question.id);
     } catch (problem) {
       say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
       shown?.bar?.rest();
+    }
+  }
+
+  /** Give the answer, signed with a passkey where that is needed; an edit may turn out to need it. */
+  async function signed(question, given) {
+    const sign = async () => all.answer(question, { ...given, proof: await signAnswer(question, given) });
+    if (question.signed && given.answer !== "deny") return sign();
+    try {
+      return await all.answer(question, given);
+    } catch (problem) {
+      if (problem.code !== "proof_needed") throw problem;
+      return sign();
     }
   }
 

@@ -2,7 +2,8 @@
 
 import { signIn } from "./api.js";
 import { h, show } from "./dom.js";
-import { title } from "./parts.js";
+import { act, title } from "./parts.js";
+import { signIn as signInWith, unusable } from "./passkeys.js";
 
 /** Use the code in the address, if there is one. Whether somebody is signed in now, or was before. */
 export async function useCode(place) {
@@ -26,6 +27,10 @@ export function signInHelp(problem = null) {
     problem && h("p", { class: "fault", role: "alert" }, `${problem.message}. ${problem.status === 0 ? "Is it running?" : ""}`),
     h("p", {}, "This page is for the person whose agents ask here. A link from your terminal signs this browser in:"),
     h("pre", { class: "command", tabindex: "0", "aria-label": "Command" }, "sayso link"),
+    !unusable() && h("p", {}, "Or, if you have one here: ", act("Sign in with a passkey", { class: "outlined" }, async () => {
+      await signInWith();
+      location.replace("/");
+    })),
     h("p", { class: "small" }, "It works once, within two minutes. If you did not ask for one that reached you, do not open it."),
   );
 }
