@@ -111,6 +111,7 @@ class Stream:
         self._parts: asyncio.Queue[bytes] = asyncio.Queue()
         self._sent = False
         self.gone = asyncio.Event()
+        self.over = asyncio.Event()
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
@@ -121,6 +122,7 @@ class Stream:
             "asgi": {"version": "3.0", "spec_version": "2.3"},
         }  # fmt: skip
         await self._app(scope, self._receive, self._send)
+        self.over.set()
 
     async def event(self) -> tuple[str, dict[str, Any], str]:
         """The next event: its kind, what it says, its id. Comments are passed over."""

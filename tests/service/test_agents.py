@@ -122,6 +122,22 @@ def test_an_answer_of_another_process_wakes_as_well(service: Service) -> None:
     assert told["status"] == "denied"
 
 
+def test_a_token_revoked_while_it_waits_starts_nothing(service: Service) -> None:
+    question = service.asked()
+    call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+
+    async def play() -> httpx.Response:
+        path = f"/v1/calls/{call}/retry?wait=600"
+        waiting = asyncio.create_task(service.ask("agent", "POST", path, timeout=None))
+        await asyncio.to_thread(until_awaited, service, question)
+        await service.ask("operator", "DELETE", f"/v1/tokens/{service.tokens['agent'].id}")
+        await service.ask("operator", "POST", f"/v1/questions/{question}/answer", {"answer": "once"})
+        return await asyncio.wait_for(waiting, 30)
+
+    assert service.runner.run(play()).status_code == 401
+    assert service.told("operator", "GET", f"/v1/calls/{call}")["status"] == "pending"
+
+
 @pytest.mark.parametrize("wait", ["601", "-1", "nan", "inf", "soon", "", "1e9"])
 def test_a_wait_beyond_ten_minutes_or_of_no_length_is_refused(service: Service, wait: str) -> None:
     service.asked()

@@ -18,6 +18,7 @@ from sayso.gate.telling import tell_decision
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
 from sayso.service.declaring import CallTold, DeclaredBody, declared, holder_of, started_before, told
 from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint
+from sayso.service.problems import Refused
 from sayso.store.base import CallRow
 
 LONGEST_WAIT = 600.0
@@ -108,8 +109,13 @@ UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 async def _waited(context: Context, attempt: Attempt) -> None:
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait > 0 and attempt.state == "pending" and attempt.question is not None:
-        with context.running.limits.waiting(context.token.id):
+        trail, token = context.running.trail, context.token.id
+        gone = trail.let_go(token)
+        with context.running.limits.waiting(token):
             await context.door.asker.await_answer(attempt.question, wait)
+        await asyncio.to_thread(trail.catch_up)
+        if trail.let_go(token) != gone:
+            raise Refused(401, "unauthorized", "the token was revoked meanwhile")
 
 
 def _wanted(context: Context) -> Request:
