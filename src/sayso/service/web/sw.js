@@ -1,7 +1,17 @@
 // The shell, for when the service is away: the page then opens and says so. Answers of the service are never kept.
 
 const SHELL = "sayso-shell";
-const PAGES = ["/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures"];
+const PAGES = [
+  "/",
+  "/sign-in",
+  "/history",
+  "/grants",
+  "/sessions",
+  "/workflows",
+  "/policy",
+  "/audit",
+  "/figures",
+];
 
 self.addEventListener("install", (event) => {
   event.waitUntil(self.skipWaiting());
