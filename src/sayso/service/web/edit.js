@@ -13,7 +13,11 @@ export function editor(question, give, cancel) {
   const send = () => check() && give(edited(question, read(args.value).values, command?.value ?? null));
   const careful = question.risk === "high" && !question.signed;
   const allow = careful
-    ? holdButton({ class: "solid", "data-what": "The edited call, once" }, "Hold to allow the edited call", send)
+    ? holdButton(
+        { class: "solid", "data-what": "The edited call, once" },
+        "Hold to allow the edited call",
+        send,
+      )
     : h("button", { type: "submit", class: "solid" }, "Allow the edited call once");
   args.setAttribute("aria-describedby", "edit-fault");
   fault.id = "edit-fault";
@@ -36,13 +40,22 @@ export function editor(question, give, cancel) {
         if (!careful) send();
       },
     },
-    h("h3", {}, "Edit and allow"),
-    h("p", { class: "small" }, "The policy decides the edited call again. Only the edited call is allowed, once."),
+    h("h2", {}, "Edit and allow"),
+    h(
+      "p",
+      { class: "small" },
+      "The policy decides the edited call again. Only the edited call is allowed, once.",
+    ),
     command && [h("label", { for: "edit-command" }, "Command"), command],
     h("label", { for: "edit-arguments" }, "Arguments, as JSON"),
     args,
     fault,
-    h("div", { class: "row" }, h("button", { type: "button", class: "plain", onclick: cancel }, "Cancel"), allow),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "plain", onclick: cancel }, "Cancel"),
+      allow,
+    ),
   );
 }
 
