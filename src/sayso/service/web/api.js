@@ -1,6 +1,7 @@
 // Speaking to the service. The cookie says who we are; the page's key proves that this page is asking.
 
 const KEY = "sayso-page";
+const PATIENCE = { GET: 15_000, POST: 120_000 };
 let signedOut = () => {};
 
 /** What went wrong, in the service's own words. */
@@ -68,10 +69,15 @@ async function ask(method, path, body) {
 async function reply(method, path, body) {
   const headers = { "X-Sayso-Page": localStorage.getItem(KEY) || "" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const sent = { method, headers, cache: "no-store", body: body === undefined ? undefined : JSON.stringify(body) };
+  const sent = {
+    method,
+    headers,
+    cache: "no-store",
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
   let response;
   try {
-    response = await fetch(path, sent);
+    response = await fetch(path, { ...sent, signal: AbortSignal.timeout(PATIENCE[method] ?? PATIENCE.POST) });
   } catch {
     throw new Problem(0, { code: "unreachable", detail: "the service cannot be reached" });
   }
@@ -82,7 +88,9 @@ async function reply(method, path, body) {
 }
 
 function address(path, query) {
-  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const given = Object.entries(query).filter(
+    ([, value]) => value !== "" && value !== null && value !== undefined,
+  );
   const text = new URLSearchParams(given).toString();
   return text ? `${path}?${text}` : path;
 }

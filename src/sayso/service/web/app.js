@@ -46,7 +46,7 @@ async function start() {
   document.body.classList.add("signed-in");
   drawNav(name);
   questions.follow(count);
-  line = listen(heard, lineChanged);
+  line = listen(heard, lineChanged, whoAmI);
   open();
 }
 
@@ -85,7 +85,9 @@ function go(event) {
 }
 
 function drawNav(name) {
-  const links = PAGES.map(([path, title]) => h("li", {}, h("a", { href: path }, title, path === "/" && h("span", { class: "count" }))));
+  const links = PAGES.map(([path, title]) =>
+    h("li", {}, h("a", { href: path }, title, path === "/" && h("span", { class: "count" }))),
+  );
   const out = act("Sign out", { class: "plain", title: name ? `Signed in as ${name}` : null }, async () => {
     await signOut();
     leave();
@@ -109,9 +111,15 @@ function heard(event) {
 function lineChanged(now) {
   holds = now;
   document.body.classList.toggle("lost", !now);
-  status.textContent = now ? "live" : "connection lost; trying again. Nothing can be answered until it is back.";
+  status.textContent = now
+    ? "live"
+    : "connection lost; trying again. Nothing can be answered until it is back.";
   view?.line?.(now);
-  if (!now) whoAmI().then((name) => name === null && leave(), () => {});
+  if (!now)
+    whoAmI().then(
+      (name) => name === null && leave(),
+      () => {},
+    );
 }
 
 nav.addEventListener("click", go);

@@ -16,7 +16,12 @@ const NAMES = {
 
 export function bar(question, { give, live, folded, edit, why }) {
   const deliberate = question.risk === "high" && !question.signed;
-  const reason = h("input", { class: "reason", placeholder: "reason for the agent", "aria-label": "Reason for the agent", maxlength: "2000" });
+  const reason = h("input", {
+    class: "reason",
+    placeholder: "reason for the agent",
+    "aria-label": "Reason for the agent",
+    maxlength: "2000",
+  });
   const wider = h("div", { class: "wider", id: "wider", hidden: true });
   const more = button("more", "plain", () => open(wider.hidden));
   more.setAttribute("aria-expanded", "false");
@@ -27,7 +32,13 @@ export function bar(question, { give, live, folded, edit, why }) {
     { class: "buttons" },
     button("Deny", "outlined deny", deny),
     reason,
-    h("span", { class: "extras" }, button("Why", "plain", why), offered.length > 1 && button("Edit…", "plain", edit), more),
+    h(
+      "span",
+      { class: "extras" },
+      button("Why", "plain", why),
+      offered.length > 1 && button("Edit…", "plain", edit),
+      more,
+    ),
     offered.includes("once") && yes("once", NAMES.once, "solid allow"),
   );
   const element = h("footer", { class: "bar", "aria-label": "Answer" }, wider, buttons);
@@ -69,12 +80,21 @@ export function bar(question, { give, live, folded, edit, why }) {
 /** Wider answers, each with what it covers, and what it would have covered lately. */
 function offers(question, yes) {
   const wide = question.offers.filter((offer) => offer.answer !== "deny" && offer.answer !== "once");
-  if (!wide.length) return h("p", { class: "small" }, "This can only be allowed once: nothing wider is offered for it.");
-  return h("ul", { class: "offers" }, wide.map((offer) => h("li", {}, yes(offer.answer, NAMES[offer.answer] ?? offer.answer, "outlined"), covers(offer))));
+  if (!wide.length)
+    return h("p", { class: "small" }, "This can only be allowed once: nothing wider is offered for it.");
+  return h(
+    "ul",
+    { class: "offers" },
+    wide.map((offer) =>
+      h("li", {}, yes(offer.answer, NAMES[offer.answer] ?? offer.answer, "outlined"), covers(offer)),
+    ),
+  );
 }
 
 function covers(offer) {
-  const lately = offer.of_last ? ` Would have covered ${offer.would_have_covered} of your last ${offer.of_last} questions.` : "";
+  const lately = offer.of_last
+    ? ` Would have covered ${offer.would_have_covered} of your last ${offer.of_last} questions.`
+    : "";
   return h("span", { class: "small" }, `${visible(offer.words)}.${lately}`);
 }
 
@@ -84,20 +104,39 @@ function oneByOne(question, allow, deliberate) {
   const chosen = {};
   const give = () => allow({ items: chosen });
   const label = "Give these answers";
-  const send = deliberate ? holdButton({ class: "solid" }, `Hold: ${label}`, give) : button(label, "solid", give);
+  const send = deliberate
+    ? holdButton({ class: "solid" }, `Hold: ${label}`, give)
+    : button(label, "solid", give);
   send.hidden = true;
   const rows = question.items.map((item) => {
-    const options = question.offers.map((offer) => h("option", { value: offer.answer }, NAMES[offer.answer] ?? "Deny"));
-    const select = h("select", { id: `item-${item.id}`, value: "" }, h("option", { value: "" }, "choose"), options);
+    const options = question.offers.map((offer) =>
+      h("option", { value: offer.answer }, NAMES[offer.answer] ?? "Deny"),
+    );
+    const select = h(
+      "select",
+      { id: `item-${item.id}`, value: "" },
+      h("option", { value: "" }, "choose"),
+      options,
+    );
     select.value = "";
     select.addEventListener("change", () => {
       if (select.value) chosen[item.id] = select.value;
       else delete chosen[item.id];
       send.hidden = Object.keys(chosen).length < question.items.length;
     });
-    return h("li", {}, h("label", { for: select.id }, `${item.id}. `, h("code", {}, visible(item.operation))), select);
+    return h(
+      "li",
+      {},
+      h("label", { for: select.id }, `${item.id}. `, h("code", {}, visible(item.operation))),
+      select,
+    );
   });
-  return [h("h2", {}, "One by one"), h("p", { class: "small" }, "They are parts of one call: one refused, and it does not run."), h("ol", { class: "one-by-one" }, rows), send];
+  return [
+    h("h2", {}, "One by one"),
+    h("p", { class: "small" }, "They are parts of one call: one refused, and it does not run."),
+    h("ol", { class: "one-by-one" }, rows),
+    send,
+  ];
 }
 
 function button(name, kind, does) {

@@ -41,7 +41,10 @@ export function card(question, { give, live }) {
   const body = h("div", { class: "card-body", tabindex: "-1" });
   const folded = () => body.querySelector("[data-folded]") !== null;
   const answering = question.state === "open" ? bar(question, { give, live, folded, edit, why }) : null;
-  const root = h("article", { class: `card ${question.risk}`, "aria-label": `Question: ${visible(summary(question))}` });
+  const root = h("article", {
+    class: `card ${question.risk}`,
+    "aria-label": `Question: ${visible(summary(question))}`,
+  });
 
   function edit() {
     const close = () => (show(extra), answering.rest());
@@ -59,7 +62,15 @@ export function card(question, { give, live }) {
   }
 
   tick();
-  show(body, ended(question), head(question), hero(question), reasons(question), items(question), asker(question));
+  show(
+    body,
+    ended(question),
+    head(question),
+    hero(question),
+    reasons(question),
+    items(question),
+    asker(question),
+  );
   body.append(clocks, extra, details(question));
   show(root, body, answering?.element);
   root.classList.toggle("over", question.state !== "open");
@@ -76,7 +87,13 @@ function ended(question) {
 function head(question) {
   const does = [...new Set(question.items.map((item) => item.does).filter(Boolean))].join(", ");
   const name = question.bundle ? `bundle ${question.bundle}` : question.tool;
-  return h("header", { class: "card-head" }, risk(question.risk), does ? h("strong", {}, visible(does)) : null, inline(name));
+  return h(
+    "header",
+    { class: "card-head" },
+    risk(question.risk),
+    does ? h("strong", {}, visible(does)) : null,
+    inline(name),
+  );
 }
 
 /** The exact command or call, complete. */
@@ -85,7 +102,10 @@ function hero(question) {
   const rest = named.filter(([, value]) => question.command === null || value !== question.command);
   const command = question.command !== null && foreign(question.command, { label: "Command" });
   command && command.classList.add("hero");
-  const list = rest.map(([name, value]) => [h("dt", {}, inline(name, 80)), h("dd", {}, argument(name, value))]);
+  const list = rest.map(([name, value]) => [
+    h("dt", {}, inline(name, 80)),
+    h("dd", {}, argument(name, value)),
+  ]);
   return [command, rest.length ? h("dl", { class: command ? "arguments" : "arguments hero" }, list) : null];
 }
 
@@ -101,7 +121,13 @@ function reasons(question) {
     question.world && ["As things stand: ", inline(question.world, 300), "."],
   ].filter(Boolean);
   return [
-    h("p", { class: "why" }, h("strong", {}, "Why asked: "), `${visible(question.why)} `, rule(question.rule)),
+    h(
+      "p",
+      { class: "why" },
+      h("strong", {}, "Why asked: "),
+      `${visible(question.why)} `,
+      rule(question.rule),
+    ),
     place.length ? h("p", {}, place) : null,
   ];
 }
@@ -111,7 +137,14 @@ const rule = (name) => h("span", { class: "small" }, `(rule ${visible(name)})`);
 function items(question) {
   if (question.items.length < 2 && !question.later.length) return null;
   const rows = question.items.map((item) =>
-    h("li", {}, risk(item.risk), " ", h("code", {}, visible(item.operation)), h("span", { class: "small" }, ` ${visible(item.does ?? item.why)}`)),
+    h(
+      "li",
+      {},
+      risk(item.risk),
+      " ",
+      h("code", {}, visible(item.operation)),
+      h("span", { class: "small" }, ` ${visible(item.does ?? item.why)}`),
+    ),
   );
   const later = question.later.map((name) =>
     h("li", { class: "small" }, h("code", {}, visible(name)), " will be asked with its arguments"),
@@ -120,7 +153,13 @@ function items(question) {
 }
 
 function asker(question) {
-  const who = ["Asked by ", inline(question.agent, 80), ", session ", short(question.session), `, turn ${question.turn}`];
+  const who = [
+    "Asked by ",
+    inline(question.agent, 80),
+    ", session ",
+    short(question.session),
+    `, turn ${question.turn}`,
+  ];
   const said = question.message ? [": you last said ", inline(question.message, 300)] : "";
   return h("p", { class: "small" }, who, said, ".");
 }
@@ -135,12 +174,17 @@ function waits(question) {
   const left = `${clock(question.expires_at - now())} left to answer`;
   const since = `Asked ${clock(now() - question.opened_at)} ago`;
   if (question.waiting) return `${since}; the agent waits. ${left}.`;
+  // It may wait in another process, which this service cannot see.
   const minutes = question.risk === "high" ? 10 : 15;
-  return `${since}; the agent no longer waits. A yes lets it try again for ${minutes} minutes. ${left}.`;
+  return `${since}; ${left}. If the agent has stopped waiting, a yes lets it try again for ${minutes} minutes.`;
 }
 
 function details(question) {
-  const facts = [["Session", question.session], ["Question", question.id], ["Digest of the call", question.digest]];
+  const facts = [
+    ["Session", question.session],
+    ["Question", question.id],
+    ["Digest of the call", question.digest],
+  ];
   const rows = facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 200))]);
   return h("details", { class: "small" }, h("summary", {}, "Identifiers"), h("dl", { class: "facts" }, rows));
 }

@@ -13,7 +13,11 @@ export function editor(question, give, cancel) {
   const send = () => check() && give(edited(question, read(args.value).values, command?.value ?? null));
   const careful = question.risk === "high" && !question.signed;
   const allow = careful
-    ? holdButton({ class: "solid", "data-what": "The edited call, once" }, "Hold to allow the edited call", send)
+    ? holdButton(
+        { class: "solid", "data-what": "The edited call, once" },
+        "Hold to allow the edited call",
+        send,
+      )
     : h("button", { type: "submit", class: "solid" }, "Allow the edited call once");
   args.setAttribute("aria-describedby", "edit-fault");
   fault.id = "edit-fault";
@@ -37,12 +41,21 @@ export function editor(question, give, cancel) {
       },
     },
     h("h2", {}, "Edit and allow"),
-    h("p", { class: "small" }, "The policy decides the edited call again. Only the edited call is allowed, once."),
+    h(
+      "p",
+      { class: "small" },
+      "The policy decides the edited call again. Only the edited call is allowed, once.",
+    ),
     command && [h("label", { for: "edit-command" }, "Command"), command],
     h("label", { for: "edit-arguments" }, "Arguments, as JSON"),
     args,
     fault,
-    h("div", { class: "row" }, h("button", { type: "button", class: "plain", onclick: cancel }, "Cancel"), allow),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "plain", onclick: cancel }, "Cancel"),
+      allow,
+    ),
   );
 }
 

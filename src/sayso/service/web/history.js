@@ -6,7 +6,15 @@ import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, proof, risk, table, time, title } from "./parts.js";
 import { foreign, inline, visible } from "./visible.js";
 
-const COLUMNS = [["Time", "when bare"], ["Agent", "bare"], ["Call", "wide"], ["Risk", "bare"], ["Rule", ""], ["Who", ""], ["Result", "bare"]];
+const COLUMNS = [
+  ["Time", "when bare"],
+  ["Agent", "bare"],
+  ["Call", "wide"],
+  ["Risk", "bare"],
+  ["Rule", ""],
+  ["Who", ""],
+  ["Result", "bare"],
+];
 const RESULTS = { allow: "allowed", deny: "denied", ask: "asked" };
 
 export function view(place, page) {
@@ -19,7 +27,11 @@ export function view(place, page) {
     timer = setTimeout(read, 250);
   };
   const field = (name, properties) =>
-    h("input", { ...properties, "aria-label": properties.placeholder, oninput: (event) => ((filter[name] = event.target.value.trim()), soon()) });
+    h("input", {
+      ...properties,
+      "aria-label": properties.placeholder,
+      oninput: (event) => ((filter[name] = event.target.value.trim()), soon()),
+    });
   const choice = (name, label, words) =>
     h(
       "select",
@@ -36,7 +48,11 @@ export function view(place, page) {
       field("text", { type: "search", placeholder: "text" }),
       field("agent", { placeholder: "agent" }),
       field("domain", { placeholder: "domain" }),
-      choice("risk", "any risk", [["low", "low"], ["moderate", "moderate"], ["high", "high"]]),
+      choice("risk", "any risk", [
+        ["low", "low"],
+        ["moderate", "moderate"],
+        ["high", "high"],
+      ]),
       choice("verdict", "any result", Object.entries(RESULTS)),
     ),
     found,
@@ -50,12 +66,14 @@ export function decisions(place, query, none) {
   const draw = ({ rows, more }) => {
     if (!rows.length) return empty(none);
     const made = table("Decisions, newest first", COLUMNS, rows.flatMap(row));
-    const button = more && act("Show older ones", { class: "plain" }, async () => {
-      const next = await more();
-      made.querySelector("tbody").append(...next.rows.flatMap(row));
-      more = next.more;
-      if (!more) button.remove();
-    });
+    const button =
+      more &&
+      act("Show older ones", { class: "plain" }, async () => {
+        const next = await more();
+        made.querySelector("tbody").append(...next.rows.flatMap(row));
+        more = next.more;
+        if (!more) button.remove();
+      });
     return [made, button];
   };
   return fill(place, "the history", () => readPage("/v1/history", { limit: 50, ...query }), draw);
@@ -64,13 +82,25 @@ export function decisions(place, query, none) {
 function row(one) {
   const opened = h("td", { colspan: COLUMNS.length });
   const below = h("tr", { class: "opened", hidden: true }, opened);
-  const toggle = h("button", { type: "button", class: "call", "aria-expanded": "false", onclick: open }, inline(what(one), 120));
+  const toggle = h(
+    "button",
+    { type: "button", class: "call", "aria-expanded": "false", onclick: open },
+    inline(what(one), 120),
+  );
   function open() {
     below.hidden = !below.hidden;
     toggle.setAttribute("aria-expanded", String(!below.hidden));
     if (!below.hidden) show(opened, trace(one));
   }
-  const cells = [time(one.at), inline(one.agent, 40), toggle, one.risk ? risk(one.risk) : "", visible(one.rule), one.by ? visible(one.by) : "", result(one)];
+  const cells = [
+    time(one.at),
+    inline(one.agent, 40),
+    toggle,
+    one.risk ? risk(one.risk) : "",
+    visible(one.rule),
+    one.by ? visible(one.by) : "",
+    result(one),
+  ];
   return [line(COLUMNS, cells, { tabindex: "-1" }), below];
 }
 
@@ -100,8 +130,14 @@ function trace(one) {
     ["Entry", `${one.stream} ${one.seq}`],
   ].filter(([, value]) => value);
   return [
-    one.call ? foreign(one.call.command ?? JSON.stringify(one.call, null, 2), { label: "What would have run" }) : h("p", { class: "small" }, "What would have run is no longer kept."),
-    h("dl", { class: "facts" }, facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 400))])),
+    one.call
+      ? foreign(one.call.command ?? JSON.stringify(one.call, null, 2), { label: "What would have run" })
+      : h("p", { class: "small" }, "What would have run is no longer kept."),
+    h(
+      "dl",
+      { class: "facts" },
+      facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 400))]),
+    ),
     one.stream === "main" && proof(one.seq, "Download the proof of this entry"),
   ];
 }

@@ -23,7 +23,8 @@ export function holdButton(properties, children, sure) {
     button.classList.remove("held");
   }
   button.addEventListener("pointerdown", begin);
-  for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"]) button.addEventListener(kind, end);
+  for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"])
+    button.addEventListener(kind, end);
   button.addEventListener("contextmenu", (event) => event.preventDefault());
   button.addEventListener("click", async (event) => {
     if (event.detail === 0 && (await typedAllow(properties["data-what"] || ""))) sure();
@@ -34,7 +35,12 @@ export function holdButton(properties, children, sure) {
 /** Whether the person typed the word `allow`. */
 export function typedAllow(what) {
   return new Promise((resolve) => {
-    const input = h("input", { id: "typed", autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
+    const input = h("input", {
+      id: "typed",
+      autocomplete: "off",
+      autocapitalize: "off",
+      spellcheck: "false",
+    });
     const yes = h("button", { class: "solid", value: "yes", "aria-disabled": "true" }, "Allow");
     const no = h("button", { type: "button", class: "plain", onclick: () => dialog.close("no") }, "Cancel");
     const form = h(

@@ -3,60 +3,87 @@
 import { card, ending, summary } from "./card.js";
 import { h, show } from "./dom.js";
 import { decisions } from "./history.js";
-import { empty, failed, loading, risk, say } from "./parts.js";
+import { moreRows, pager, row, tick } from "./list.js";
+import { empty, failed, loading, say } from "./parts.js";
 import { signAnswer } from "./passkeys.js";
 import * as all from "./questions.js";
-import { clock, now } from "./time.js";
-import { inline, visible } from "./visible.js";
+import { visible } from "./visible.js";
 
 const FADES_AFTER = 4000;
 
 export function view(place, page) {
   const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
-  const side = h("section", { class: "side", "aria-label": "Questions" }, list);
   const detail = h("section", { class: "detail", "aria-label": "The question" });
+  const both = h(
+    "div",
+    { class: "inbox" },
+    h("section", { class: "side", "aria-label": "Questions" }, list),
+    detail,
+  );
+  const fading = new Set();
   let chosen = null;
   let shown = null;
-  const both = h("div", { class: "inbox" }, side, detail);
   show(place, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), both);
 
-  function choose(id, focus = false) {
+  /** Read this one. The one read before goes, if it is over. */
+  function choose(id) {
     const left = chosen !== id && all.questions.get(chosen);
     chosen = id;
     shown = null;
     if (left && left.state !== "open") all.forget(left.id);
     else draw();
     if (id && !all.questions.get(id)?.whole) all.readOne(id);
-    if (focus) shown?.body.focus();
   }
 
   function draw() {
     const rows = [...all.questions.values()];
     if (!all.questions.has(chosen)) chosen = null;
     if (chosen === null && rows.length) return choose((all.waiting()[0] ?? rows[0]).id);
-    show(list, rows.map(row), all.reading.more && moreRow());
+    drawList(rows);
     both.classList.toggle("none", !rows.length);
     rows.length ? drawCard() : show(detail, nothing());
   }
 
+  function drawList(rows) {
+    const focused = document.activeElement?.dataset.id;
+    const open = (id) => {
+      choose(id);
+      shown?.body.focus();
+    };
+    for (const one of rows) if (one.state !== "open" && one.id !== chosen) fade(one.id);
+    show(
+      list,
+      rows.map((one) => row(one, chosen, open)),
+      all.reading.more && moreRows(all.readMore),
+    );
+    if (focused) list.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  /** The card, made anew only if the question is another one or was closed; what is read stays as it is. */
   function drawCard() {
-    const question = all.questions.get(chosen);
-    const was = shown?.question;
-    if (was && was.id === question.id && was.state === question.state && was.digest === question.digest && (was.whole || !question.whole)) return;
+    const question = { ...all.questions.get(chosen) };
+    if (shown?.question.state === question.state) {
+      Object.assign(shown.question, question);
+      return drawPager();
+    }
     const made = card(question, { live: page.live, give: (given) => give(question, given) });
-    if (shown?.bar && was.id === question.id && made.bar) made.bar.reason.value = shown.bar.reason.value;
     shown = { ...made, question };
-    show(detail, pager(), made.element);
-    if (question.state !== "open" && !question.yours) say(`${visible(summary(question)).slice(0, 80)}: ${ending(question)}`);
+    show(detail, h("div"), made.element);
+    drawPager();
+    if (question.state !== "open" && !question.yours) say(`${named(question)}: ${ending(question)}`);
+  }
+
+  function drawPager() {
+    detail.firstChild.replaceWith(pager([...all.questions.keys()], chosen, all.reading.more, move));
   }
 
   async function give(question, given) {
     if (!page.live()) return say("The connection is lost. Nothing was answered.", "bad");
     try {
-      const stands = await signed(question, given);
-      const told = all.questions.get(question.id);
-      say(`${visible(summary(question)).slice(0, 80)}: ${stands.yours ? "" : "already "}${ending(told)}`, stands.yours ? "" : "bad");
-      if (stands.yours) next(question.id);
+      const { yours } = await signed(question, given);
+      const told = ending(all.questions.get(question.id));
+      say(`${named(question)}: ${yours ? "" : "already "}${told}`, yours ? "" : "bad");
+      if (yours) next(question.id);
     } catch (problem) {
       say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
       shown?.bar?.rest();
@@ -79,8 +106,7 @@ export function view(place, page) {
   function next(id) {
     const rows = [...all.questions.values()];
     const after = [...rows.slice(rows.findIndex((one) => one.id === id) + 1), ...rows];
-    const follows = after.find((one) => one.state === "open");
-    choose(follows ? follows.id : null);
+    choose(after.find((one) => one.state === "open")?.id ?? null);
     all.forget(id);
   }
 
@@ -91,59 +117,19 @@ export function view(place, page) {
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
-  function row(question) {
-    const over = question.state !== "open";
-    if (over && question.id !== chosen) fade(question.id);
-    const where = question.folder.split("/").filter(Boolean).pop();
-    return h(
-      "li",
-      {},
-      h(
-        "button",
-        { type: "button", class: over ? "over" : "", "aria-current": question.id === chosen && "true", onclick: () => choose(question.id, true), data: { id: question.id } },
-        risk(question.risk),
-        h("span", { class: "call" }, question.bundle ? "bundle: " : "", inline(summary(question), 120)),
-        h("span", { class: "from" }, visible(question.agent), where ? ` · ${visible(where)}` : ""),
-        over ? h("span", { class: "from" }, ending(question)) : h("span", { class: "from clock", data: { since: question.opened_at } }, "waits ", clock(now() - question.opened_at)),
-      ),
-    );
-  }
-
-  const fading = new Set();
   function fade(id) {
     if (fading.has(id)) return;
     fading.add(id);
     setTimeout(() => id !== chosen && all.forget(id), FADES_AFTER);
   }
 
-  function pager() {
-    const ids = [...all.questions.keys()];
-    const at = ids.indexOf(chosen);
-    const step = (name, by) => h("button", { type: "button", class: "plain", onclick: () => move(by), "aria-disabled": String(!ids[at + by]) }, name);
-    return h("nav", { class: "pager", "aria-label": "Between questions" }, step("‹ previous", -1), h("span", {}, `${at + 1} of ${ids.length}${all.reading.more ? "+" : ""}`), step("next ›", 1));
-  }
-
-  function moreRow() {
-    return h("li", {}, h("button", { type: "button", class: "more-rows", onclick: all.readMore }, "Show the next questions"));
-  }
-
-  function nothing() {
-    if (all.reading.problem) return failed(all.reading.problem, all.readAll);
-    if (!all.reading.done) return loading("what waits");
-    const last = h("section", { class: "last", "aria-label": "The last decisions" });
-    decisions(last, { limit: 8 }, "Nothing was decided yet.");
-    return [empty("Nothing waits for you", "New questions appear here by themselves."), h("h2", {}, "The last decisions"), last];
-  }
-
-  function tick() {
-    for (const one of list.querySelectorAll(".clock")) one.lastChild.textContent = clock(now() - one.dataset.since);
+  const timer = setInterval(() => {
+    tick(list);
     shown?.tick();
-  }
-
-  const timer = setInterval(tick, 1000);
+  }, 1000);
   const unfollow = all.follow(draw);
-  const woken = () => shown?.bar?.rest();
-  addEventListener("resize", woken);
+  const moved = () => shown?.bar?.rest();
+  addEventListener("resize", moved);
   draw();
   return {
     keys: {
@@ -160,7 +146,22 @@ export function view(place, page) {
     close() {
       clearInterval(timer);
       unfollow();
-      removeEventListener("resize", woken);
+      removeEventListener("resize", moved);
     },
   };
+}
+
+const named = (question) => visible(summary(question)).slice(0, 80);
+
+/** Nothing waits: the last decisions are shown, so that the page is worth opening. */
+function nothing() {
+  if (all.reading.problem) return failed(all.reading.problem, all.readAll);
+  if (!all.reading.done) return loading("what waits");
+  const last = h("section", { class: "last", "aria-label": "The last decisions" });
+  decisions(last, { limit: 8 }, "Nothing was decided yet.");
+  return [
+    empty("Nothing waits for you", "New questions appear here by themselves."),
+    h("h2", {}, "The last decisions"),
+    last,
+  ];
 }

@@ -39,7 +39,11 @@ export function rows(place) {
     const at = found.indexOf(document.activeElement?.closest("tr"));
     found[Math.min(Math.max(at + step, 0), found.length - 1)]?.focus();
   }
-  return { j: () => move(1), k: () => move(-1), Enter: () => document.activeElement?.closest("tr")?.querySelector("button")?.click() };
+  return {
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => document.activeElement?.closest("tr")?.querySelector("button")?.click(),
+  };
 }
 
 function typing(element) {
@@ -53,7 +57,13 @@ function filter() {
 function help() {
   const list = HELP.map(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]);
   const close = h("button", { class: "solid" }, "Close");
-  const dialog = h("dialog", { "aria-labelledby": "help-title" }, h("h2", { id: "help-title" }, "Keys"), h("dl", { class: "keys" }, list), h("form", { method: "dialog" }, close));
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "help-title" },
+    h("h2", { id: "help-title" }, "Keys"),
+    h("dl", { class: "keys" }, list),
+    h("form", { method: "dialog" }, close),
+  );
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -2,10 +2,15 @@
 
 const FIRST = 500;
 const LONGEST = 10_000;
+const SILENCE = 5_000;
+const LOOKS_EVERY = 20_000;
 const KINDS = ["question", "answer", "grant", "session", "run", "decision", "policy", "hello"];
 
-/** Listens until `close`. `heard` gets every event, `changed` whether the line holds. */
-export function listen(heard, changed) {
+/**
+ * Listens until `close`. `heard` gets every event, `changed` whether the line holds. A line can die without a
+ * word, so `alive` is asked now and then, and whenever somebody comes back to the page.
+ */
+export function listen(heard, changed, alive) {
   let source = null;
   let pause = FIRST;
   let timer = 0;
@@ -13,7 +18,7 @@ export function listen(heard, changed) {
   let over = false;
 
   function state(holds) {
-    if (holds === live) return;
+    if (holds === live || over) return;
     live = holds;
     changed(holds);
   }
@@ -25,9 +30,11 @@ export function listen(heard, changed) {
     source = new EventSource("/v1/events");
     source.onerror = lost;
     for (const kind of KINDS) source.addEventListener(kind, take);
+    timer = setTimeout(lost, SILENCE); // the service says hello first
   }
 
   function take(message) {
+    clearTimeout(timer);
     pause = FIRST;
     state(true);
     heard(JSON.parse(message.data));
@@ -36,27 +43,29 @@ export function listen(heard, changed) {
   function lost() {
     state(false);
     source?.close();
-    if (over) return;
     clearTimeout(timer);
+    if (over) return;
     timer = setTimeout(connect, pause * (0.75 + Math.random() / 2));
     pause = Math.min(pause * 2, LONGEST);
   }
 
-  function soon() {
-    if (live) return;
+  function look() {
+    if (document.hidden || over) return;
+    if (live) return void alive().catch(lost);
     pause = FIRST;
     connect();
   }
 
   addEventListener("offline", lost);
-  addEventListener("online", soon);
-  document.addEventListener("visibilitychange", soon);
+  addEventListener("online", look);
+  document.addEventListener("visibilitychange", look);
+  const looking = setInterval(() => live && look(), LOOKS_EVERY);
   connect();
   return {
-    retry: soon,
     close() {
       over = true;
       clearTimeout(timer);
+      clearInterval(looking);
       source?.close();
     },
   };

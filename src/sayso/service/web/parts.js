@@ -8,7 +8,11 @@ const SHAPES = { low: "M8 3a5 5 0 1 0 .01 0z", moderate: "M8 1l7 7-7 7-7-7z", hi
 
 /** Risk by word, shape and colour together. */
 export function risk(word) {
-  const shape = svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: SHAPES[word] || "" }));
+  const shape = svg(
+    "svg",
+    { viewBox: "0 0 16 16", "aria-hidden": "true" },
+    svg("path", { d: SHAPES[word] || "" }),
+  );
   return h("span", { class: `risk ${word in SHAPES ? word : "high"}` }, shape, word.toUpperCase());
 }
 
@@ -18,12 +22,20 @@ export function time(at) {
 
 /** A real table. Each column is [heading, class]; each row a list of cells, or an element ready made. */
 export function table(caption, columns, rows) {
-  const heads = columns.map(([name, kind]) => h("th", { scope: "col", class: kind }, kind === "do" ? h("span", { class: "hidden" }, name) : name));
+  const heads = columns.map(([name, kind]) =>
+    h("th", { scope: "col", class: kind }, kind === "do" ? h("span", { class: "hidden" }, name) : name),
+  );
   const body = rows.map((row) => (Array.isArray(row) ? line(columns, row) : row));
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), h("tbody", {}, body)),
+    h(
+      "table",
+      {},
+      h("caption", { class: "hidden" }, caption),
+      h("thead", {}, h("tr", {}, heads)),
+      h("tbody", {}, body),
+    ),
   );
 }
 
@@ -59,9 +71,17 @@ export function failed(problem, again) {
 export async function fill(place, what, read, draw) {
   if (!place.hasChildNodes()) show(place, loading(what));
   try {
-    show(place, draw(await read()));
+    const found = await read();
+    const rows = () => [...place.querySelectorAll("tbody tr[tabindex]")];
+    const focused = rows().indexOf(document.activeElement?.closest("tr"));
+    show(place, draw(found));
+    if (focused >= 0) rows()[Math.min(focused, rows().length - 1)]?.focus();
   } catch (problem) {
-    if (problem.status !== 401) show(place, failed(problem, () => fill(place, what, read, draw)));
+    if (problem.status !== 401)
+      show(
+        place,
+        failed(problem, () => fill(place, what, read, draw)),
+      );
   }
 }
 

@@ -7,7 +7,14 @@ import { act, empty, fill, line, table, title } from "./parts.js";
 import { day, now, span } from "./time.js";
 import { inline, visible } from "./visible.js";
 
-const COLUMNS = [["Domain", "first"], ["Autonomous", "across"], ["Needs approval", "across"], ["Blocked", "across"], ["Trusted channel", "across"], ["Decays", "left"]];
+const COLUMNS = [
+  ["Domain", "first"],
+  ["Autonomous", "across"],
+  ["Needs approval", "across"],
+  ["Blocked", "across"],
+  ["Trusted channel", "across"],
+  ["Decays", "left"],
+];
 
 export function view(place) {
   const found = h("section", { "aria-label": "The policy in force" });
@@ -19,34 +26,71 @@ export function view(place) {
 
 function draw(policy) {
   const known = Object.keys(policy.operations).length;
-  const intro = h("p", {}, "Mode ", h("strong", {}, visible(policy.mode)), `, ${policy.domains.length} domains, ${known} operations. Digest `, inline(policy.digest, 24), ".");
-  if (!policy.domains.length) return [intro, operations(policy), empty("This policy names no domains", "It decides by operations and tools alone.")];
+  const intro = h(
+    "p",
+    {},
+    "Mode ",
+    h("strong", {}, visible(policy.mode)),
+    `, ${policy.domains.length} domains, ${known} operations. Digest `,
+    h("code", { title: policy.digest }, policy.digest.slice(0, 12)),
+    ".",
+  );
+  if (!policy.domains.length)
+    return [
+      intro,
+      operations(policy),
+      empty("This policy names no domains", "It decides by operations and tools alone."),
+    ];
   return [intro, table("Domains and tiers", COLUMNS, policy.domains.map(row)), operations(policy)];
 }
 
 function row(domain) {
   const level = domain.trust_level && h("div", { class: "small" }, visible(domain.trust_level));
-  const tiers = [domain.autonomous, domain.requires_approval, domain.blocked, domain.trusted_channel_required];
+  const tiers = [
+    domain.autonomous,
+    domain.requires_approval,
+    domain.blocked,
+    domain.trusted_channel_required,
+  ];
   const kinds = ["allow", "ask", "deny", "trusted"];
   const cells = tiers.map((names, i) => chips(names, kinds[i]));
-  return line(COLUMNS, [h("div", {}, h("strong", {}, visible(domain.name)), level), ...cells, decays(domain)], { tabindex: "-1" });
+  return line(
+    COLUMNS,
+    [h("div", {}, h("strong", {}, visible(domain.name)), level), ...cells, decays(domain)],
+    { tabindex: "-1" },
+  );
 }
 
 function chips(names, kind) {
   if (!names.length) return "";
-  return h("ul", { class: `chips ${kind}` }, names.map((name) => h("li", {}, visible(name))));
+  return h(
+    "ul",
+    { class: `chips ${kind}` },
+    names.map((name) => h("li", {}, visible(name))),
+  );
 }
 
 function decays(domain) {
   if (domain.decayed) return h("strong", { class: "mark bad" }, "decayed: it asks");
-  if (!domain.decays_at) return h("span", { class: "small" }, "does not decay");
+  if (!domain.decays_at) return h("span", { class: "small" }, "never");
   const whole = Math.max(1, domain.decays_at - (domain.reviewed_at ?? domain.decays_at - 1));
   const rest = Math.max(0, domain.decays_at - now());
-  return h("div", { title: `reviewed ${domain.reviewed_at ? day(domain.reviewed_at) : "never"}` }, h("progress", { max: whole, value: rest, "aria-label": "Until it decays" }), h("span", {}, `${span(rest)}, ${day(domain.decays_at)}`));
+  return h(
+    "div",
+    { title: `reviewed ${domain.reviewed_at ? day(domain.reviewed_at) : "never"}` },
+    h("progress", { max: whole, value: rest, "aria-label": "Until it decays" }),
+    h("span", {}, `${span(rest)}, ${day(domain.decays_at)}`),
+  );
 }
 
 function operations(policy) {
-  const columns = [["Operation", ""], ["Tier", ""], ["Risk", ""], ["Category", ""], ["Why", "wide"]];
+  const columns = [
+    ["Operation", ""],
+    ["Tier", ""],
+    ["Risk", ""],
+    ["Category", ""],
+    ["Why", "wide"],
+  ];
   const rows = Object.entries(policy.operations).map(([name, one]) => [
     h("code", {}, visible(name)),
     [visible(one.tier ?? "–"), one.always_ask ? ", asks every time" : ""],
@@ -54,14 +98,28 @@ function operations(policy) {
     visible(one.category_words || one.category || "–"),
     visible(one.reason ?? ""),
   ]);
-  return rows.length ? h("details", {}, h("summary", {}, `All ${rows.length} operations`), table("Operations", columns, rows)) : null;
+  return rows.length
+    ? h("details", {}, h("summary", {}, `All ${rows.length} operations`), table("Operations", columns, rows))
+    : null;
 }
 
 function comparing() {
-  const draft = h("textarea", { id: "draft", rows: 8, spellcheck: "false", placeholder: "the text of a policy file" });
-  const file = h("input", { type: "file", accept: ".yaml,.yml,.json", "aria-label": "A policy file", onchange: async () => (draft.value = (await file.files[0]?.text()) ?? "") });
+  const draft = h("textarea", {
+    id: "draft",
+    rows: 8,
+    spellcheck: "false",
+    placeholder: "the text of a policy file",
+  });
+  const file = h("input", {
+    type: "file",
+    accept: ".yaml,.yml,.json",
+    "aria-label": "A policy file",
+    onchange: async () => (draft.value = (await file.files[0]?.text()) ?? ""),
+  });
   const result = h("div", { role: "status" });
-  const compare = act("Compare", { class: "solid" }, async () => show(result, difference(await post("/v1/policy/diff", { text: draft.value }))));
+  const compare = act("Compare", { class: "solid" }, async () =>
+    show(result, difference(await post("/v1/policy/diff", { text: draft.value }))),
+  );
   return h(
     "section",
     { class: "compare" },
@@ -81,10 +139,27 @@ function difference(found) {
     ...found.beyond.map((one) => changed(one.loosens ? "loosened" : "tightened", one.what, one)),
   ];
   if (!lines.length) return empty("The draft decides everything alike");
-  return [h("p", { class: "big" }, found.loosens ? "This draft loosens the policy." : "This draft only tightens the policy."), h("ul", { class: "changes" }, lines)];
+  return [
+    h(
+      "p",
+      { class: "big" },
+      found.loosens ? "This draft loosens the policy." : "This draft only tightens the policy.",
+    ),
+    h("ul", { class: "changes" }, lines),
+  ];
 }
 
 function changed(kind, what, one) {
-  const when = one.conditions?.length ? h("span", { class: "small" }, ` (${one.conditions.map(visible).join("; ")})`) : null;
-  return h("li", { class: kind }, h("strong", {}, kind), " ", h("code", {}, visible(what)), `: ${visible(one.before)} → ${visible(one.after)}`, when);
+  const when = one.conditions?.length
+    ? h("span", { class: "small" }, ` (${one.conditions.map(visible).join("; ")})`)
+    : null;
+  return h(
+    "li",
+    { class: kind },
+    h("strong", {}, kind),
+    " ",
+    h("code", {}, visible(what)),
+    `: ${visible(one.before)} → ${visible(one.after)}`,
+    when,
+  );
 }

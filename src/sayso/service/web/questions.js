@@ -6,6 +6,7 @@ import { get, page, post } from "./api.js";
 export const questions = new Map();
 export const reading = { done: false, problem: null, more: null };
 const listeners = new Set();
+const MOST = 50;
 
 export const waiting = () => [...questions.values()].filter((one) => one.state === "open");
 
@@ -22,7 +23,7 @@ export async function readAll() {
     await take(rows);
     const seen = new Set(rows.map((one) => one.id));
     const gone = waiting().filter((one) => !seen.has(one.id));
-    if (!more) await Promise.all(gone.map((one) => readOne(one.id)));
+    await Promise.all(gone.slice(0, MOST).map((one) => readOne(one.id)));
   } catch (problem) {
     reading.problem = problem;
   }
@@ -57,7 +58,14 @@ export async function answer(question, given) {
   const path = `/v1/questions/${encodeURIComponent(question.id)}/answer`;
   const stands = await post(path, { ...given, digest: question.digest });
   const { state, by } = stands;
-  questions.set(question.id, { ...question, state, by, answer: stands.answer, closed_at: stands.at, yours: stands.yours });
+  questions.set(question.id, {
+    ...question,
+    state,
+    by,
+    answer: stands.answer,
+    closed_at: stands.at,
+    yours: stands.yours,
+  });
   changed();
   return stands;
 }

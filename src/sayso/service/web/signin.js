@@ -24,13 +24,30 @@ export function signInHelp(problem = null) {
     "section",
     { class: "sign-in" },
     title(problem ? "This link does not sign you in" : "Sign in"),
-    problem && h("p", { class: "fault", role: "alert" }, `${problem.message}. ${problem.status === 0 ? "Is it running?" : ""}`),
-    h("p", {}, "This page is for the person whose agents ask here. A link from your terminal signs this browser in:"),
+    problem &&
+      h(
+        "p",
+        { class: "fault", role: "alert" },
+        `${problem.message}. ${problem.status === 0 ? "Is it running?" : ""}`,
+      ),
+    h(
+      "p",
+      {},
+      "This page is for the person whose agents ask here. A link from your terminal signs this browser in:",
+    ),
     h("pre", { class: "command", tabindex: "0", "aria-label": "Command" }, "sayso link"),
-    !unusable() && h("p", {}, "Or, if you have one here: ", act("Sign in with a passkey", { class: "outlined" }, async () => {
-      await signInWith();
-      location.replace("/");
-    })),
-    h("p", { class: "small" }, "It works once, within two minutes. If you did not ask for one that reached you, do not open it."),
+    !unusable() && h("p", {}, "Or, if you have one here: ", withPasskey()),
+    h(
+      "p",
+      { class: "small" },
+      "It works once, within two minutes. If you did not ask for one that reached you, do not open it.",
+    ),
   );
+}
+
+function withPasskey() {
+  return act("Sign in with a passkey", { class: "outlined" }, async () => {
+    await signInWith();
+    location.replace("/");
+  });
 }

@@ -1,7 +1,18 @@
 // The shell, for when the service is away: the page then opens and says so. Answers of the service are never kept.
 
 const SHELL = "sayso-shell";
-const PAGES = ["/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures", "/passkeys"];
+const PAGES = [
+  "/",
+  "/sign-in",
+  "/history",
+  "/grants",
+  "/sessions",
+  "/workflows",
+  "/policy",
+  "/audit",
+  "/figures",
+  "/passkeys",
+];
 
 self.addEventListener("install", (event) => {
   event.waitUntil(self.skipWaiting());

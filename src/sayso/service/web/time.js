@@ -22,7 +22,12 @@ export function span(seconds) {
 /** Today only the hour, before that with the day. */
 export function moment(at) {
   const then = new Date(at * 1000);
-  const hour = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  const hour = then.toLocaleTimeString([], {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hour12: false,
+  });
   if (then.toDateString() === new Date().toDateString()) return hour;
   return `${then.toLocaleDateString([], { day: "numeric", month: "short" })} ${hour}`;
 }

@@ -39,7 +39,9 @@ export function foreign(text, { fold = FOLD_AT, label = null } = {}) {
 export function inline(text, most = 160) {
   const characters = Array.from(text);
   const cut = characters.length > most;
-  const note = cut ? h("span", { class: "cut" }, `… ${characters.length.toLocaleString("en")} characters`) : null;
+  const note = cut
+    ? h("span", { class: "cut" }, `… ${characters.length.toLocaleString("en")} characters`)
+    : null;
   const code = h("code", { class: "quoted" }, pieces(characters.slice(0, most), false));
   if (note) code.append(note);
   return code;
