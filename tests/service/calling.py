@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.types import Message
 
 from sayso.doors.python.door import Door
-from sayso.gate.tokens import ROLES, issue_token
+from sayso.gate.tokens import ROLES, Role, issue_token
 from sayso.service.app import make_app
 from sayso.service.running import Settings
 
@@ -30,12 +30,10 @@ class Service:
     def __init__(self, door: Door, runner: asyncio.Runner, settings: Settings | None = None) -> None:
         self.door, self.gate, self.runner = door, door.gate, runner
         self.app: Starlette = make_app(door, hosts=(HOST,), settings=settings)
-        issued = {role: issue_token(self.gate, role, role, by="test") for role in ROLES}
-        issued |= {
-            f"other_{role}": issue_token(self.gate, role, f"other {role}", by="test")
-            for role in ("agent", "host")
-        }
-        self.secrets = {name: secret for name, (secret, _) in issued.items()}
+        wanted: list[tuple[str, Role, str]] = [(role, role, role) for role in ROLES]
+        wanted += [("other_agent", "agent", "other agent"), ("other_host", "host", "other host")]
+        issued = {who: issue_token(self.gate, role, name, by="test") for who, role, name in wanted}
+        self.secrets: dict[str, str] = {name: secret for name, (secret, _) in issued.items()}
         self.tokens = {name: token for name, (_, token) in issued.items()}
 
     def client(self) -> httpx.AsyncClient:
@@ -51,13 +49,14 @@ class Service:
         method: str,
         path: str,
         body: Any = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | bytes] | None = None,
         **more: Any,
     ) -> httpx.Response:
         """One request, inside a coroutine."""
         async with self.client() as client:
-            sent = self.headers(who) | dict(headers or {})
-            return await client.request(method, path, json=body, headers=sent, **more)
+            sent: Any = {**self.headers(who), **(headers or {})}
+            sending = more if "content" in more else {**more, "json": body}
+            return await client.request(method, path, headers=sent, **sending)
 
     def request(
         self, who: str | None, method: str, path: str, body: Any = None, **more: Any
@@ -112,6 +111,7 @@ class Stream:
         self._parts: asyncio.Queue[bytes] = asyncio.Queue()
         self._sent = False
         self.gone = asyncio.Event()
+        self.over = asyncio.Event()
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
@@ -122,6 +122,7 @@ class Stream:
             "asgi": {"version": "3.0", "spec_version": "2.3"},
         }  # fmt: skip
         await self._app(scope, self._receive, self._send)
+        self.over.set()
 
     async def event(self) -> tuple[str, dict[str, Any], str]:
         """The next event: its kind, what it says, its id. Comments are passed over."""

@@ -20,6 +20,8 @@ from tests.gate.conftest import Clock
 from tests.service.calling import Service
 
 KEY = make_key("test")
+in_memory = pytest.mark.parametrize("gate", ["memory"], indirect=True)
+"""For tests of what comes before any store is asked."""
 POLICY = """
 sayso: 1
 settings: {safe: auto}

@@ -16,6 +16,12 @@ from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 
 
+def until_awaited(service: Service, question: str) -> None:
+    """Until somebody waits for this question."""
+    while not service.door.asker.awaits(question):
+        pass
+
+
 def test_a_check_decides_without_asking_or_using_anything(service: Service) -> None:
     assert service.told("agent", "POST", "/v1/check", WRITE)["verdict"] == "ask"
     assert service.told("agent", "POST", "/v1/check", READ)["verdict"] == "allow"
@@ -89,8 +95,7 @@ def test_a_waiting_agent_is_woken_by_the_answer(service: Service, way: str) -> N
         waiting = asyncio.create_task(
             service.ask("agent", "POST" if way == "retry" else "GET", f"{path}?wait=600", timeout=None)
         )
-        while not asker.awaits(question):
-            await asyncio.sleep(0)
+        await asyncio.to_thread(until_awaited, service, question)
         told = (await service.ask("operator", "GET", f"/v1/questions/{question}")).json()
         assert told["waiting"]
         await asyncio.to_thread(answer_question, service.gate, question, "once", by="somebody")
@@ -107,8 +112,7 @@ def test_an_answer_of_another_process_wakes_as_well(service: Service) -> None:
     call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
 
     def elsewhere() -> None:
-        while not service.door.asker.awaits(question):
-            pass
+        until_awaited(service, question)
         answer_question(service.gate, question, "deny", by="somebody")
 
     other = threading.Thread(target=elsewhere)
@@ -116,6 +120,22 @@ def test_an_answer_of_another_process_wakes_as_well(service: Service) -> None:
     told = service.told("agent", "POST", f"/v1/calls/{call}/retry?wait=600", timeout=None)
     other.join()
     assert told["status"] == "denied"
+
+
+def test_a_token_revoked_while_it_waits_starts_nothing(service: Service) -> None:
+    question = service.asked()
+    call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
+
+    async def play() -> httpx.Response:
+        path = f"/v1/calls/{call}/retry?wait=600"
+        waiting = asyncio.create_task(service.ask("agent", "POST", path, timeout=None))
+        await asyncio.to_thread(until_awaited, service, question)
+        await service.ask("operator", "DELETE", f"/v1/tokens/{service.tokens['agent'].id}")
+        await service.ask("operator", "POST", f"/v1/questions/{question}/answer", {"answer": "once"})
+        return await asyncio.wait_for(waiting, 30)
+
+    assert service.runner.run(play()).status_code == 401
+    assert service.told("operator", "GET", f"/v1/calls/{call}")["status"] == "pending"
 
 
 @pytest.mark.parametrize("wait", ["601", "-1", "nan", "inf", "soon", "", "1e9"])
@@ -134,8 +154,7 @@ def test_a_token_can_only_wait_so_often_at_a_time(service: Service, runner: asyn
 
     async def two() -> int:
         first = asyncio.create_task(service.ask("agent", "GET", path, timeout=None))
-        while not service.door.asker.awaits(question):
-            await asyncio.sleep(0)
+        await asyncio.to_thread(until_awaited, service, question)
         second = await service.ask("agent", "GET", path)
         assert "retry-after" in second.headers
         await asyncio.to_thread(answer_question, service.gate, question, "once", by="somebody")

@@ -108,7 +108,13 @@ def test_a_plan_is_told_with_what_was_read_in_it(service: Service) -> None:
     assert (told["concrete"], told["operations"]) == (True, ["files.write"])
     assert say(service, session, "go ahead")["kind"] == "assent"
     assert call(service, session, WRITE)["rule"] == "plan"
-    for wrong in ({"plan": {"target": []}}, {"plan": 5}, {"plan": {"operations": ["no.such"]}}, {}):
+    every: list[dict[str, Any]] = [
+        {"plan": {"target": []}},
+        {"plan": 5},
+        {"plan": {"operations": ["no.such"]}},
+        {},
+    ]
+    for wrong in every:
         assert 400 <= service.post("host", f"/v1/sessions/{session}/plans", wrong).status_code < 500
 
 

@@ -69,7 +69,7 @@ def test_an_agent_hears_of_its_own_calls_and_of_no_others(service: Service) -> N
             await service.ask("operator", "POST", f"/v1/questions/{other}/answer", {"answer": "once"})
             await service.ask("operator", "POST", "/v1/tokens", {"role": "agent", "name": "third"})
             own = (await service.ask("agent", "POST", "/v1/calls", WRITE)).json()["question"]
-            heard = []
+            heard: list[dict[str, Any]] = []
             while not heard or heard[-1]["kind"] != "question":
                 heard.append((await stream.event())[1])
             assert heard[-1]["id"] == own
@@ -154,5 +154,30 @@ def test_who_leaves_costs_nothing_any_more(service: Service) -> None:
             await until(stream, "hello")
             assert limits.waits == 1
         assert limits.waits == 0
+
+    run(service, play())
+
+
+def test_a_stream_ends_when_its_token_is_revoked(service: Service) -> None:
+    async def play() -> None:
+        async with (
+            service.streaming("agent", "/v1/events") as stream,
+            service.streaming("other_agent", "/v1/events") as other,
+        ):
+            await until(stream, "hello")
+            await until(other, "hello")
+            await service.ask("operator", "DELETE", f"/v1/tokens/{service.tokens['agent'].id}")
+            await asyncio.wait_for(stream.over.wait(), 10)
+            assert not other.over.is_set()
+
+    run(service, play())
+
+
+def test_streams_end_when_the_service_stops(service: Service) -> None:
+    async def play() -> None:
+        async with service.streaming("operator", "/v1/events") as stream:
+            await until(stream, "hello")
+            service.app.state.running.trail.close()
+            await asyncio.wait_for(stream.over.wait(), 10)
 
     run(service, play())

@@ -191,7 +191,6 @@ def test_runs_of_workflows_are_told_with_their_steps(service: Service, gate: Gat
     program = Sayso(gate)
     seen: list[Any] = []
 
-    @program.capability("look")
     @program.requires_consent("files.read")
     def look() -> int:
         seen.append(service.told("operator", "GET", "/v1/runs"))
@@ -199,9 +198,9 @@ def test_runs_of_workflows_are_told_with_their_steps(service: Service, gate: Gat
         seen.append(service.get("host", f"/v1/runs/{seen[0][0]['run']}").status_code)
         return 1
 
-    program.workflow("daily", [Step("look", "look")])
+    program.workflow("daily", [Step("look", look, operations=("files.read",))])
     result = program.run("daily", session=program.open_session("python"))
-    assert result.status == "ok"
+    assert result.status == "ok", result
     runs, one, hidden = seen
     assert (one["workflow"], one["state"], one["steps"]) == ("daily", "running", {"look": "running"})
     assert runs == [one]

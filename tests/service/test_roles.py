@@ -12,6 +12,7 @@ from sayso.gate.gate import Gate
 from sayso.service.app import DESCRIBED
 from sayso.service.endpoints import Endpoint
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
+from tests.service.conftest import in_memory
 
 ROLES = ("agent", "host", "operator", "trusted")
 MAY = {
@@ -90,6 +91,7 @@ def sent(service: Service, who: str | None, endpoint: Endpoint) -> int:
     return service.runner.run(begun())
 
 
+@in_memory
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("endpoint", DESCRIBED, ids=name)
 def test_each_role_reaches_what_the_table_says_and_nothing_else(
@@ -100,6 +102,7 @@ def test_each_role_reaches_what_the_table_says_and_nothing_else(
     assert status < 500
 
 
+@in_memory
 @pytest.mark.parametrize("endpoint", DESCRIBED, ids=name)
 def test_nothing_but_health_and_the_description_is_told_without_a_token(
     service: Service, endpoint: Endpoint

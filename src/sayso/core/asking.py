@@ -103,8 +103,9 @@ def said(answers: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {given}" for name, given in sorted(answers.items(), key=_by_number))
 
 
-def _by_number(answered: tuple[str, str]) -> int:
-    return int(answered[0])
+def _by_number(answered: tuple[str, str]) -> tuple[int, str]:
+    """In the order of numbers. What is none is refused, but only once it was looked at."""
+    return len(answered[0]), answered[0]
 
 
 def _check_answers(question: Question, answers: Mapping[str, str], session: Session) -> None:

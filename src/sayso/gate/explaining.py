@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sayso.core.decide import decide, explain
 from sayso.core.decision import Decision
 from sayso.core.model import Request
 from sayso.core.session import Scope
-from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, view_of
+from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, view_of
+from sayso.gate.state import Wanted
 
 
 def preview(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     """What would be decided now. Nothing is used up, opened or written."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, request.session, everything())
+        found = loaded(gate, tx, request.session, _wanted(gate, request, scope))
         return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
 
 
 def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
     """One line a check, for each operation of the call. Deciding again changes nothing."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, request.session, everything())
+        found = loaded(gate, tx, request.session, _wanted(gate, request, scope))
         _, traces = explain(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
     lines: list[str] = []
     for trace in traces:
         lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")
         lines += [f"  {'*' if check.spoke else '-'} {check.rule}: {check.why}" for check in trace.checks]
     return "\n".join(lines)
+
+
+def _wanted(gate: Gate, request: Request, scope: Scope) -> Wanted:
+    """All grants, and of what was denied and sent in the session what this request can depend on."""
+    return msgspec.structs.replace(needed_for(request, gate.policy, scope), keys=None)

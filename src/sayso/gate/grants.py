@@ -65,10 +65,10 @@ def list_grants(gate: Gate, session: str | None = None) -> list[Listed]:
     """What is granted now, in this session or in all that are open. What was tampered with grants nothing."""
     with gate.store.read() as tx:
         if session is not None:
-            return _live(gate, tx, loaded(gate, tx, session, everything()))
+            return live_grants(gate, tx, loaded(gate, tx, session, everything()))
         rows = tx.sessions(limit=MOST_SESSIONS)
         found = [load(tx, gate.sealer, row.id, everything()) for row in rows]
-        return [one for state in found if state is not None for one in _live(gate, tx, state)]
+        return [one for state in found if state is not None for one in live_grants(gate, tx, state)]
 
 
 def give_grant(
@@ -157,7 +157,8 @@ def _ended(held: Held, *, live: bool) -> Ended:
     return Ended(held.grant.id, held.grant.session, words.consent(held.grant), already=not live)
 
 
-def _live(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
+def live_grants(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
+    """What is granted in this session, which was read with everything in it."""
     if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent

@@ -10,6 +10,7 @@ from sayso.core import ledger, lifecycle
 from sayso.core.effects import Changed, Effect, Revoked
 from sayso.core.grants import Held
 from sayso.core.ledger import NotNow
+from sayso.core.lifecycle import Report
 from sayso.core.session import Session
 from sayso.gate.call_rows import found_record, moved, placed, row_of, standing
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
@@ -21,8 +22,8 @@ KEPT_RESULT = 64 * 1024
 ENDINGS = ("succeeded", "failed", "ambiguous")
 
 
-def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: bytes | None = None) -> None:
-    """The holder says how the call ended; what follows from that for consent is written with it."""
+def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: bytes | None = None) -> Report:
+    """The holder says how the call ended; what follows from that for consent is written, and told."""
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
@@ -31,10 +32,10 @@ def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: byt
         kept = result if result is not None and len(result) <= KEPT_RESULT else None
         ended = msgspec.structs.replace(ended, result=kept, ended_at=tx.now)
         moved(tx, row, ended)
-        follow_up(gate, tx, ended)
+        return follow_up(gate, tx, ended)
 
 
-def follow_up(gate: Gate, tx: Writer, row: CallRow) -> None:
+def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
     """What a success or failure means for the session's consent, and the entry about it."""
     kept = found_record(gate, row)
     details: dict[str, Any] = {"call": row.id, "digest": row.digest, "state": row.state}
@@ -43,13 +44,13 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> None:
         record(tx, "TAMPERED", session=row.session, details={"finding": finding}, stream=gate.stream)
         tampered(row.session, finding)
         record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
-        return
+        return Report()
     details["rule"] = kept.rule
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
     record(tx, "EXECUTED", session=row.session, operations=operations, details=details, stream=gate.stream)
     session = tx.session(row.session)
     if row.state == "ambiguous" or session is None or session.ended_at is not None:
-        return
+        return Report()
     found = loaded(gate, tx, row.session, everything())
     ok = row.state == "succeeded"
     report = lifecycle.outcome(found.session, kept.request, kept.decision, ok, gate.policy, tx.now)
@@ -57,6 +58,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> None:
         Revoked(held.grant.key, held.grant.id) for held in found.session.held if _of_run(held, row.id)
     )
     settle(gate, tx, found, (*report.effects, *ending, *entering(found.session, row.id)), call=row.id)
+    return report
 
 
 def _of_run(held: Held, run: str) -> bool:

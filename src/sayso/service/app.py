@@ -43,7 +43,6 @@ from sayso.service.running import Running, Settings
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
-SLOWEST_BODY = 10.0
 LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
@@ -93,7 +92,7 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
         token,
         _parameters(request),
         _query(endpoint, request),
-        await _body(endpoint, request),
+        await _body(endpoint, request, running.settings.slowest_body),
         _key(request),
         request.headers.get("last-event-id"),
     )
@@ -146,9 +145,9 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
     return found
 
 
-async def _body(endpoint: Endpoint, request: Request) -> Any:
+async def _body(endpoint: Endpoint, request: Request, seconds: float) -> Any:
     """The body as the endpoint's type: strict JSON, no unknown fields, and not more than it may hold."""
-    raw = await _read(request)
+    raw = await _read(request, seconds)
     if endpoint.body is None:
         if raw:
             raise Refused(400, "malformed", "this takes no body")
@@ -159,11 +158,11 @@ async def _body(endpoint: Endpoint, request: Request) -> Any:
         raise Refused(422, "malformed", str(error)) from error
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request, seconds: float) -> bytes:
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(SLOWEST_BODY):
+        async with asyncio.timeout(seconds):
             async for part in request.stream():
                 size += len(part)
                 if size > LARGEST_BODY:

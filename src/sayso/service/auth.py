@@ -41,7 +41,8 @@ def check_same_origin(request: Request) -> None:
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is not None and site not in SAME_ORIGIN:
         raise Refused(403, "foreign_origin", "this request was started by another site")
-    if origin is None or origin.split("://")[-1] != request.headers.get("host", ""):
+    host = request.headers.get("host", "")
+    if origin not in (f"http://{host}", f"https://{host}"):
         raise Refused(403, "foreign_origin", "this request was not started by the page itself")
 
 

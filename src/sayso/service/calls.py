@@ -17,6 +17,7 @@ from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
 from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint
+from sayso.service.problems import Refused
 from sayso.store.base import CallRow
 
 LONGEST_WAIT = 600.0
@@ -62,6 +63,9 @@ class CallTold(msgspec.Struct, frozen=True):
     fence: int = 0
     result: Any = None
     call: Runs | None = None
+    announced: tuple[str, ...] = ()
+    """With an outcome: what to tell the user of the consent that ended by it."""
+    cleared: tuple[str, ...] = ()
 
 
 def check(context: Context) -> dict[str, Any]:
@@ -106,12 +110,12 @@ async def retry(context: Context) -> CallTold:
 
 
 def end(context: Context) -> CallTold:
-    """The host says how the call ended."""
+    """The host says how the call ended, and is told which consent ended by it."""
     body: OutcomeBody = context.body
     attempt = _own(context)
     result = None if body.result is None else msgspec.json.encode(body.result)
-    outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
-    return told(_own(context))
+    report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
+    return msgspec.structs.replace(told(_own(context)), announced=report.announced, cleared=report.cleared)
 
 
 def list_own(context: Context) -> list[CallTold]:
@@ -153,8 +157,13 @@ def _runs(attempt: Attempt) -> Runs:
 async def _waited(context: Context, attempt: Attempt) -> None:
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait > 0 and attempt.state == "pending" and attempt.question is not None:
-        with context.running.limits.waiting(context.token.id):
+        trail, token = context.running.trail, context.token.id
+        gone = trail.let_go(token)
+        with context.running.limits.waiting(token):
             await context.door.asker.await_answer(attempt.question, wait)
+        await asyncio.to_thread(trail.catch_up)
+        if trail.let_go(token) != gone:
+            raise Refused(401, "unauthorized", "the token was revoked meanwhile")
 
 
 def _own(context: Context) -> Attempt:

@@ -46,11 +46,11 @@ class EventStream(StreamingResponse):
 async def _told(context: Context) -> AsyncIterator[bytes]:
     """One message an event, and a comment now and then, so that a line that broke is noticed."""
     trail, ping = context.running.trail, context.running.settings.ping
-    at = trail.place(context.last_event)
+    at, gone = trail.place(context.last_event), trail.let_go(context.token.id)
     if at is None:
         at = trail.newest
         yield _message(trail.name(at), HELLO)
-    while True:
+    while not trail.closed and trail.let_go(context.token.id) == gone:
         bell = trail.bell
         news = trail.after(at)
         if news is None:

@@ -23,6 +23,9 @@ class Settings(msgspec.Struct, frozen=True):
     waits: int = 2_000
     """How many waits and event streams one token may have open."""
     ping: float = 15.0
+    """Seconds after which a stream without news is kept alive."""
+    slowest_body: float = 10.0
+    """Seconds in which a body has to arrive."""
 
 
 class Running:

@@ -6,17 +6,19 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.asking import is_open
 from sayso.core.model import Assurance
 from sayso.gate import sessions
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import everything
-from sayso.gate.grants import list_grants
-from sayso.gate.state import Loaded, load
+from sayso.gate.grants import live_grants
+from sayso.gate.state import load
 from sayso.service.callers import is_own, own_session, session_for, unknown
 from sayso.service.conversation import HeardTold, assurance_of, tell_heard
 from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
+from sayso.store.base import Reader
 
 LONGEST = 1_000
 MOST = 10_000
@@ -62,9 +64,9 @@ def list_open(context: Context) -> Paged:
     limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
     with context.gate.store.read() as tx:
         names = [row.id for row in tx.sessions(limit=MOST) if is_own(context, row)]
-    if after in names:
-        names = names[names.index(after) + 1 :]
-    told = [_told(context, name) for name in names[:limit]]
+        if after in names:
+            names = names[names.index(after) + 1 :]
+        told = [_read(context, tx, name) for name in names[:limit]]
     return Paged(told, {**context.query, "after": names[limit - 1]} if len(names) > limit else None)
 
 
@@ -90,16 +92,16 @@ def stop(context: Context) -> HeardTold:
 
 def _told(context: Context, session: str) -> SessionTold:
     with context.gate.store.read() as tx:
-        found = load(tx, context.gate.sealer, session, everything())
-        opened, _ = tx.count_questions(session, since=tx.now)
+        return _read(context, tx, session)
+
+
+def _read(context: Context, tx: Reader, session: str) -> SessionTold:
+    gate = context.gate
+    found = load(tx, gate.sealer, session, everything())
     if found is None:
         raise unknown()
-    granted = list_grants(context.gate, session) if found.believed and found.row.ended_at is None else []
-    return _as_told(found, opened, tuple(granted))
-
-
-def _as_told(found: Loaded, questions: int, grants: tuple[Any, ...]) -> SessionTold:
     row, task = found.row, found.session.task
+    open_now = [one for one in found.session.questions.values() if is_open(one, found.session, tx.now)]
     return SessionTold(
         id=row.id,
         agent=row.agent,
@@ -113,8 +115,8 @@ def _as_told(found: Loaded, questions: int, grants: tuple[Any, ...]) -> SessionT
         phase=None if task is None else task.phase,
         stopped=found.session.stopped is not None,
         tampered=not found.believed,
-        questions=questions,
-        grants=grants,
+        questions=len(open_now),
+        grants=() if row.ended_at is not None else tuple(live_grants(gate, tx, found)),
     )
 
 

@@ -56,6 +56,8 @@ KINDS: dict[str, tuple[EventKind, str]] = {
     "POLICY": ("policy", "digest"),
 }
 """What is told of an entry, and which of its details names what changed; if none, its session does."""
+LET_GO = {"TOKEN_REVOKED": ("token", ""), "SIGNED_OUT": ("name", "browser:")}
+"""Entries that end what goes on for somebody, and how those are named."""
 
 
 class Happened(msgspec.Struct, frozen=True):
@@ -87,6 +89,8 @@ class Trail:
         self._lock = threading.Lock()
         self._listening: dict[asyncio.AbstractEventLoop, int] = {}
         self._following = False
+        self._gone: dict[str, int] = {}
+        self.closed = False
         self.bell = asyncio.Event()
         """Rung, and replaced, whenever there are new events: take it before reading, wait for it after."""
         with gate.store.read() as tx:
@@ -120,6 +124,15 @@ class Trail:
                 return None
             skip = number + 1 - self._events[0].number
             return [self._events[i] for i in range(skip, len(self._events))]
+
+    def let_go(self, token: str) -> int:
+        """How often this token was revoked, or its browser signed out: more often than before, it is over."""
+        return self._gone.get(token, 0)
+
+    def close(self) -> None:
+        """End every stream, so that the service can stop."""
+        self.closed = True
+        self._wake()
 
     def listen(self) -> None:
         """Somebody listens, in the loop that runs here, until `leave`."""
@@ -162,6 +175,11 @@ class Trail:
 
     def _told(self, tx: Reader, row: EntryRow) -> Iterator[tuple[EventTold, str]]:
         known = KINDS.get(row.event)
+        if row.event in LET_GO and row.body is not None:
+            name, before = LET_GO[row.event]
+            token = f"{before}{_said(row.body).details.get(name)}"
+            self._gone[token] = self._gone.get(token, 0) + 1
+            yield EventTold("session"), ""  # nobody's: it only wakes who has to see that they are gone
         if known is None or row.body is None:
             return
         kind, naming = known
@@ -191,6 +209,10 @@ class Trail:
             for event, owner in told:
                 self._events.append(Happened(self._number + 1, event, owner))
                 self._number += 1
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._lock:
             loops = list(self._listening)
         for loop in loops:
             if not loop.is_closed():

@@ -1,0 +1,149 @@
+"""The description is true, and nothing made from it brings the service down or gets a call allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.core import NotSet
+
+from sayso.doors.python.door import Door
+from sayso.gate.open import open_gate
+from sayso.policy import load_text
+from sayso.service.app import DESCRIBED
+from sayso.service.openapi import document
+from sayso.service.running import Settings
+from sayso.store.memory import MemoryStore
+from tests.service.calling import WRITE, Service
+from tests.service.conftest import KEY, POLICY
+
+DOCUMENT = document(DESCRIBED)
+EXAMPLES = 100 if os.environ.get("SAYSO_ALL") else 4
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
+FOUND: list[Any] = [*SCHEMA.get_all_operations()]
+OPERATIONS = {one.ok().label: one.ok() for one in FOUND}
+ENDLESS = "GET /v1/events"
+ROLES = ("agent", "host", "operator")
+
+
+def test_every_endpoint_is_described_with_its_roles_and_problems(service: Service) -> None:
+    told = service.told(None, "GET", "/openapi.json")
+    assert told["openapi"] == "3.1.0"
+    for one in DESCRIBED:
+        operation = told["paths"][one.path][one.method.lower()]
+        assert operation["x-roles"] == sorted(one.roles)
+        assert operation["security"] == ([{"token": []}] if one.roles else [])
+        assert ("requestBody" in operation) == (one.body is not None)
+        named = {found["name"] for found in operation["parameters"] if found["in"] != "header"}
+        assert named == {*re.findall(r"\{(\w+)\}", one.path), *one.query}
+        problem = operation["responses"]["403"]["content"]["application/problem+json"]["schema"]
+        assert problem == {"$ref": "#/components/schemas/Problem"}
+    described = {(path, method) for path, each in told["paths"].items() for method in each}
+    assert described == {(one.path, one.method.lower()) for one in DESCRIBED}
+
+
+def test_names_of_operations_are_unique_and_bodies_closed() -> None:
+    names = [one["operationId"] for each in DOCUMENT["paths"].values() for one in each.values()]
+    assert len(names) == len(set(names)) == len(DESCRIBED)
+    for one in DESCRIBED:
+        if one.body is not None:
+            schema = DOCUMENT["components"]["schemas"][one.body.__name__]
+            assert schema["additionalProperties"] is False, one.path
+
+
+def test_answers_are_of_the_types_described(service: Service) -> None:
+    service.asked()
+    for one in DESCRIBED:
+        if one.method == "GET" and "{" not in one.path and one.media == "application/json":
+            response = service.get("operator", one.path)
+            if response.status_code == 200:
+                validate(one.path, response.json())
+
+
+def validate(path: str, value: Any) -> None:
+    import jsonschema_rs
+
+    content = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    jsonschema_rs.validate({**content, "components": DOCUMENT["components"]}, value)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("label", sorted(OPERATIONS))
+def test_no_request_made_from_the_description_breaks_the_service_or_is_allowed(label: str, role: str) -> None:
+    """Valid, invalid, and for things that do exist: always an answer, errors as problems, and no allow."""
+    if label == ENDLESS:
+        return
+    with asyncio.Runner() as runner:
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            explore(label, role, mode, runner)
+
+
+def explore(label: str, role: str, mode: GenerationMode, runner: asyncio.Runner) -> None:
+    store = MemoryStore()
+    service = Service(Door(open_gate(load_text(POLICY), store, key=KEY), ()), runner, Settings(rate=1e9))
+    real = existing(service)
+
+    @settings(
+        max_examples=EXAMPLES,
+        database=None,
+        deadline=None,
+        derandomize="SAYSO_ALL" not in os.environ,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(OPERATIONS[label].as_strategy(generation_mode=mode))
+    def try_it(case: Any) -> None:
+        for names in ({}, real):
+            response = runner.run(sent(service, role, case, names))
+            assert response.status_code < 500, response.text
+            if response.status_code >= 400:
+                assert response.headers["content-type"] == "application/problem+json"
+            if label.startswith("POST /v1/calls") and response.status_code < 300:
+                assert response.json()["status"] != "allowed"
+
+    with suppress(Unsatisfiable):  # where nothing can be made wrong
+        try_it()
+    store.close()
+
+
+def existing(service: Service) -> dict[str, str]:
+    """Things that do exist, by the name of the parameter that stands for them."""
+    session = service.opened()
+    asked = service.told("host", "POST", "/v1/calls", {**WRITE, "session": session})
+    grant = service.told("operator", "POST", "/v1/grants", {"session": session, "operation": "git.commit"})
+    names = {"session": session, "call": asked["operation_id"], "question": asked["question"], "seq": "1"}
+    return names | {"grant": grant["id"], "run": asked["operation_id"], "token": service.tokens["trusted"].id}
+
+
+async def sent(service: Service, role: str, case: Any, real: dict[str, str]) -> Any:
+    path = re.sub(r"\{(\w+)\}", lambda found: real.get(found[1], "x"), case.path) if real else None
+    query = {name: value for name, value in (case.query or {}).items() if not (real and name == "wait")}
+    body: Any = {} if isinstance(case.body, NotSet) else {"content": _bytes(case.body)}
+    headers = {
+        name: str(value)
+        for name, value in (case.headers or {}).items()
+        if name.lower() not in ("authorization", "host", "content-length", "transfer-encoding")
+    }
+    try:
+        return await service.ask(
+            role, case.method, path or case.formatted_path, headers=headers, params=flat(query), **body
+        )
+    except UnicodeEncodeError:  # what no client can send
+        return await service.ask(role, case.method, "/healthz" if case.method == "GET" else "/nowhere")
+
+
+def _bytes(body: Any) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+def flat(query: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in query.items()}
