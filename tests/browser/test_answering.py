@@ -80,9 +80,7 @@ def test_a_question_answered_elsewhere_says_by_whom_and_can_no_longer_be_answere
     expect(ben.get_by_role("button", name="Allow once")).to_have_count(0)
 
 
-def test_buttons_sleep_when_a_question_appears_and_wake_after_400_ms(
-    desk: Desk, signed_in: SignedIn
-) -> None:
+def test_buttons_sleep_when_a_question_appears_and_wake_after_400_ms(desk: Desk, signed_in: SignedIn) -> None:
     page = signed_in()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     page.clock.install()

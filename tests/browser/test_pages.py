@@ -87,7 +87,9 @@ def test_axe_finds_nothing_where_answers_are_widened_edited_and_confirmed(
 
 def test_a_page_that_cannot_be_read_says_so_and_tries_again(desk: Desk, signed_in: SignedIn) -> None:
     page = signed_in()
-    page.route("**/v1/grants", lambda route: route.fulfill(status=503, body='{"detail": "the store is busy"}'))
+    page.route(
+        "**/v1/grants", lambda route: route.fulfill(status=503, body='{"detail": "the store is busy"}')
+    )
     page.goto(desk.url + "/grants")
     expect(page.get_by_role("alert")).to_contain_text("the store is busy")
     no_violations(page)
