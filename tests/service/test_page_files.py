@@ -1,4 +1,4 @@
-"""The page's files and sign-in, without a browser: what is served, to whom, and what a stolen cookie is worth."""
+"""The page's files and sign-in, without a browser: what is served, and what a stolen cookie is worth."""
 
 from __future__ import annotations
 
