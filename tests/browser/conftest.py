@@ -1,4 +1,4 @@
-"""A browser, and a service with somebody signed in. Without Chromium: a failure in CI, else a loud skip."""
+"""A browser, and a service with somebody signed in. No Chromium: a failure in CI, a loud skip elsewhere."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ Window = Callable[..., Page]
 
 def test_a_stranger_sees_only_how_to_sign_in(desk: Desk, window: Window) -> None:
     desk.push(desk.session())
+    page = window()
     for path in ("/", "/history", "/audit"):
-        page = window()
         page.goto(desk.url + path)
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         expect(page.get_by_role("link", name="History")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The files of the page: all there, typed right, and none of them writes text of others as markup."""
+"""The page's files and sign-in, without a browser: what is served, and what a stolen cookie is worth."""
 
 from __future__ import annotations
 
