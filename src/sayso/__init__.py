@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sayso.doors.python.sayso import Sayso
     from sayso.doors.python.session import Session
     from sayso.doors.python.workflow import Step
+    from sayso.doors.remote.connected import Connected
     from sayso.gate.signing import make_key
     from sayso.surfaces.inbox import Inbox
     from sayso.surfaces.terminal import Terminal
@@ -28,6 +29,7 @@ __all__ = [
     "ApprovalManager",
     "ApprovalMode",
     "Called",
+    "Connected",
     "ConsentDenied",
     "ConsentRequired",
     "ConsentTimeout",
@@ -49,6 +51,7 @@ _HOMES = {
     "ApprovalManager": "sayso.doors.approval_manager",
     "ApprovalMode": "sayso.doors.approval_manager",
     "Called": "sayso.doors.python.host",
+    "Connected": "sayso.doors.remote.connected",
     "ConsentDenied": "sayso.doors.python.results",
     "ConsentRequired": "sayso.doors.python.results",
     "ConsentTimeout": "sayso.doors.python.results",

@@ -375,14 +375,15 @@ def test_the_same_attempt_sent_again_is_the_same_start(home: Home, service: Serv
 
 
 def test_a_service_that_is_not_there_is_a_clear_error(home: Home) -> None:
-    gate = connect(home.folder / "no.sock", "sayso_host_x")
-    with pytest.raises(Unreachable, match="sayso serve"):
+    with (
+        connect(home.folder / "no.sock", "sayso_host_x") as gate,
+        pytest.raises(Unreachable, match="sayso serve"),
+    ):
         gate.door.line.ask(Sent("GET", "/v1/grants"), away=0.0)
 
 
 def test_a_token_nobody_has_is_refused(home: Home, service: Service) -> None:
-    gate = service.connect("sayso_host_nobody")
-    with pytest.raises(Refusal) as refused:
+    with service.connect("sayso_host_nobody") as gate, pytest.raises(Refusal) as refused:
         Tasks(gate).read()
     assert refused.value.code == "unauthorized"
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -24,6 +25,7 @@ from sayso.doors.remote.finding import WrongService
 from sayso.doors.remote.line import Sent, Unreachable
 from sayso.gate.open import open_gate, open_to_look
 from sayso.policy import load_preset
+from sayso.service.serve import Address, listen
 from tests.service.process import PATIENCE, ROOT, Home, Service, a_home, command, said
 
 
@@ -103,6 +105,13 @@ def test_an_open_page_does_not_hold_it_up(home: Home, service: Service) -> None:
 def test_its_socket_and_folder_are_its_owners_alone(home: Home, service: Service) -> None:
     assert stat.S_IMODE(home.socket.stat().st_mode) == 0o600
     assert stat.S_IMODE(home.socket.parent.stat().st_mode) == 0o700
+
+
+def test_answers_are_sent_at_once() -> None:
+    """asyncio turns off the system's waiting for more only on sockets that name their protocol."""
+    with ExitStack() as held:
+        (tcp,) = listen(Address(port=0), held)
+        assert tcp.proto == socket.IPPROTO_TCP
 
 
 def test_a_socket_left_by_one_that_died_is_taken_over(home: Home) -> None:
@@ -243,16 +252,15 @@ def test_a_client_that_finds_no_service_starts_its_own(home: Home) -> None:
 
 def test_where_the_service_has_a_user_of_its_own_no_client_starts_one(home: Home) -> None:
     recorded(home, os.getuid() + 1)
-    gate = connect(None, "sayso_host_x")
-    with pytest.raises(Unreachable):
+    with connect(None, "sayso_host_x") as gate, pytest.raises(Unreachable):
         gate.door.line.ask(Sent("GET", "/v1/grants"), away=0.0)
     assert not (home.folder / "XDG_RUNTIME_DIR" / "sayso").exists()
 
 
 def test_a_listener_that_is_not_the_services_user_gets_nothing(home: Home, service: Service) -> None:
     recorded(home, os.getuid() + 1)
-    with pytest.raises(WrongService):
-        connect(home.socket, home.token("host")).open_session("helper")
+    with connect(home.socket, home.token("host")) as gate, pytest.raises(WrongService):
+        gate.open_session("helper")
     service.stop()
     assert not any("/v1/" in line for line in service.log)
 

@@ -89,9 +89,8 @@ def end(context: Context) -> CallTold:
     attempt = _own(context)
     result = None if body.result is None else msgspec.json.encode(body.result)
     report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
-    return msgspec.structs.replace(
-        told(context.gate, _own(context)), announced=report.announced, cleared=report.cleared
-    )
+    ended = told(context.gate, _own(context))
+    return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
 
 
 def list_own(context: Context) -> list[CallTold]:

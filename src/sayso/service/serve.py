@@ -141,7 +141,8 @@ class _Server(uvicorn.Server):
 def listen(address: Address, held: contextlib.ExitStack) -> Sequence[socket.socket]:
     """The sockets, bound and listening: TCP first, then the Unix socket, which only its owner can open."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    tcp = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
+    # With its protocol named: only then does asyncio send every answer at once, and not 40 ms later.
+    tcp = held.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
     tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         tcp.bind((address.host, address.port))
