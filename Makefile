@@ -1,7 +1,7 @@
 # Everything here works on a fresh clone with Python 3.11 or newer and make: what is needed goes into .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint format bench mutants clean
+.PHONY: help run test test-all chromium lint format bench mutants clean
 .SUFFIXES:
 .NOTPARALLEL:
 
@@ -21,12 +21,21 @@ help: ## this list
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1	\2/p' Makefile | expand -t 13
 
-run: .venv/.runtime ## install what Sayso needs and play the guided conversation
+run: .venv/.runtime ## install what Sayso needs, start it, and watch an agent that needs your say-so
 	@$(bin)/sayso demo
 
-test: lint ## lint, then every test: what CI runs
+test: lint chromium ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@$(bin)/python -m pytest -n auto --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
+
+# The page is tested in Debian's Chromium. Where we may install it we do; where not, its tests say that they are skipped.
+chromium:
+	@if [ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  $(say) 'installing chromium'; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } \
+	    >.venv/apt.out 2>&1 || { tail -n 5 .venv/apt.out >&2; $(say) 'chromium could not be installed' >&2; }; \
+	else $(say) 'chromium is not here: the tests of the page are SKIPPED (apt-get install chromium)' >&2; fi
 
 test-all: export SAYSO_ALL := 1
 test-all: test ## the same, the property suites with 1,000,000 cases
@@ -61,7 +70,7 @@ no_skips := $(if $(CI),-p tests.architecture.no_skips)
 pins := pyproject.toml constraints.txt
 
 .venv/.runtime: .venv/.made $(pins)
-	$(call install,the runtime,.)
+	$(call install,the runtime,.[service])
 
 .venv/.dev: .venv/.made $(pins)
 	$(call install,the runtime and the tools for development,.[dev$(comma)cel])

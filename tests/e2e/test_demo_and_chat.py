@@ -1,4 +1,4 @@
-"""`sayso demo` and `sayso chat` as a newcomer meets them: without a terminal, and at a real one."""
+"""`sayso tour` and `sayso chat` as a newcomer meets them: without a terminal, and at a real one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def at_a_terminal(*words: str, typed: bytes, until: bytes) -> str:
 
 
 def test_without_a_terminal_the_demo_answers_no_and_still_shows_everything() -> None:
-    ran = play("demo")
+    ran = play("tour")
     assert ran.returncode == 0, ran.stderr
     for rule in (
         "[autonomous]",
@@ -68,14 +68,14 @@ def test_without_a_terminal_the_demo_answers_no_and_still_shows_everything() -> 
 
 
 def test_at_a_terminal_the_person_allows_once_and_the_call_runs() -> None:
-    seen = at_a_terminal("demo", typed=b"o\n", until=b"[N]o:")
+    seen = at_a_terminal("tour", typed=b"o\n", until=b"[N]o:")
     assert "answered: once" in seen
     assert "[approved_call]" in seen
 
 
 @pytest.mark.parametrize("typed", [b"\n", b"n\n", b"maybe\n", b"\x04"])
 def test_at_a_terminal_anything_but_a_clear_yes_is_no(typed: bytes) -> None:
-    seen = at_a_terminal("demo", typed=typed, until=b"[N]o:")
+    seen = at_a_terminal("tour", typed=typed, until=b"[N]o:")
     assert "answered: deny" in seen
     assert "[approved_call]" not in seen
 

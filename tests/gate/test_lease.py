@@ -323,3 +323,15 @@ def test_an_effect_that_another_approved_call_had_meanwhile_is_not_had_again(
     assert retry_call(gate, two.call, holder="two").runs
     with pytest.raises(KeyReused):
         retry_call(gate, one.call, holder="one")
+
+
+def test_a_parked_call_that_nobody_goes_on_with_is_ambiguous_in_the_end(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    attempt, _ = parked(gate, session)
+    clock.now += 2 * 3_600.0  # by now the question has expired
+    assert recover_calls(gate) == []
+    clock.now += 3_600.0
+    assert recover_calls(gate) == [attempt.call]
+    resolve_call(gate, attempt.call, "failed", by="ana")
+    assert state(gate, attempt.call) == "failed"

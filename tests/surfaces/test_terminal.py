@@ -256,7 +256,7 @@ def test_a_question_answered_elsewhere_is_taken_down(screen: Screen) -> None:
         screen.type("onc")
         one.over.set()
         assert one.reply() is None
-    assert screen.text.endswith("\nAnswered elsewhere.\n")
+    assert screen.text.endswith("\nNo longer asked here.\n")
     assert screen.modes == before
 
 

@@ -214,7 +214,7 @@ def test_a_question_that_is_over_closes_the_editor(
     editor = int(screen.text.partition("editor ")[2].split()[0])
     with pytest.raises(ProcessLookupError):
         os.kill(editor, 0)
-    assert "Answered elsewhere." in screen.text
+    assert "No longer asked here." in screen.text
 
 
 def test_characters_that_would_not_show_are_escaped_in_the_draft() -> None:

@@ -34,7 +34,7 @@ FOLLOWING: dict[State, str] = {
     "pending": "allowed denied expired cancelled",
     "allowed": "running pending expired cancelled",
     "running": "succeeded failed ambiguous waiting allowed",
-    "waiting": "running failed denied expired cancelled",
+    "waiting": "running failed denied expired cancelled ambiguous",
     "ambiguous": "succeeded failed",
 }
 RUNNING = Standing("running", 3, "one", NOW + LEASE)

@@ -124,9 +124,11 @@ class HttpPlayer:
         session = self.service.opened()
         try:
             self._declare(call)
-            return self._sent("host", "POST", "/v1/check", {**self._body(call), "session": session})
+            told = self._sent("host", "POST", "/v1/check", {**self._body(call), "session": session})
         except RefusedByService as error:
             return {"refused": True, "error": str(error)}
+        checked: dict[str, Any] = told
+        return checked
 
     def answer(self, given: Any) -> dict[str, Any]:
         if self.question is None:
@@ -143,7 +145,8 @@ class HttpPlayer:
         assert self.allowed is not None
         (call, fence), self.allowed = self.allowed, None
         ended = {"fence": fence, "state": "succeeded" if value == "ok" else "failed"}
-        return self._sent("host", "POST", f"/v1/calls/{call}/outcome", ended)
+        told: dict[str, Any] = self._sent("host", "POST", f"/v1/calls/{call}/outcome", ended)
+        return told
 
     def advance(self, seconds: Any) -> dict[str, Any]:
         self.clock.now += seconds
@@ -209,7 +212,8 @@ class HttpPlayer:
         return body | ({"confidence": call["confidence"]} if "confidence" in call else {})
 
     def _host(self, method: str, what: str, body: Any = None) -> dict[str, Any]:
-        return self._sent("host", method, f"/v1/sessions/{self.session}/{what}", body)
+        told: dict[str, Any] = self._sent("host", method, f"/v1/sessions/{self.session}/{what}", body)
+        return told
 
     def _sent(self, who: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
         sent = {} if body is None else {"content": json.dumps(body).encode()}

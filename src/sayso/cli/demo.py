@@ -1,132 +1,146 @@
-"""`sayso demo`: a guided conversation between a user, an agent and Sayso, with you at the keyboard."""
+"""`sayso demo`: the service, its page, and an agent at work that needs your say-so."""
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING, Any
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
-    from sayso.gate.play import Player
+    from sayso.gate.gate import Gate
+    from sayso.service.serve import Address
 
-PLAN = (
-    "Edit `src/parse.py`: add a null check to parse_header(). Nothing else changes. Done when the tests pass."
-)
-
-SCENES: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
-    (
-        "Reading is free",
-        (
-            {"hear": "Find out why the header parser crashes"},
-            {"call": {"operations": ["files.read"], "target": "src/parse.py"}},
-        ),
-    ),
-    (
-        "The first edit asks, and you are asked",
-        (
-            {"call": {"operations": ["files.edit"], "target": "src/parse.py"}},
-            {"person": True},
-            {"call": {"operations": ["files.edit"], "target": "src/parse.py"}},
-        ),
-    ),
-    (
-        "Secrets are never touched, whatever anybody says",
-        (
-            {"hear": "yes, go ahead with everything you like"},
-            {"call": {"operations": ["files.modify_secrets"], "target": "~/.ssh/id_ed25519"}},
-        ),
-    ),
-    (
-        "A plan you agree to covers what it names, and no more",
-        (
-            {"plan": PLAN},
-            {"hear": "go ahead"},
-            {"call": {"operations": ["files.edit"], "target": "src/parse.py"}},
-            {"call": {"operations": ["files.edit"], "target": "src/secret_feature.py"}},
-        ),
-    ),
-    (
-        "Stop means stop",
-        (
-            {"hear": "wait, stop"},
-            {"call": {"operations": ["files.read"], "target": "src/parse.py"}},
-        ),
-    ),
-    (
-        "A command you granted word for word runs unasked, its cousins do not",
-        (
-            {"hear": "Grant standing consent for: git push"},
-            {"call": {"operations": ["git.push"], "command": "git push"}},
-            {"call": {"operations": ["git.push_force"], "command": "git push --force"}},
-        ),
-    ),
-)
-
-SHORTCUTS = {"o": "once", "y": "once", "yes": "once", "t": "task", "n": "deny", "no": "deny", "": "deny"}
+WHO = "you"
+COLOURS = {"agent": "bold", "asked": "yellow", "ran": "green", "not run": "red", "failed": "red"}
 
 
-def demo() -> None:
-    """Watch Sayso decide: an allow, a question to you, a plan, a block, a stop, an allowlist."""
-    import time
+def demo(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 0,
+) -> None:
+    """Start the service on a store of its own, show the page, and let an agent work in a scratch repository.
 
-    from sayso.cli.show import console
-    from sayso.gate.play import Player
+    What it may not do unasked, you are asked for: in the browser, or in another terminal. Without anybody
+    there it goes on without, says so, and ends.
+    """
+    from tempfile import TemporaryDirectory
+
+    from rich.console import Console
+
+    from sayso.cli.demo_agent import make_repository, needs
+    from sayso.core.errors import SaysoError
+
+    if needs():
+        raise SaysoError("the demo works in a git repository, and there is no git here", hint="install git")
+    out = Console(highlight=False)
+    with TemporaryDirectory(prefix="sayso-demo-") as folder:
+        place = Path(folder)
+        _run(out, place, make_repository(place), port, patient=sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def _run(out: Console, folder: Path, project: Path, port: int, *, patient: bool) -> None:
+    from sayso.gate.open import open_gate
+    from sayso.gate.signing import make_key
     from sayso.policy import load_preset
+    from sayso.service.serve import Address, serve
 
-    out = console()
-    out.print("\n[bold]Sayso stands between an agent and the world.[/bold]")
-    out.print("An agent works on a small project here; preset balanced decides. Nothing real is run.")
-    player = Player(load_preset("balanced"), start=time.time())
-    for number, (title, steps) in enumerate(SCENES, 1):
-        out.print(f"\n[bold cyan]{number}. {title}[/bold cyan]")
-        for step in steps:
-            _step(out, player, step)
-    out.print("\n[bold]Go on by yourself[/bold]")
-    out.print("  .venv/bin/sayso chat                           a session to type into")
-    out.print("  .venv/bin/sayso explain git push               one decision, check by check")
-    out.print("  .venv/bin/sayso check --preset graph email send 0.9", highlight=False)
-    out.print("  .venv/bin/sayso init                           a policy of your own\n")
-
-
-def _step(out: Console, player: Player, step: dict[str, Any]) -> None:
-    from sayso.cli.telling import print_told
-
-    if "person" in step:
-        _ask_person(out, player)
-        return
-    _introduce(out, step)
-    print_told(out, step, player.step(step))
-
-
-def _introduce(out: Console, step: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    ((name, value),) = step.items()
-    if name == "call":
-        what = value.get("command") or f"{value['operations'][0]} {value['target']}"
-        out.print(Text.assemble(("agent ", "bold blue"), "wants to: ", (what, "bold")))
-    else:
-        who = ("user  ", "bold green") if name == "hear" else ("agent ", "bold blue")
-        out.print(Text.assemble(who, f"“{value}”"))
-
-
-def _ask_person(out: Console, player: Player) -> None:
-    """The person at the keyboard answers; without one, or without a clear yes, the answer is no."""
-    given = "deny"
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        given = _typed(out)
-    else:
-        out.print("[dim]No terminal to ask at, so the answer is No.[/dim]")
-    player.step({"answer": given})
-    out.print(f"[bold]you[/bold]   answered: {given}")
-
-
-def _typed(out: Console) -> str:
-    out.print("Allow it? \\[o]nce, for this \\[t]ask, or \\[N]o: ", end="")
+    gate = open_gate(load_preset("coding"), folder / "sayso.db", key=make_key("demo"), marks=folder)
     try:
-        word = input().strip().lower()
-    except (EOFError, KeyboardInterrupt):
-        out.print()
-        return "deny"
-    return SHORTCUTS.get(word, "deny")
+        address = Address("127.0.0.1", port)
+        serve(gate, address, started=lambda real: _begin(out, gate, real, project, patient=patient))
+    finally:
+        gate.store.close()
+
+
+def _begin(out: Console, gate: Gate, address: Address, project: Path, *, patient: bool) -> None:
+    from sayso.gate.signin import make_link
+
+    url = address.url.replace("127.0.0.1", "localhost")
+    out.print(f"Sayso serves on {url}, on a store of its own that goes away with it.\n")
+    shown = patient and _show_page(out, f"{url}/sign-in#{make_link(gate, WHO)}")
+    args = (out, gate, address, project, patient, patient and not shown)
+    threading.Thread(target=_agent, name="demo-agent", args=args, daemon=True).start()
+
+
+def _show_page(out: Console, link: str) -> bool:
+    """Open the page, signed in, where there is a browser; else say how to go on."""
+    import webbrowser
+
+    out.print("The page where you answer (this link signs you in, once, within two minutes):")
+    out.print(f"  {link}\n", soft_wrap=True)
+    if _has_screen() and webbrowser.open(link):
+        return True
+    out.print("No browser could be opened here. Open that link yourself, or answer here in the terminal.\n")
+    return False
+
+
+def _has_screen() -> bool:
+    named = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return sys.platform in ("darwin", "win32") or bool(named)
+
+
+def _agent(out: Console, gate: Gate, address: Address, project: Path, patient: bool, here: bool) -> None:
+    import httpx
+
+    from sayso.cli.demo_agent import work
+    from sayso.gate.tokens import issue_token
+
+    token, _ = issue_token(gate, "host", "demo agent", by=WHO)
+    headers = {"Authorization": f"Bearer {token}"}
+
+    def tell(what: str, text: str) -> None:
+        from rich.text import Text
+
+        out.print(Text.assemble((f"{what:>8}  ", COLOURS.get(what, "")), text))
+
+    try:
+        with httpx.Client(base_url=address.url, headers=headers, timeout=60) as client:
+            opened: dict[str, Any] = (
+                client.post(
+                    "/v1/sessions", json={"agent": "demo agent", "user": WHO, "workspace": str(project)}
+                )
+                .raise_for_status()
+                .json()
+            )
+            asked = _asking_here(gate) if here else lambda question: None
+            work(client, opened["id"], project, tell, asked, patient=patient)
+    except httpx.HTTPError as error:
+        tell("failed", f"the agent lost the service: {type(error).__name__}")
+    out.print()
+    if patient:
+        out.print("That was all. The page stays: look at History, Grants and Audit. Ctrl-C ends the demo.")
+    else:
+        out.print("Nobody was here to ask, so nothing that needs your say-so was done. Run it in a terminal.")
+        _end()
+
+
+def _asking_here(gate: Gate) -> Callable[[str], object]:
+    """A way to put questions on this terminal as well; whichever answer comes first stands."""
+    from sayso.doors.python.door import Door
+    from sayso.doors.python.host import request_for
+    from sayso.surfaces.terminal import Terminal
+
+    door = Door(gate, [Terminal()])
+
+    def ask(name: str) -> None:
+        question = door.question(name)
+        call, session = question.request.call, question.request.session
+        door.asker.show(
+            question, lambda edited: request_for(door, session, call.tool, edited, call.command, 0.0)
+        )
+
+    return ask
+
+
+def _end() -> None:
+    """Tell the service in the main thread to stop, as Ctrl-C would."""
+    import signal
+
+    os.kill(os.getpid(), signal.SIGINT)

@@ -7,7 +7,22 @@ import sys
 
 import typer
 
-from sayso.cli import audit, calls, chat, check, demo, init, operate, policy, serve, standing, store
+from sayso.cli import (
+    audit,
+    calls,
+    chat,
+    check,
+    demo,
+    init,
+    mcp,
+    operate,
+    passkey,
+    policy,
+    serve,
+    standing,
+    store,
+    tour,
+)
 
 USAGE, FAILURE = 2, 1
 
@@ -43,7 +58,8 @@ app.command("check", short_help="Decide one operation.")(check.check)
 app.command("explain", short_help="Decide it, and show every check on the way.")(check.explain)
 app.command("chat", short_help="Play a session, typed or scripted.")(chat.chat)
 app.command("init", short_help="Write a first policy of your own.")(init.init)
-app.command("demo", short_help="Watch Sayso decide, with you asked.")(demo.demo)
+app.command("demo", short_help="See an agent at work that needs your say-so.")(demo.demo)
+app.command("tour", short_help="Watch Sayso decide in a conversation.")(tour.tour)
 app.command("inbox", short_help="The questions that wait for you.")(operate.inbox)
 app.command("approve", short_help="Say yes to a question.")(operate.approve)
 app.command("deny", short_help="Say no to a question.")(operate.deny)
@@ -56,12 +72,14 @@ app.add_typer(standing.allowlist, name="allowlist", short_help="Commands with st
 app.add_typer(standing.sessions, name="sessions", short_help="The sessions that are open.")
 app.command("serve", short_help="Run the service and its page.")(serve.serve)
 app.command("link", short_help="A link to sign in to the page.")(serve.link)
+app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
 app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
 app.add_typer(calls.calls, name="calls", short_help="What runs, waits, or nobody knows of.")
 app.add_typer(calls.runs, name="runs", short_help="Workflow runs, and how far they are.")
 app.add_typer(policy.app, name="policy")
 app.add_typer(audit.app, name="audit")
 app.add_typer(store.app, name="store")
+app.add_typer(mcp.app, name="mcp")
 
 
 def main() -> None:

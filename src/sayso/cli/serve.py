@@ -25,6 +25,10 @@ def serve(
     policy: PolicyFile = None,
     preset: Preset = None,
     approval: Approval = None,
+    origin: Annotated[
+        str | None,
+        typer.Option("--origin", metavar="URL", help="Where browsers find the page, behind a TLS proxy."),
+    ] = None,
     install: Annotated[
         bool, typer.Option("--install", help="Write a unit for systemd or launchd, and say how to start it.")
     ] = False,
@@ -38,7 +42,7 @@ def serve(
     from sayso.service.serve import Address
     from sayso.service.serve import serve as run
 
-    address = Address(host, port, socket or socket_path())
+    address = Address(host, port, socket or socket_path(), checked_origin(origin))
     if install:
         from sayso.service.units import write_unit
 
@@ -58,7 +62,7 @@ def serve(
 def link(
     url: Annotated[
         str, typer.Option("--url", help="Where the service is reached.")
-    ] = "http://127.0.0.1:7333",
+    ] = "http://localhost:7333",
     store: StoreFile = None,
     as_json: Json = False,
 ) -> None:
@@ -114,6 +118,16 @@ def revoke(
     show_or_json(as_json, ended, [f"{ended.id}: {ended.name} is let in no more."])
 
 
+def checked_origin(origin: str | None) -> str | None:
+    """An origin as browsers spell it: https, a name, perhaps a port, and nothing after it."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.proofs import host_of
+
+    if origin is not None and (host_of(origin) is None or origin != origin.lower()):
+        raise MalformedRequest(f"{origin} is no origin for the page", hint="write https://name, with no path")
+    return origin
+
+
 def _log_as(form: str) -> None:
     from typing import cast, get_args
 
@@ -136,5 +150,5 @@ def _started(gate: Any, address: Any) -> None:
 
     typer.echo(f"Sayso serves on {address.url}" + (f" and {address.path}" if address.path else ""))
     if sys.stdout.isatty():
-        typer.echo(f"Sign in within two minutes: {address.url}/sign-in#{make_link(gate, operator())}")
+        typer.echo(f"Sign in within two minutes: {address.page}/sign-in#{make_link(gate, operator())}")
     typer.echo("`sayso link` makes a link to sign in. Ctrl-C ends the service.")

@@ -22,6 +22,7 @@ class Kind(Enum):
     SIGNATURE = "signature"
     TRUNCATED = "truncated"
     REWRITTEN = "rewritten"
+    PROOF = "proof"
 
 
 class Finding(msgspec.Struct, frozen=True):

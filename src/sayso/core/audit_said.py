@@ -56,7 +56,7 @@ def sound(
     numbers = list(range(last + 1, last + 1 + len(run)))
     try:
         hashes = [sha256(TAG + row[2] + row[1]).digest() for row in run]  # type: ignore[operator]
-        lines = b"\n".join([*(row[1] for row in run), b""])  # type: ignore[list-item]
+        lines = b"\n".join([row[1] for row in run] + [b""])  # type: ignore[arg-type]
         told = _decoder.decode_lines(lines)
     except (TypeError, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None

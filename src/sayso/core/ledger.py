@@ -32,7 +32,7 @@ NEXT: dict[State, frozenset[State]] = {
     "pending": frozenset({"allowed", "denied", "expired", "cancelled"}),
     "allowed": frozenset({"running", "pending", "expired", "cancelled"}),
     "running": frozenset({"succeeded", "failed", "ambiguous", "waiting", "allowed"}),
-    "waiting": frozenset({"running", "failed", "denied", "expired", "cancelled"}),
+    "waiting": frozenset({"running", "failed", "denied", "expired", "cancelled", "ambiguous"}),
     "ambiguous": frozenset({"succeeded", "failed"}),
     "succeeded": frozenset(),
     "failed": frozenset(),

@@ -13,12 +13,14 @@ from sayso.core.decision import Question
 from sayso.core.effects import Closed, Effect, Granted
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
-from sayso.core.model import Origin, Request, Verdict
+from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.offers import given as once
 from sayso.gate.acts import operator_act
 from sayso.gate.expiry import expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
+from sayso.gate.passkeys import ProofNeeded, Signing, hold, proof_needed, proof_told, use_passkey
+from sayso.gate.proofs import BadProof, answer_challenge
 from sayso.gate.state import Loaded
 from sayso.gate.telemetry import answered
 from sayso.store.base import QuestionRow, Writer
@@ -31,6 +33,8 @@ class Reply(msgspec.Struct, frozen=True):
     more: dict[str, str] = {}
     edited: bytes | None = None
     sensitive: dict[str, bytes] = {}
+    risk: Risk = Risk.LOW
+    """Of what shall run instead of what was asked about."""
 
 
 class UnknownQuestion(SaysoError):
@@ -55,24 +59,42 @@ class Stands(msgspec.Struct, frozen=True):
     grants: tuple[str, ...] = ()
 
 
-def answer_question(gate: Gate, question: str, given: str, *, by: str, reason: str | None = None) -> Stands:
-    """Give this answer if the question is still open; else say how it stands."""
+def answer_question(
+    gate: Gate,
+    question: str,
+    given: str,
+    *,
+    by: str,
+    reason: str | None = None,
+    signing: Signing | None = None,
+) -> Stands:
+    """Give this answer if the question is still open; else say how it stands.
+
+    `signing` comes from surfaces where passkeys are used: there an answer that needs a proof is refused
+    without one. Elsewhere, at a terminal, it stands, and its entry says that it was not signed.
+    """
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
         return Reply(answer(asked, given, gate.policy, found.session, tx.now, by=by))
 
-    return _reply(gate, question, given, by, reason, reply)
+    return _reply(gate, question, given, by, reason, reply, signing)
 
 
 def answer_items(
-    gate: Gate, question: str, given: Mapping[str, str], *, by: str, reason: str | None = None
+    gate: Gate,
+    question: str,
+    given: Mapping[str, str],
+    *,
+    by: str,
+    reason: str | None = None,
+    signing: Signing | None = None,
 ) -> Stands:
     """The same with an answer to each item by its id. One no refuses the call."""
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
         return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by))
 
-    return _reply(gate, question, said(given), by, reason, reply)
+    return _reply(gate, question, said(given), by, reason, reply, signing)
 
 
 def cancel_question(gate: Gate, question: str, why: str) -> None:
@@ -88,7 +110,13 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
 
 
 def edit_and_allow(
-    gate: Gate, question: str, edited: Request, *, by: str, reason: str | None = None
+    gate: Gate,
+    question: str,
+    edited: Request,
+    *,
+    by: str,
+    reason: str | None = None,
+    signing: Signing | None = None,
 ) -> Stands:
     """Approve the edited call once, in place of the one asked about.
 
@@ -108,9 +136,10 @@ def edit_and_allow(
             grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
         effects = (*map(Granted, grants), Closed(question, "edit"))
         kept = gate.sealer.edited(question, edited)
-        return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call))
+        risk = max(item.risk for item in decision.items)
+        return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call), risk)
 
-    return _reply(gate, question, "edit", by, reason, reply)
+    return _reply(gate, question, "edit", by, reason, reply, signing)
 
 
 def _reply(
@@ -120,8 +149,15 @@ def _reply(
     by: str,
     reason: str | None,
     reply_to: Callable[[Writer, Question, Loaded], Reply],
+    signing: Signing | None,
 ) -> Stands:
-    stands = _closed(gate, question, given, by, reason, reply_to)
+    try:
+        stands = _closed(gate, question, given, by, reason, reply_to, signing)
+    except BadProof as error:
+        with writing(gate) as tx:
+            details = {"question": question, "answer": given, "by": by, "why": error.message}
+            record(tx, "PROOF_REFUSED", details=details, stream=gate.stream)
+        raise
     if stands.yours:
         answered(question, given, by)
     return stands
@@ -134,6 +170,7 @@ def _closed(
     by: str,
     reason: str | None,
     reply_to: Callable[[Writer, Question, Loaded], Reply],
+    signing: Signing | None,
 ) -> Stands:
     with operator_act(gate) as tx:
         row = tx.question(question)
@@ -147,7 +184,10 @@ def _closed(
         asked = found.session.questions.get(row.id)
         if asked is None:
             raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
+        if signing is not None and signing.proof is not None:
+            hold(tx)  # after the session and before the stream, as everybody does
         reply = reply_to(tx, asked, found)
+        signed = _signed(gate, tx, asked, given, by, reply, signing)
         closed = msgspec.structs.replace(
             row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now, edited=reply.edited
         )
@@ -173,11 +213,29 @@ def _closed(
             session=row.session,
             agent=found.row.agent,
             operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
-            details=details | reply.more,
+            details=details | reply.more | signed,
             stream=gate.stream,
             sensitive=reply.sensitive,
         )
         return _stands(closed, yours=True, grants=grants)
+
+
+def _signed(
+    gate: Gate, tx: Writer, asked: Question, given: str, by: str, reply: Reply, signing: Signing | None
+) -> dict[str, Any]:
+    """What the entry says of the signature; an answer that needs one and has none is refused."""
+    if signing is not None and signing.proof is not None:
+        edited = reply.more.get("edited", "")
+        challenge = answer_challenge(asked.id, asked.request.digest, given, edited)
+        passkey = use_passkey(gate, tx, signing.proof, challenge, signing.origins, by=by)
+        return {"proof": proof_told(signing.proof, passkey)}
+    if given == "deny" or not proof_needed(gate, tx, max(asked.risk, reply.risk)):
+        return {}
+    if signing is not None:
+        raise ProofNeeded(
+            "this answer has to be signed with a passkey", hint="sign it, or answer at a terminal"
+        )
+    return {"signed": False}
 
 
 def _maker(request: Request) -> tuple[str, str, Origin, str]:

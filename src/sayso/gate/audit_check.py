@@ -19,6 +19,8 @@ from sayso.core.commitments import Sealed, opens
 from sayso.core.merkle import TILE, WIDTH, Kept
 from sayso.core.verify import MOST_FINDINGS, RUN, Report, verify_runs
 from sayso.gate.audit_columns import differing
+from sayso.gate.audit_proofs import TELLING as SIGNED
+from sayso.gate.audit_proofs import Proofs
 from sayso.gate.audit_tree import End, key_of, origin_of, stored_end, trusted
 from sayso.gate.gate import Gate
 from sayso.gate.signing import Key
@@ -31,7 +33,7 @@ TILES = 256
 """How many full tiles of a tree are read at once."""
 MOST_JOINED = 1_000
 _BEFORE_ALL = -(2**63)
-_TELLING = frozenset({"ERASED", "JOINED"})
+_TELLING = frozenset({"ERASED", "JOINED"}) | SIGNED
 
 Progress = Callable[[str, int], None]
 """Told the stream and how many of its entries were read."""
@@ -69,26 +71,32 @@ def verify_audit(gate: Gate, outside: Sequence[bytes] = (), *, progress: Progres
         stored = _checkpoints(tx)
         ends = {stream: _end(tx, key, stream) for stream in streams | {MAIN}}
     notes = [row.note.encode() for row in stored]
-    walk = Walk(gate, MAIN, progress)
+    proofs = Proofs()
+    walk = Walk(gate, MAIN, progress, proofs)
     marks = checkpoint_marks(notes, outside, trusted(key), origin)
     main = _judged(walk, ends[MAIN], marks, [*_columns(stored), *_mark(gate)], expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
         joined = walk.joined.get(stream, ())
-        beside = Walk(gate, stream, progress)
+        beside = Walk(gate, stream, progress, proofs)
         reports.append(_judged(beside, ends.get(stream), joined, (), expected=bool(joined)))
-    return Verified(tuple(reports), len(stored), len(outside))
+    proofs.end(pruned=any(report.pruned for report in reports))
+    told = tuple(_with(report, proofs.findings.get(report.stream, ())) for report in reports)
+    return Verified(told, len(stored), len(outside))
 
 
 class Walk:
     """One stream read from the first entry to the last, with what a look at each row tells."""
 
-    def __init__(self, gate: Gate, stream: str, progress: Progress | None = None) -> None:
+    def __init__(
+        self, gate: Gate, stream: str, progress: Progress | None = None, proofs: Proofs | None = None
+    ) -> None:
         self.stream = stream
         self.joined: dict[str, deque[Mark]] = defaultdict(lambda: deque(maxlen=MOST_JOINED))
         self.findings: list[Finding] = []
         self.gate = gate
         self._progress = progress
+        self._proofs = proofs if proofs is not None else Proofs()
         self._gone: set[tuple[int, str]] = set()
         self._erased: set[tuple[int, str]] = set()
 
@@ -135,7 +143,9 @@ class Walk:
     def _look_closer(self, row: FiledEntry, one: Said) -> None:
         if one.commitments:
             self._look_beside(row[0], one.commitments)
-        if one.event == "ERASED":
+        if one.event in SIGNED:
+            self._proofs.look(self.stream, row[0], one.event, one.details)
+        elif one.event == "ERASED":
             self._note_erased(one.details)
         elif one.event == "JOINED" and self.stream == MAIN:
             for stream, mark in joined_marks([row[:4]]):
@@ -190,7 +200,10 @@ def _judged(
     except AuditError as error:  # a stream that cannot have been written by us
         report = Report(walk.stream, 0, b"", None, 0, 0, 0, 0, (), 0)
         more.append(Finding(Kind.INSERTED, 0, error.message))
-    more += walk.findings + walk.end()
+    return _with(report, more + walk.findings + walk.end())
+
+
+def _with(report: Report, more: Sequence[Finding]) -> Report:
     return msgspec.structs.replace(
         report, findings=(*report.findings, *more)[:MOST_FINDINGS], found=report.found + len(more)
     )

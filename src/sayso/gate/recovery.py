@@ -16,18 +16,25 @@ from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.gate.outcome import follow_up
 from sayso.gate.telemetry import holder_gone
-from sayso.store.base import CallRow
+from sayso.store.base import CallRow, Reader
 
 MOST = 1_000_000
+GOES_ON = 3_600.0
+"""How long after its question was closed a parked call may still be gone on with."""
 
 Reconcile = Callable[[Request], object]
 """What a tool says became of a call: "succeeded" or "failed". Anything else means that it cannot say."""
 
 
 def recover_calls(gate: Gate) -> list[str]:
-    """Calls whose holder died: ambiguous from now on, for the operator to say what happened."""
+    """Calls whose holder died: ambiguous from now on, for the operator to say what happened.
+
+    Those that ran, once their lease is over; those that waited, once nobody went on with them although their
+    question was closed long enough ago.
+    """
     with gate.store.read() as tx:
-        dead = [row.id for row in tx.calls(states=("running",), limit=MOST) if _lapsed(row, tx.now) != row]
+        rows = tx.calls(states=("running", "waiting"), limit=MOST)
+        dead = [row.id for row in rows if _left(tx, row) != row]
     return [call for call in dead if _recover(gate, call)]
 
 
@@ -70,7 +77,7 @@ def _recover(gate: Gate, call: str) -> bool:
     """One call in one transaction: a call lives in a session, and sessions are held one at a time."""
     with writing(gate) as tx:
         row = row_of(tx, call)
-        lapsed = _lapsed(row, tx.now)
+        lapsed = _left(tx, row)
         if lapsed.state == row.state:
             return False
         moved(tx, row, lapsed)
@@ -79,8 +86,13 @@ def _recover(gate: Gate, call: str) -> bool:
     return True
 
 
-def _lapsed(row: CallRow, now: float) -> CallRow:
-    return placed(row, ledger.lapse(standing(row), now))
+def _left(tx: Reader, row: CallRow) -> CallRow:
+    """The call as it stands if its holder is gone; as it is if it may still be at it."""
+    if row.state != "waiting":
+        return placed(row, ledger.lapse(standing(row), tx.now))
+    question = tx.question(row.question) if row.question is not None else None
+    over = row.at if question is None else question.closed_at or question.expires_at
+    return row if tx.now < over + GOES_ON else placed(row, ledger.move(standing(row), "ambiguous"))
 
 
 def _said(gate: Gate, row: CallRow, reconcile: Reconcile) -> ledger.State | None:

@@ -10,10 +10,11 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
-from sayso.store.base import Reader
+from sayso.store.base import Reader, Writer
 
 LINK_LASTS = 120.0
 BROWSER_LASTS = 12 * 3_600.0
+HELD = "link/held"
 
 
 class LinkRefused(SaysoError):
@@ -31,6 +32,13 @@ class Kept(msgspec.Struct, frozen=True):
     seal: bytes = b""
 
 
+class Browser(msgspec.Struct, frozen=True):
+    """A browser that is signed in: as whom, and since when."""
+
+    name: str
+    since: float
+
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Kept).decode
 
@@ -46,25 +54,47 @@ def make_link(gate: Gate, name: str) -> str:
 
 def use_link(gate: Gate, code: str) -> str:
     """The browser that followed the link is signed in: the secret of its cookie."""
-    browser = secrets.token_urlsafe(32)
     with writing(gate) as tx:
+        tx.set_meta(HELD, "")  # one after the other, so that nobody uses it while we do
         kept = _opened(gate, tx, "link", code)
         if kept is None:
             raise LinkRefused("this link was used or is too old", hint="`sayso link` makes a new one")
         tx.set_meta(
             _place("link", code), _sealed(gate, "link", code, msgspec.structs.replace(kept, over=True))
         )
-        signed_in = Kept(kept.name, tx.now + BROWSER_LASTS)
-        tx.set_meta(_place("browser", browser), _sealed(gate, "browser", browser, signed_in))
-        record(tx, "SIGNED_IN", details={"name": kept.name, "by": "link"}, stream=gate.stream)
+        return sign_in(gate, tx, kept.name, "link")
+
+
+def sign_in(gate: Gate, tx: Writer, name: str, by: str, **more: str) -> str:
+    """A browser is signed in: the secret of its cookie."""
+    browser = secrets.token_urlsafe(32)
+    kept = Kept(name, tx.now + BROWSER_LASTS)
+    tx.set_meta(_place("browser", browser), _sealed(gate, "browser", browser, kept))
+    record(tx, "SIGNED_IN", details={"name": name, "by": by, **more}, stream=gate.stream)
     return browser
 
 
 def browser_of(gate: Gate, secret: str) -> str | None:
     """Who is signed in with this cookie; None if nobody is."""
+    found = signed_in(gate, secret)
+    return None if found is None else found.name
+
+
+def signed_in(gate: Gate, secret: str) -> Browser | None:
+    """The same, with since when."""
     with gate.store.read() as tx:
         kept = _opened(gate, tx, "browser", secret)
-    return None if kept is None else kept.name
+    return None if kept is None else Browser(kept.name, kept.until - BROWSER_LASTS)
+
+
+def page_key(gate: Gate, secret: str) -> str:
+    """What the page itself proves with each request that it is asking.
+
+    A browser sends its cookie to every port of this machine, so whoever gets the user to open a page of
+    theirs here is sent it too. This key is kept where only our own page can read it, and cannot be made
+    from the cookie.
+    """
+    return gate.sealer.text("page", _place("browser", secret)).hex()
 
 
 def sign_out(gate: Gate, secret: str) -> None:

@@ -14,7 +14,7 @@ from sayso.gate.waiting import question_row
 from sayso.service.endpoints import Context
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered
-from sayso.service.signing import check_signed
+from sayso.service.signing import signing
 from sayso.store.base import QuestionRow
 
 MOST_REASON = 2_000
@@ -28,24 +28,16 @@ def answer(context: Context) -> Answered:
     """Answer a question. The first answer stands; a later one is told whose it was, and changes nothing."""
     body: AnswerBody = context.body
     row = question_row(context.gate, context.parameters["question"])
-    _check(row, body)
+    check_body(row, body)
     if row.state != "open":
         return Answered(row.id, row.state, row.answer, row.by, row.closed_at, yours=False)
     asked = context.door.question(row.id)
-    if allows(body):
-        check_signed(context.gate, asked, body)
     stands = _given(context, asked, body)
     return Answered(stands.question, stands.state, stands.answer, stands.by, stands.at, stands.yours)
 
 
-def allows(body: AnswerBody) -> bool:
-    """Whether this answer would allow anything. What is not clearly a no counts as a yes."""
-    if body.items is not None:
-        return "deny" not in body.items.values()
-    return body.answer != "deny"
-
-
-def _check(row: QuestionRow, body: AnswerBody) -> None:
+def check_body(row: QuestionRow, body: AnswerBody) -> None:
+    """Refuse what is no answer, or one to something else than what is asked."""
     if body.digest is not None and body.digest != row.digest:
         raise Refused(409, "stale", STALE, hint="read the question again, and answer what it says now")
     if (body.answer is None) == (body.items is None):
@@ -58,12 +50,13 @@ def _check(row: QuestionRow, body: AnswerBody) -> None:
 
 
 def _given(context: Context, asked: Question, body: AnswerBody) -> Stands:
-    who, why = context.token.name, body.reason
+    gate, who, why, proof = context.gate, context.token.name, body.reason, signing(context, body)
     if body.items is not None:
-        return answer_items(context.gate, asked.id, body.items, by=who, reason=why)
+        return answer_items(gate, asked.id, body.items, by=who, reason=why, signing=proof)
     if body.answer == "edit":
-        return edit_and_allow(context.gate, asked.id, edited(context, asked, body), by=who, reason=why)
-    return answer_question(context.gate, asked.id, body.answer or "", by=who, reason=why)
+        instead = edited(context, asked, body)
+        return edit_and_allow(gate, asked.id, instead, by=who, reason=why, signing=proof)
+    return answer_question(gate, asked.id, body.answer or "", by=who, reason=why, signing=proof)
 
 
 def edited(context: Context, asked: Question, body: AnswerBody) -> Request:

@@ -27,6 +27,7 @@ from sayso.service import (
     grants,
     history,
     openapi,
+    passkeys,
     policy,
     questions,
     runs,
@@ -47,8 +48,8 @@ LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 GROUPS = (
-    calls, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens, events,
-    system,
+    calls, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens, passkeys,
+    events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.endpoint(ENDPOINTS))

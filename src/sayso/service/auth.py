@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import secrets
+
 from starlette.requests import Request
 
 from sayso.gate.gate import Gate
-from sayso.gate.signin import browser_of
+from sayso.gate.signin import page_key, signed_in
 from sayso.gate.tokens import Token, find_token
 from sayso.service.problems import Refused
 
 COOKIE = "sayso_browser"
+BROWSER = "browser:"
+"""How the id of a caller begins that is a signed-in browser; its time is that of the sign-in."""
+PAGE = "x-sayso-page"
+EVENTS = "/v1/events"
+"""A browser cannot send a header when it listens to events, and those only say that something changed."""
 SAME_ORIGIN = ("same-origin", "none")
 SAFE = ("GET", "HEAD")
 
@@ -20,11 +27,13 @@ def caller(gate: Gate, request: Request) -> Token:
     if authorization is not None:
         return _bearer(gate, authorization)
     secret = request.cookies.get(COOKIE)
-    name = browser_of(gate, secret) if secret else None
-    if name is None:
+    browser = signed_in(gate, secret) if secret else None
+    if browser is None:
         raise Refused(401, "unauthorized", "no token was given", hint="send one: Authorization: Bearer …")
     check_same_origin(request)
-    return Token(f"browser:{name}", "operator", name, 0.0)
+    if request.url.path != EVENTS:
+        check_page(gate, request, secret or "")
+    return Token(f"{BROWSER}{browser.name}", "operator", browser.name, browser.since)
 
 
 def check_same_origin(request: Request) -> None:
@@ -37,6 +46,12 @@ def check_same_origin(request: Request) -> None:
     host = request.headers.get("host", "")
     if origin not in (f"http://{host}", f"https://{host}"):
         raise Refused(403, "foreign_origin", "this request was not started by the page itself")
+
+
+def check_page(gate: Gate, request: Request, secret: str) -> None:
+    """The cookie alone is not enough: the browser also shows it to other programs of this machine."""
+    if not secrets.compare_digest(page_key(gate, secret).encode(), request.headers.get(PAGE, "").encode()):
+        raise Refused(401, "unauthorized", "the page did not prove itself", hint="sign in with a new link")
 
 
 def _bearer(gate: Gate, authorization: str) -> Token:

@@ -50,7 +50,7 @@ async def _told(context: Context) -> AsyncIterator[bytes]:
     if at is None:
         at = trail.newest
         yield _message(trail.name(at), HELLO)
-    while not trail.closed and trail.let_go(context.token.id) == gone:
+    while not trail.over and trail.let_go(context.token.id) == gone:
         bell = trail.bell
         news = trail.after(at)
         if news is None:

@@ -15,6 +15,9 @@ from sayso.gate.call_rows import TamperedCall, UnknownCall
 from sayso.gate.calls import KeyReused
 from sayso.gate.gate import TamperedSession, UnknownSession
 from sayso.gate.grants import TamperedGrant, UnknownGrant
+from sayso.gate.passkey_signin import SignInRefused
+from sayso.gate.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
+from sayso.gate.proofs import BadProof
 from sayso.gate.tokens import UnknownToken
 from sayso.store.base import StoreBusy, StoreError
 
@@ -24,12 +27,17 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownGrant, 404),
     (UnknownQuestion, 404),
     (UnknownSession, 404),
+    (UnknownPasskey, 404),
     (UnknownToken, 404),
+    (BadProof, 403),
+    (ProofNeeded, 403),
+    (SignInRefused, 403),
     (AuditError, 409),
     (EditRefused, 409),
     (GrantRefused, 409),
     (KeyReused, 409),
     (NotNow, 409),
+    (PasskeysVoid, 409),
     (TamperedCall, 409),
     (TamperedGrant, 409),
     (TamperedSession, 409),

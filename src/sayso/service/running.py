@@ -26,6 +26,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Seconds after which a stream without news is kept alive."""
     slowest_body: float = 10.0
     """Seconds in which a body has to arrive."""
+    origins: tuple[str, ...] = ()
+    """Where browsers find the page: passkeys are made and used there, and nowhere else."""
 
 
 class Running:

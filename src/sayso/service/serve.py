@@ -24,11 +24,13 @@ from sayso.doors.python.door import Door
 from sayso.gate.acts import sign_off
 from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate
+from sayso.gate.proofs import host_of
 from sayso.gate.recovery import forget_results, recover_calls
 from sayso.gate.workflows import reconcile
 from sayso.service.app import make_app
 from sayso.service.logs import Logged
-from sayso.service.running import Running
+from sayso.service.pages import pages
+from sayso.service.running import Running, Settings
 from sayso.surfaces.inbox import Inbox
 
 log = logging.getLogger("sayso.service")
@@ -53,6 +55,19 @@ class Address(msgspec.Struct, frozen=True):
     host: str = "127.0.0.1"
     port: int = PORT
     path: Path | None = None
+    origin: str | None = None
+    """Where browsers find the page, if that is elsewhere: behind a proxy that speaks TLS."""
+
+    @property
+    def page(self) -> str:
+        """Where people open the page. Passkeys need a name, so on this machine it is localhost."""
+        return self.origin or (f"http://localhost:{self.port}" if self.host in LOOPBACK else self.url)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The pages on which browsers keep and use passkeys for us."""
+        local = (f"http://localhost:{self.port}",) if self.host in LOOPBACK else ()
+        return tuple(one for one in dict.fromkeys((self.page, *local)) if host_of(one) is not None)
 
     @property
     def url(self) -> str:
@@ -64,7 +79,8 @@ class Address(msgspec.Struct, frozen=True):
         """The names the service answers to; a request for any other was led here by somebody else."""
         hosts = {self.host, *(LOOPBACK if self.host in LOOPBACK else ())}
         written = [f"[{host}]" if ":" in host else host for host in hosts]
-        return (*(f"{host}:{self.port}" for host in written), SOCKET_HOST)
+        behind = () if self.origin is None else (self.origin.partition("://")[2],)
+        return (*(f"{host}:{self.port}" for host in written), *behind, SOCKET_HOST)
 
 
 def serve(
@@ -77,7 +93,8 @@ def serve(
         sockets = listen(address, held)
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
-        app = make_app(door, hosts=real.names)
+        settings = Settings(origins=real.origins)
+        app = make_app(door, hosts=real.names, pages=pages(door), settings=settings)
         app.router.lifespan_context = _lifespan(gate, lambda: started(real))
         _Server(_config(app), app.state.running).run(sockets=list(sockets))
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from sayso.gate.grants import Listed
+from sayso.gate.proofs import Proof
 
 
 class ItemTold(msgspec.Struct, frozen=True):
@@ -82,8 +83,8 @@ class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str | None = None
     digest: str | None = None
     """The digest of the call the person saw: an answer to anything else is refused."""
-    proof: Mapping[str, Any] | None = None
-    """A passkey's signature over that digest."""
+    proof: Proof | None = None
+    """A passkey's signature over this answer to this question about that digest."""
 
 
 class Answered(msgspec.Struct, frozen=True):

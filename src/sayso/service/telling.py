@@ -54,7 +54,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         opened_at=row.opened_at,
         expires_at=row.expires_at,
         waiting=context.door.asker.awaits(row.id),
-        signed=must_sign(context.gate, asked),
+        signed=must_sign(context.gate, tx, asked),
         answer=row.answer,
         by=row.by,
         reason=row.reason,

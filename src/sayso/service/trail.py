@@ -90,7 +90,8 @@ class Trail:
         self._listening: dict[asyncio.AbstractEventLoop, int] = {}
         self._following = False
         self._gone: dict[str, int] = {}
-        self.closed = False
+        self.over = False
+        """Whether the service ends, and with it every stream of events."""
         self.bell = asyncio.Event()
         """Rung, and replaced, whenever there are new events: take it before reading, wait for it after."""
         with gate.store.read() as tx:
@@ -131,7 +132,7 @@ class Trail:
 
     def close(self) -> None:
         """End every stream, so that the service can stop."""
-        self.closed = True
+        self.over = True
         self._wake()
 
     def listen(self) -> None:

@@ -60,6 +60,8 @@ def write_unit(
 
 def _command(address: Address, store: str | None, policy: Path | None, preset: str | None) -> list[str]:
     command = [sys.executable, "-m", "sayso", "serve", "--host", address.host, "--port", str(address.port)]
+    if address.origin is not None:
+        command += ["--origin", address.origin]
     if address.path is not None:
         command += ["--socket", str(address.path)]
     if store is not None:

@@ -83,6 +83,11 @@ def allowing(question: Question) -> list[Offer]:
     return [offer for offer in question.offers if offer.answer != "deny"]
 
 
+def editable(question: Question) -> bool:
+    """Whether the arguments may be changed: not those of a workflow, whose steps were not asked about."""
+    return bool(allowing(question)) and question.request.workflow is None
+
+
 def _few(facts: list[Fact]) -> list[Fact]:
     """At most so many facts of one kind as a person reads."""
     seen: dict[str, int] = {}
@@ -148,7 +153,7 @@ def _answers(question: Question, folded: bool) -> Iterator[tuple[str, str, str]]
         yield from (("", f"  {word_of(answer)}", says) for answer, says in allowed)
     if question.offers_answer("deny"):
         yield *KEYS["deny"], "this call does not run (or just Enter); a reason may follow"
-    if allowed:
+    if editable(question):
         yield "e", "edit", "change the arguments, then allow the changed call once"
     yield "w", "why", "show every check and what it said"
     if folded:

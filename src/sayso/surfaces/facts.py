@@ -45,7 +45,7 @@ def facts_of(asked: Asked, now: float) -> Iterator[Fact]:
     yield from _arguments(call)
     yield from _place(call)
     for item in question.items:
-        yield _operation(item)
+        yield from _operation(item, request)
     yield from _asker(request)
     yield _fact("Question", f"{question.id}, open {deadline(asked.expires_at, now)}")
     yield _fact("Digest", request.digest)
@@ -106,8 +106,15 @@ def _place(call: Call) -> Iterator[Fact]:
         yield _fact("Workspace", call.workspace)
 
 
-def _operation(item: Item) -> Fact:
-    return _fact("Does", f"{item.operation} ({item.risk.word} risk): {item.ruling.reason}")
+def _operation(item: Item, request: Request) -> Iterator[Fact]:
+    """What it does in the words of its declaration, if there are any, and why that is asked."""
+    named = f"{item.operation} ({item.risk.word} risk)"
+    declared = next((one.reason for one in request.operations if one.name == item.operation), None)
+    if declared is None:
+        yield _fact("Does", f"{named}: {item.ruling.reason}")
+        return
+    yield _fact("Does", f"{named}: {declared}")
+    yield _fact("Asked", item.ruling.reason)
 
 
 def _asker(request: Request) -> Iterator[Fact]:

@@ -11,7 +11,7 @@ from sayso.core.errors import NotCanonical
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.surface import Asked, Reply
-from sayso.surfaces.card import Card, allowing, card, page, remark, word_of
+from sayso.surfaces.card import Card, allowing, card, editable, page, remark, word_of
 from sayso.surfaces.device import Device
 from sayso.surfaces.editing import EditorFailed, by_lines, draft_of, editor_of, in_editor, read_draft
 from sayso.surfaces.facts import arguments_of
@@ -65,7 +65,7 @@ class Prompt:
         if word == "all":
             self._put(card(self._asked, self._look, self._now, whole=True, waiting=0))
             return None
-        if word in ("e", "edit") and allowing(self._question):
+        if word in ("e", "edit") and editable(self._question):
             return self._edit()
         if self._question.risk >= Risk.HIGH:
             return self._allow(word, line)
@@ -106,7 +106,8 @@ class Prompt:
         words = [word_of(offer.answer) for offer in allowed]
         if self._question.risk >= Risk.HIGH and allowed:
             words = ["allow"]
-        more = ["deny", *(["edit"] if allowed else []), "why", *(["all"] if self._folded else [])]
+        editing, unfolding = ["edit"] * editable(self._question), ["all"] * self._folded
+        more = ["deny", *editing, "why", *unfolding]
         return f"Answer {', '.join(words + more[:-1])} or {more[-1]}."
 
     def _why(self) -> None:

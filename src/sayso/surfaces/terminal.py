@@ -92,7 +92,7 @@ class Terminal:
             ending = f"You answered: {word_of(reply.answer)}.\n"
         except Over:
             with suppress(Ended):
-                device.write("\nAnswered elsewhere.\n")
+                device.write("\nNo longer asked here.\n")
             raise
         except Ended as end:
             reply = Reply("deny", self.by, reason=str(end))

@@ -117,6 +117,17 @@ class Shape:
         }
         return self._called(typed)
 
+    def hint(self, name: str) -> Any:
+        """The type of a parameter, by its name; Parameter.empty if none is said."""
+        if self._hints is None:
+            self._hints = self._read_hints()
+        hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            return dict[str, Any if hint is _EMPTY else hint]  # type: ignore[misc]
+        return hint
+
     def _written_again(self, typed: dict[str, Any]) -> dict[str, Any]:
         """Values by parameter as Python itself binds them, so that no name among `**kwargs` hides another."""
         args, kwargs = self._called(typed)
@@ -154,23 +165,13 @@ class Shape:
     def _typed(self, name: str, value: Any) -> Any:
         if name not in self.signature.parameters:
             raise WrongArguments(f"{self._name} has no parameter {name!r}")
-        hint = self._hint(name)
+        hint = self.hint(name)
         if hint is _EMPTY or hint is Any:
             return value
         try:
             return msgspec.convert(value, hint, dec_hook=_read, str_keys=True)
         except (msgspec.ValidationError, TypeError, ValueError, NotImplementedError, RecursionError) as error:
             raise WrongArguments(f"{self._name}: {name}: {error}") from error
-
-    def _hint(self, name: str) -> Any:
-        if self._hints is None:
-            self._hints = self._read_hints()
-        hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_POSITIONAL:
-            return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            return dict[str, Any if hint is _EMPTY else hint]  # type: ignore[misc]
-        return hint
 
     def _read_hints(self) -> dict[str, Any]:
         """The types of what is written down; those of live objects and of the result are not needed."""

@@ -58,7 +58,7 @@ def gated(
             job.stopped = error
         raise
     begun(door, attempt.record.request.operations[0].name)
-    frame = Frame(door, session, outer=carried(attempt.record.items))
+    frame = Frame(door, session, outer=carried(attempt.record.items, scope))
     done: Done = yield from entered(door, capability, attempt, objects, frame)
     yield from reported(door, attempt.call, attempt.fence, done)
     return done

@@ -118,10 +118,11 @@ class Capabilities:
     def _declare(self, operation: Operation) -> None:
         known = self._declared.get(operation.name)
         if known is not None:
+            risk = _stricter(operation.risk, known.risk)
             operation = msgspec.structs.replace(
                 operation,
-                risk=_stricter(operation.risk, known.risk),
-                weight=_stricter(operation.weight, known.weight),
+                risk=risk,
+                weight=_heavier(operation.weight, known.weight, risk),
                 reason=operation.reason or known.reason,
             )
         self._declared[operation.name] = operation
@@ -170,3 +171,15 @@ def risk_of(word: str | Risk | None) -> Risk | None:
 def _stricter(one: Risk | None, other: Risk | None) -> Risk | None:
     known = [risk for risk in (one, other) if risk is not None]
     return max(known) if known else None
+
+
+def _heavier(one: Risk | None, other: Risk | None, risk: Risk | None) -> Risk | None:
+    """The heavier of two weights. One that was not said is the risk, which the policy may set higher."""
+    if one is not None and other is not None:
+        return max(one, other)
+    said = one if one is not None else other
+    if said is None:
+        return None
+    if risk is None:
+        return Risk.HIGH  # nobody knows yet, so the strictest
+    return said if said > risk else None

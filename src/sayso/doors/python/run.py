@@ -39,6 +39,12 @@ class Unhealthy(SaysoError):
     code = "unhealthy"
 
 
+class OtherFunction(SaysoError):
+    """The name stands for another function now, or for one that takes something else. It is not run."""
+
+    code = "other_function"
+
+
 class Wish(msgspec.Struct, frozen=True):
     """Who wants something run, and how long they wait."""
 
@@ -73,11 +79,13 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
             return told(attempt)
         capability = door.capabilities.find(attempt.record.request.call.tool)
         capability.shape.check_no_live()
+        if attempt.record.request.call.schema != capability.shape.schema:
+            raise OtherFunction(f"{capability.name} is no longer the function that was asked for")
         check_callable(capability.function, from_async=wish.is_async)
         yield from healthy(capability)
         scope = scope_of(door, wish.session)
         if attempt.state == "waiting":
-            return (yield from _resumed(door, capability, attempt, wish))
+            return (yield from _resumed(door, capability, attempt, scope, wish))
         tried: Attempt = yield Work(lambda: door.retry(capability, attempt, scope))
         return (yield from _carried_out(door, capability, tried, scope, wish))
     except NotNow:  # somebody else was quicker
@@ -241,23 +249,24 @@ def _carried_out(
         return told(now)
     if ready.record.items:
         begun(door, ready.record.request.operations[0].name)
-    return (yield from _executed(door, capability, ready, wish, runs=1))
+    return (yield from _executed(door, capability, ready, scope, wish, runs=1))
 
 
-def _resumed(door: Door, capability: Capability, attempt: Attempt, wish: Wish) -> Steps[Result]:
+def _resumed(door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: Wish) -> Steps[Result]:
     """A run that stopped at a gate inside it, once that gate's question is closed: again from the top."""
     resumed: Attempt | None = yield from unparked(door, attempt, wish, restartable=capability.restartable)
     if resumed is None:
         return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
-    return (yield from _executed(door, capability, resumed, wish, runs=note_of(resumed.note).runs + 1))
+    runs = note_of(resumed.note).runs + 1
+    return (yield from _executed(door, capability, resumed, scope, wish, runs=runs))
 
 
 def _executed(
-    door: Door, capability: Capability, attempt: Attempt, wish: Wish, *, runs: int
+    door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: Wish, *, runs: int
 ) -> Steps[Result]:
     note = msgspec.structs.replace(note_of(None), runs=runs)
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note)
-    frame = Frame(door, wish.session, outer=carried(attempt.record.items), job=job)
+    frame = Frame(door, wish.session, outer=carried(attempt.record.items, scope), job=job)
     crossing = capability.is_async != wish.is_async
     done: Done = yield from entered(door, capability, attempt, {}, frame, crossing=crossing)
     if job.stopped is not None:

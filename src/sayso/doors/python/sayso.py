@@ -16,9 +16,9 @@ from sayso.core.policy import Policy
 from sayso.doors.python import consent
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import Result
-from sayso.doors.python.run import PATIENCE, check
+from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import Session
-from sayso.doors.python.workflow import Step, Workflow, declare
+from sayso.doors.python.workflow import Step, Workflow, check_any, declare
 from sayso.gate import answer, authorize, conversation, grants, sessions, waiting, workflows
 from sayso.gate.acts import sign_off
 from sayso.gate.gate import Gate
@@ -206,7 +206,7 @@ class Sayso:
         self, name: str, params: Mapping[str, Any] | None = None, *, session: Session | str | None = None
     ) -> Decision:
         """What would be decided if this were run now. Nothing is asked or used up."""
-        return check(self.door, name, params or {}, self._session(session).id)
+        return check_any(self.door, name, params or {}, self._session(session).id)
 
     # --- sessions ---
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from sayso.core.decision import Item
@@ -87,44 +87,41 @@ def inside(frame: Frame) -> Iterator[None]:
         yield
     finally:
         frame.open = False
-        _innermost.reset(token)
+        with suppress(ValueError):  # left in another context than it was entered in: there is nothing to undo
+            _innermost.reset(token)
 
 
 def frames(gate: object, session: str) -> Iterator[Frame]:
     """The open frames around this point of the program, innermost first."""
-    frame = _innermost.get()
-    while frame is not None:
-        if frame.open and frame.gate is gate and frame.session == session:
-            yield frame
-        frame = frame.around
+    return (frame for frame in _around(gate, session) if frame.open)
 
 
 def scope_of(gate: object, session: str) -> Scope:
     """What the frames around this point come to.
 
-    A step that wants a consent of its own keeps out what is around it; a call approved inside the step still
-    carries what that call does.
+    A step that wants a consent of its own keeps out what is around it, from work that it leaves behind too. A
+    call approved inside the step still carries what that call does, and so does a run started inside it.
     """
     outers: list[Outer] = []
     reducers: dict[str, Risk] = {}
     clicked: str | None = None
     run: Run | None = None
-    alone = walled = False
-    for frame in frames(gate, session):
-        clicked = clicked if clicked is not None else frame.clicked
-        reducers = {**frame.reducers, **reducers}
-        if frame.outer is not None and not walled:
-            outers.append(frame.outer)
-        if frame.run is not None and run is None:
-            run, alone = frame.run, frame.individual
-        walled = walled or frame.individual
-    within = alone and bool(outers)
+    step: Frame | None = None
+    for frame in _around(gate, session):
+        if frame.open:
+            clicked = clicked if clicked is not None else frame.clicked
+            reducers = {**frame.reducers, **reducers}
+        step = step or (frame if frame.individual else None)
+        if step is None and frame.open:
+            outers += [] if frame.outer is None else [frame.outer]
+            run = run or frame.run
+    alone = step is not None and run is None and not outers
     return Scope(
         user_initiated=clicked,
         outer=_joined(outers),
         reducers=reducers,
-        run=None if within else run,
-        individual=alone and not within,
+        run=step.run if step is not None and alone else run,
+        individual=alone,
     )
 
 
@@ -154,8 +151,11 @@ def session_around(gate: object) -> str | None:
     return None if frame is None else frame.session
 
 
-def carried(items: tuple[Item, ...]) -> Outer | None:
-    """What a call allowed like this passes on to the calls inside it."""
+def carried(items: tuple[Item, ...], scope: Scope) -> Outer | None:
+    """What a call allowed like this, in this scope, passes on to the calls inside it.
+
+    What a safe caller lowered was asked for and approved as lower: no more than that is passed on.
+    """
     granted = [
         item for item in items if item.ruling.verdict is Verdict.ALLOW and item.ruling.rule in CARRYING
     ]
@@ -163,8 +163,22 @@ def carried(items: tuple[Item, ...]) -> Outer | None:
         return None
     risks: dict[str, Risk] = {}
     for item in granted:
-        risks[item.operation] = max(item.risk, risks.get(item.operation, item.risk))
-    return Outer(risks, max(item.weight for item in granted))
+        risk = _lowered(item.risk, item, scope)
+        risks[item.operation] = max(risk, risks.get(item.operation, risk))
+    return Outer(risks, max(_lowered(item.weight, item, scope) for item in granted))
+
+
+def _lowered(risk: Risk, item: Item, scope: Scope) -> Risk:
+    return min(risk, scope.reducers.get(item.operation, risk))
+
+
+def _around(gate: object, session: str) -> Iterator[Frame]:
+    """Every frame of this session around this point, innermost first, closed ones too."""
+    frame = _innermost.get()
+    while frame is not None:
+        if frame.gate is gate and frame.session == session:
+            yield frame
+        frame = frame.around
 
 
 def _joined(outers: list[Outer]) -> Outer | None:

@@ -73,34 +73,52 @@ def drive(steps: Steps[T]) -> T:
 
 
 async def adrive(steps: Steps[T]) -> T:
-    """The same without holding up the event loop. A cancellation waits until work under way is done."""
+    """The same without holding up the event loop. A cancellation waits until work under way is done.
+
+    A coroutine that is thrown away can wait for nothing any more: what is left to write is written at once.
+    """
     send: Callable[[], Step] = lambda: next(steps)  # noqa: E731  the first step
     cancelled: list[BaseException] = []
-    closing = False
+    thrown_away = False
     while True:
-        try:
-            step = send()
-        except StopIteration as end:
-            if cancelled:
-                raise cancelled[0] from None
-            result: T = end.value
+        step = _following(send, cancelled, thrown_away=thrown_away)
+        if isinstance(step, _End):
+            result: T = step.value
             return result
-        except Exception as error:
-            if cancelled:  # whoever cancelled is waiting for exactly that
-                raise cancelled[0] from error
-            raise
         if cancelled and not isinstance(step, Work):
             send = _throwing(steps, cancelled.pop())
             continue
         try:
-            # A coroutine that is thrown away cannot wait any more: what is left to write is written here.
-            done = _do(step) if closing else await _ado(step, cancelled)
+            done = _do(step) if thrown_away else await _ado(step, cancelled)
+        except GeneratorExit:
+            thrown_away = True
+            send = _leaving(steps, step)
         except BaseException as error:  # noqa: BLE001  the procedure says what an error means
-            closing = closing or isinstance(error, GeneratorExit)
             send = _throwing(steps, error)
         else:
-            closing = closing or (isinstance(done, Done) and isinstance(done.error, GeneratorExit))
             send = _sending(steps, done)
+
+
+class _End(msgspec.Struct, frozen=True):
+    """The procedure is over, with what it came to."""
+
+    value: Any
+
+
+def _following(send: Callable[[], Step], cancelled: list[BaseException], *, thrown_away: bool) -> Step | _End:
+    """The next step, or the end; a cancellation that came meanwhile is told instead of what it came to."""
+    try:
+        return send()
+    except StopIteration as end:
+        if cancelled:
+            raise cancelled[0] from None
+        return _End(end.value)
+    except BaseException as error:
+        if thrown_away:
+            raise GeneratorExit from error
+        if cancelled and isinstance(error, Exception):
+            raise cancelled[0] from error
+        raise
 
 
 def _sending(steps: Steps[T], done: Any) -> Callable[[], Step]:
@@ -109,6 +127,12 @@ def _sending(steps: Steps[T], done: Any) -> Callable[[], Step]:
 
 def _throwing(steps: Steps[T], error: BaseException) -> Callable[[], Step]:
     return lambda: steps.throw(error)
+
+
+def _leaving(steps: Steps[T], step: Step) -> Callable[[], Step]:
+    """Tell the procedure, in a word it may still answer with work, that nobody waits for it any more."""
+    gone = asyncio.CancelledError("the coroutine was thrown away")
+    return _sending(steps, Done(error=gone)) if isinstance(step, Enter) else _throwing(steps, gone)
 
 
 def _do(step: Step) -> Any:

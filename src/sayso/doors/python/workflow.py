@@ -6,27 +6,35 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
+from sayso.core.decision import Decision
 from sayso.core.digest import decode, sha256
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request
+from sayso.core.model import Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.arguments import Shape, WrongArguments
 from sayso.doors.python.calls import cleared, ending, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
-from sayso.doors.python.run import RETRY, Wish, late, refused, retry, run, stopped, told, unparked
+from sayso.doors.python.run import RETRY, Wish, check, late, refused, retry, run, stopped, told, unparked
 from sayso.doors.python.scope import Frame, Job, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate import calls
 from sayso.gate.call_rows import Attempt
+from sayso.gate.explaining import preview
 from sayso.gate.request import make_call, make_request
 from sayso.gate.telemetry import Running
 from sayso.gate.workflows import Note, keep_note, note_of
+
+
+class Named(Protocol):
+    """A session as an object."""
+
+    id: str
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -59,16 +67,21 @@ class Workflow:
         """What a question about it is shown as; a workflow cannot be edited."""
 
     def run(
-        self, params: Mapping[str, Any] | None = None, *, session: str | None = None, **how: Any
+        self, params: Mapping[str, Any] | None = None, *, session: Named | str | None = None, **how: Any
     ) -> Result:
-        wish = Wish(session or self._door.session_here(), **how)
+        wish = Wish(self._session(session), **how)
         return drive(run_workflow(self._door, self, params or {}, wish))
 
     async def arun(
-        self, params: Mapping[str, Any] | None = None, *, session: str | None = None, **how: Any
+        self, params: Mapping[str, Any] | None = None, *, session: Named | str | None = None, **how: Any
     ) -> Result:
-        wish = Wish(session or self._door.session_here(), is_async=True, **how)
+        wish = Wish(self._session(session), is_async=True, **how)
         return await adrive(run_workflow(self._door, self, params or {}, wish))
+
+    def _session(self, session: Named | str | None) -> str:
+        if session is None:
+            return self._door.session_here()
+        return session if isinstance(session, str) else session.id
 
     def request(self, params: Mapping[str, Any], session: str) -> Request:
         """The request to start a run with these parameters."""
@@ -80,7 +93,7 @@ class Workflow:
         named = [self._door.capabilities.operation(name) for name in self.operations]
         return make_request(
             call,
-            named or [Operation(f"workflow.{self.name}")],
+            named or [Operation(f"workflow.{self.name}", risk=Risk.LOW)],
             agent=row.agent,
             session=session,
             workflow=self.name,
@@ -140,6 +153,14 @@ def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         return (yield from _retried(door, workflow, attempt, wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
+
+
+def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
+    """What would be decided if a workflow or a capability of this name were run now."""
+    workflow: Workflow | None = door.workflows.get(name)
+    if workflow is None:
+        return check(door, name, params, session)
+    return preview(door.gate, workflow.request(workflow.given(params), session), scope_of(door, session))
 
 
 def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:

@@ -1,0 +1,177 @@
+"""The agent of `sayso demo`: it works in a scratch repository, and every call goes through the gate."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+HELLO = "def greet(name):\n    return 'Hello ' + name\n"
+LONGEST_WAIT = 30.0
+MOST_WAITS = 60
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One thing the agent wants to do, and what it says about it."""
+
+    says: str
+    tool: str
+    args: dict[str, Any]
+    command: str | None = None
+
+
+class Runs(msgspec.Struct, frozen=True):
+    """What was allowed: a person may have changed it."""
+
+    tool: str
+    args: dict[str, Any]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What the service told of a call."""
+
+    operation_id: str
+    status: str
+    reason: str
+    call: Runs | None = None
+    fence: int = 0
+    question: str | None = None
+
+
+JOBS: tuple[Job, ...] = (
+    Job("Let me look at the code.", "read_file", {"path": "hello.py"}),
+    Job(
+        "I would make the greeting friendlier.",
+        "edit_file",
+        {"path": "hello.py", "old": "'Hello ' + name", "new": "f'Hello, {name}!'"},
+    ),
+    Job(
+        "That wants a commit.",
+        "git_commit",
+        {"message": "A friendlier greeting"},
+        "git commit -am 'A friendlier greeting'",
+    ),
+    Job("And now publish it.", "git_push", {"remote": "origin", "branch": "main"}, "git push origin main"),
+    Job(
+        "A note for the readers (try Edit, and change the text before you allow it).",
+        "write_file",
+        {"path": "NOTES.md", "text": "greet() is friendlier now.\n"},
+    ),
+    Job(
+        "And I will just add my key, so that I can come back.",
+        "write_file",
+        {"path": "~/.ssh/authorized_keys", "text": "ssh-ed25519 AAAA… agent\n"},
+    ),
+)
+
+
+def make_repository(folder: Path) -> Path:
+    """A scratch repository with one commit, and a bare remote beside it that can be pushed to."""
+    work, remote = folder / "project", folder / "remote.git"
+    _git(folder, "init", "-q", "--bare", "-b", "main", str(remote))
+    _git(folder, "clone", "-q", str(remote), str(work))
+    (work / "hello.py").write_text(HELLO, encoding="utf-8")
+    for words in (
+        ("config", "user.name", "Demo Agent"),
+        ("config", "user.email", "agent@example.invalid"),
+        ("checkout", "-q", "-B", "main"),
+        ("add", "hello.py"),
+        ("commit", "-q", "-m", "A greeting"),
+        ("push", "-q", "origin", "main"),
+    ):
+        _git(work, *words)
+    return work
+
+
+def work(
+    client: Any,
+    session: str,
+    folder: Path,
+    tell: Callable[[str, str], object],
+    asked: Callable[[str], object],
+    *,
+    patient: bool,
+) -> None:
+    """Do the jobs one after the other. What is not allowed is not done, and the agent goes on."""
+    for job in JOBS:
+        tell("agent", job.says)
+        told = _requested(client, session, job)
+        if told.status == "pending":
+            tell("asked", f"{job.command or job.tool}: {told.reason}")
+            asked(told.question or "")
+            told = _answered(client, told) if patient else replace(told, reason="nobody is here to ask")
+        if told.status != "allowed" or told.call is None:
+            tell("not run", f"{job.command or job.tool}: {told.reason}")
+            continue
+        done = _done(folder, told.call.tool, told.call.args)
+        state = "succeeded" if done.returncode == 0 else "failed"
+        client.post(
+            f"/v1/calls/{told.operation_id}/outcome", json={"fence": told.fence, "state": state}
+        ).raise_for_status()
+        tell("ran" if state == "succeeded" else "failed", f"{job.command or job.tool} {done.said}".rstrip())
+
+
+class Done(msgspec.Struct, frozen=True):
+    returncode: int
+    said: str = ""
+
+
+def _requested(client: Any, session: str, job: Job) -> Told:
+    body = {"tool": job.tool, "args": job.args, "command": job.command, "session": session}
+    return _told(client.post("/v1/calls", json=body))
+
+
+def _answered(client: Any, told: Told) -> Told:
+    """The call once somebody has answered, which starts it if they allowed it; or as it stands at last."""
+    for _ in range(MOST_WAITS):
+        if told.status != "pending":
+            break
+        told = _told(client.post(f"/v1/calls/{told.operation_id}/retry", params={"wait": LONGEST_WAIT}))
+    return told
+
+
+def _told(response: Any) -> Told:
+    response.raise_for_status()
+    return msgspec.json.decode(response.content, type=Told)
+
+
+def _done(folder: Path, tool: str, args: Mapping[str, Any]) -> Done:
+    """The call for real. A tool that is none of these is not run."""
+    if tool == "read_file":
+        lines = (folder / args["path"]).read_text(encoding="utf-8").splitlines()
+        return Done(0, f"({len(lines)} lines)")
+    if tool == "edit_file":
+        path = folder / args["path"]
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(args["old"], args["new"]), encoding="utf-8")
+        return Done(0, f"({args['path']})")
+    if tool == "write_file":
+        (folder / args["path"]).write_text(args["text"], encoding="utf-8")
+        return Done(0, f"({args['path']})")
+    if tool == "git_commit":
+        return _git(folder, "commit", "-q", "-a", "-m", args["message"])
+    if tool == "git_push":
+        return _git(folder, "push", "-q", args["remote"], args["branch"])
+    return Done(1, "the agent has no such tool")
+
+
+def _git(folder: Path, *words: str) -> Done:
+    ran = subprocess.run(  # noqa: S603  words written in this file, and what a person allowed
+        ["git", *words],  # noqa: S607  the git of whoever runs the demo
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Done(ran.returncode, ran.stderr.strip())
+
+
+def needs(program: str = "git") -> Sequence[str]:
+    """What the demo cannot do without, if it is missing."""
+    from shutil import which
+
+    return [] if which(program) else [program]

@@ -1,0 +1,92 @@
+"""`sayso mcp serve`: a gate's capabilities for an agent, over the Model Context Protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Sayso and the Model Context Protocol.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def root() -> None:
+    """Sayso and the Model Context Protocol."""
+
+
+@app.command("serve", short_help="Offer a gate's capabilities to an MCP client.")
+def serve(
+    gate: Annotated[
+        str, typer.Argument(metavar="MODULE:GATE", help="Where the gate is: module:name or file.py:name.")
+    ],
+    http: Annotated[
+        str | None,
+        typer.Option(
+            "--http", metavar="HOST:PORT", help="Serve over HTTP on this machine, not on stdin and stdout."
+        ),
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            "--tokens",
+            metavar="FILE",
+            help="With --http: the clients' tokens, one a line, each its own client.",
+        ),
+    ] = None,
+    session_name: Annotated[
+        str | None,
+        typer.Option(
+            "--session-name", metavar="NAME", help="What clients are called, not what they call themselves."
+        ),
+    ] = None,
+) -> None:
+    """Offer a gate's capabilities to an agent: the tools run, retry, check and list_consents. None grants.
+
+    Questions go to the gate's own surfaces. Meanwhile the client waits and sees progress, for 90 seconds
+    unless it says otherwise; then it gets a timeout, and can retry later.
+
+    Example: sayso mcp serve tasks.py:gate
+    """
+    _installed()
+    if http is None:
+        _on_stdio(gate, tokens, session_name)
+    else:
+        _on_http(gate, http, tokens, session_name)
+
+
+def _installed() -> None:
+    from importlib.util import find_spec
+
+    from sayso.core.errors import SaysoError
+
+    if find_spec("mcp") is None:
+        raise SaysoError("this needs the extra mcp", hint="pip install 'sayso[mcp]'")
+
+
+def _on_stdio(gate: str, tokens: Path | None, name: str | None) -> None:
+    from sayso.doors.mcp.named import gate_named
+    from sayso.doors.mcp.wire import take_wire
+
+    if tokens is not None:
+        raise typer.BadParameter("--tokens is for --http")
+    wire = take_wire()  # before the module is imported, which may print
+    served = gate_named(gate)
+    from sayso.doors.mcp.serve import serve_stdio  # the SDK takes a second: a wrong name is told before
+
+    serve_stdio(served, wire, name=name)
+
+
+def _on_http(gate: str, address: str, tokens: Path | None, name: str | None) -> None:
+    from sayso.doors.mcp.http import listening, url_of
+    from sayso.doors.mcp.named import gate_named
+    from sayso.doors.mcp.serve import serve_http
+    from sayso.doors.mcp.tokens import made_token, tokens_in
+
+    known = [made_token()] if tokens is None else tokens_in(tokens)
+    served = gate_named(gate)
+    with listening(address) as listener:
+        typer.echo(f"sayso: serving at {url_of(listener)}", err=True)
+        if tokens is None:
+            typer.echo(f"sayso: clients send the header  Authorization: Bearer {known[0]}", err=True)
+        serve_http(served, listener, known, name=name)

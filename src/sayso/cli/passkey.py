@@ -1,0 +1,84 @@
+"""`sayso passkey …`: who has one, and which answers on the page have to be signed with one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sayso.cli.choice import Json
+from sayso.cli.operate import StoreFile, acting, looking, show_or_json
+
+passkeys = typer.Typer(no_args_is_help=True, help="Passkeys of operators, and what they have to sign.")
+SIGNED = {
+    "all": "every answer that allows something",
+    "high": "answers that allow high risk",
+    "never": "nothing",
+    None: "answers that allow high risk, once there is a passkey (nobody chose)",
+}
+
+
+@passkeys.command("list", short_help="Who has a passkey, and what has to be signed.")
+def list_all(store: StoreFile = None, as_json: Json = False) -> None:
+    """Every passkey, and which answers on the page have to be signed with one. They are added on the page."""
+    from sayso.cli.operating import moment
+    from sayso.core.words import visible
+    from sayso.gate.passkeys import list_passkeys, required
+
+    with looking(store, sealed=True) as gate:
+        found, level = list_passkeys(gate), required(gate)
+    lines = [
+        f"{one.id}  {visible(one.user)}: {visible(one.name)}, for {one.place}, made {moment(one.made_at)}"
+        for one in found
+    ] or ["Nobody has a passkey."]
+    told = {"passkeys": found, "require": level}
+    show_or_json(as_json, told, [*lines, f"To be signed on the page: {SIGNED[level]}."])
+
+
+@passkeys.command("remove", short_help="Let a passkey sign nothing any more.")
+def remove(
+    passkey: Annotated[str | None, typer.Argument(help="Its id, as `sayso passkey list` shows it.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All of them, also those that cannot be read any more.")
+    ] = False,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """Remove one passkey, or with --all every one of every operator."""
+    from sayso.cli.operating import operator
+    from sayso.core.errors import MalformedRequest
+    from sayso.core.words import visible
+    from sayso.gate.passkeys import forget_passkeys, remove_passkey
+
+    if (passkey is None) is not everything:
+        raise MalformedRequest("name a passkey, or say --all", hint="sayso passkey list shows them")
+    with acting(store) as gate:
+        if passkey is None:
+            count = forget_passkeys(gate, by=operator())
+            show_or_json(as_json, {"removed": count}, [f"Removed: {count}."])
+            return
+        gone = remove_passkey(gate, passkey, by=operator())
+    show_or_json(as_json, gone, [f"Removed: {gone.id}, {visible(gone.name)} of {visible(gone.user)}."])
+
+
+@passkeys.command("require", short_help="Choose what has to be signed on the page.")
+def require(
+    level: Annotated[str, typer.Argument(help="high, all or never.")],
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """Choose which answers on the page have to be signed: those that allow high risk, all yeses, or none.
+
+    Once chosen it holds even where nobody has a passkey. Answers at a terminal are never signed, and the
+    audit says so.
+    """
+    from sayso.cli.operating import operator
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.passkeys import LEVELS, require_passkeys
+
+    if level not in LEVELS:
+        raise MalformedRequest(f"there is no level {level!r}", hint=f"use one of: {', '.join(LEVELS)}")
+    chosen = next(one for one in LEVELS if one == level)
+    with acting(store) as gate:
+        require_passkeys(gate, chosen, by=operator())
+    show_or_json(as_json, {"require": level}, [f"To be signed on the page: {SIGNED[level]}."])

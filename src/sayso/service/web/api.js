@@ -1,0 +1,96 @@
+// Speaking to the service. The cookie says who we are; the page's key proves that this page is asking.
+
+const KEY = "sayso-page";
+const PATIENCE = { GET: 15_000, POST: 120_000 };
+let signedOut = () => {};
+
+/** What went wrong, in the service's own words. */
+export class Problem extends Error {
+  constructor(status, told) {
+    super(told.detail || told.title || `the service answered ${status}`);
+    this.status = status;
+    this.code = told.code || "";
+    this.hint = told.hint || "";
+  }
+}
+
+export const get = (path, query = {}) => ask("GET", address(path, query));
+export const post = (path, body) => ask("POST", path, body);
+export const remove = (path) => ask("DELETE", path);
+
+/** The list at this path, and a function that reads its next page; null at the end. */
+export async function page(path, query = {}) {
+  const response = await reply("GET", address(path, query));
+  const next = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get("link") || "");
+  const more = next ? Object.fromEntries(new URL(next[1], location.href).searchParams) : null;
+  return { rows: await response.json(), more: more && (() => page(path, more)) };
+}
+
+/** Save what is at this path as a file. */
+export async function download(path, name) {
+  const address = URL.createObjectURL(await (await reply("GET", path)).blob());
+  const link = document.createElement("a");
+  Object.assign(link, { href: address, download: name });
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+/** Called whenever the service says that nobody is signed in here. */
+export function whenSignedOut(act) {
+  signedOut = act;
+}
+
+export async function signIn(code) {
+  return keep(await post("/sign-in", { code }));
+}
+
+/** Keep the key of this page, which the service told when somebody signed in; who it was. */
+export function keep(told) {
+  localStorage.setItem(KEY, told.page);
+  return told.name;
+}
+
+export async function signOut() {
+  await post("/sign-out");
+  localStorage.removeItem(KEY);
+}
+
+/** Who is signed in; null if nobody is, or if this page has lost its key. */
+export async function whoAmI() {
+  if (!localStorage.getItem(KEY)) return null;
+  return (await get("/signed-in")).name;
+}
+
+async function ask(method, path, body) {
+  const response = await reply(method, path, body);
+  return response.status === 204 ? null : response.json();
+}
+
+async function reply(method, path, body) {
+  const headers = { "X-Sayso-Page": localStorage.getItem(KEY) || "" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const sent = {
+    method,
+    headers,
+    cache: "no-store",
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+  let response;
+  try {
+    response = await fetch(path, { ...sent, signal: AbortSignal.timeout(PATIENCE[method] ?? PATIENCE.POST) });
+  } catch {
+    throw new Problem(0, { code: "unreachable", detail: "the service cannot be reached" });
+  }
+  if (response.ok) return response;
+  const problem = new Problem(response.status, await response.json().catch(() => ({})));
+  if (problem.status === 401) signedOut();
+  throw problem;
+}
+
+function address(path, query) {
+  const given = Object.entries(query).filter(
+    ([, value]) => value !== "" && value !== null && value !== undefined,
+  );
+  const text = new URLSearchParams(given).toString();
+  return text ? `${path}?${text}` : path;
+}

@@ -1,0 +1,130 @@
+// The page itself: which view is shown, who is signed in, whether the line holds, and the keyboard.
+
+import * as audit from "./audit.js";
+import * as devices from "./devices.js";
+import * as figures from "./figures.js";
+import * as grants from "./grants.js";
+import * as history from "./history.js";
+import * as inbox from "./inbox.js";
+import * as policy from "./policy.js";
+import * as runs from "./runs.js";
+import * as sessions from "./sessions.js";
+import { signOut, whenSignedOut, whoAmI } from "./api.js";
+import { h, show } from "./dom.js";
+import { bind } from "./keys.js";
+import { listen } from "./live.js";
+import { act } from "./parts.js";
+import * as questions from "./questions.js";
+import { signInHelp, useCode } from "./signin.js";
+
+const PAGES = [
+  ["/", "Inbox", inbox],
+  ["/history", "History", history],
+  ["/grants", "Grants", grants],
+  ["/sessions", "Sessions", sessions],
+  ["/workflows", "Workflows", runs],
+  ["/policy", "Policy", policy],
+  ["/audit", "Audit", audit],
+  ["/figures", "Figures", figures],
+  ["/passkeys", "Passkeys", devices],
+];
+const main = document.getElementById("main");
+const nav = document.getElementById("nav");
+const status = document.getElementById("line");
+let view = null;
+let line = null;
+let holds = false;
+
+const page = { live: () => holds };
+
+async function start() {
+  whenSignedOut(leave);
+  if (location.pathname === "/sign-in" && !(await useCode(main))) return;
+  const name = await whoAmI().catch((problem) => (problem.status === 0 ? "" : null));
+  if (name === null) return leave();
+  if (location.pathname === "/sign-in") window.history.replaceState(null, "", "/");
+  document.body.classList.add("signed-in");
+  drawNav(name);
+  questions.follow(count);
+  line = listen(heard, lineChanged, whoAmI);
+  open();
+}
+
+/** Nobody is signed in here: nothing is shown but how to sign in. */
+function leave() {
+  line?.close();
+  view?.close?.();
+  view = null;
+  document.body.classList.remove("signed-in");
+  show(nav);
+  show(main, signInHelp());
+}
+
+function open(focus = false) {
+  const [path, title, module] = PAGES.find(([one]) => one === location.pathname) ?? PAGES[0];
+  view?.close?.();
+  show(main);
+  view = module.view(main, page) ?? {};
+  for (const link of nav.querySelectorAll("a")) {
+    if (link.pathname === path) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.getElementById("where").textContent = title;
+  document.body.classList.toggle("at-inbox", path === "/");
+  count();
+  if (focus) main.querySelector("h1")?.focus();
+}
+
+function go(event) {
+  const link = event.target.closest("a[href^='/']");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.download) return;
+  event.preventDefault();
+  document.getElementById("menu").removeAttribute("open");
+  window.history.pushState(null, "", link.getAttribute("href"));
+  open(true);
+}
+
+function drawNav(name) {
+  const links = PAGES.map(([path, title]) =>
+    h("li", {}, h("a", { href: path }, title, path === "/" && h("span", { class: "count" }))),
+  );
+  const out = act("Sign out", { class: "plain", title: name ? `Signed in as ${name}` : null }, async () => {
+    await signOut();
+    leave();
+  });
+  show(nav, h("ul", {}, links, h("li", { class: "out" }, out)));
+}
+
+function count() {
+  const open = questions.waiting().length;
+  const shown = open ? `${open}${questions.reading.more ? "+" : ""}` : "";
+  for (const place of document.querySelectorAll(".count")) place.textContent = shown;
+  const title = document.getElementById("where").textContent;
+  document.title = `${shown ? `(${shown}) ` : ""}${title} · Sayso`;
+}
+
+function heard(event) {
+  questions.heard(event);
+  view?.heard?.(event);
+}
+
+function lineChanged(now) {
+  holds = now;
+  document.body.classList.toggle("lost", !now);
+  status.textContent = now
+    ? "live"
+    : "connection lost; trying again. Nothing can be answered until it is back.";
+  view?.line?.(now);
+  if (!now)
+    whoAmI().then(
+      (name) => name === null && leave(),
+      () => {},
+    );
+}
+
+nav.addEventListener("click", go);
+document.getElementById("brand").addEventListener("click", go);
+addEventListener("popstate", () => document.body.classList.contains("signed-in") && open());
+bind(() => view?.keys ?? {});
+if ("serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});
+start();

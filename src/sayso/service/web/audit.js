@@ -1,0 +1,127 @@
+// Audit: how far the trail goes and is signed, whether it holds, its entries, and a proof for each.
+
+import { get, page as readPage, post } from "./api.js";
+import { h, show } from "./dom.js";
+import { rows as rowKeys } from "./keys.js";
+import { act, empty, fill, line, proof, table, time, title } from "./parts.js";
+import { moment } from "./time.js";
+import { foreign, inline, visible } from "./visible.js";
+
+const COLUMNS = [
+  ["Entry", "number"],
+  ["Time", "when bare"],
+  ["Event", "bare"],
+  ["What", "wide"],
+  ["Proof", "bare"],
+];
+const many = (number) => number.toLocaleString("en");
+
+export function view(place) {
+  const state = h("section", { class: "chain", "aria-label": "State of the chain" });
+  const result = h("div", { role: "status" });
+  const found = h("section", { "aria-label": "Entries" });
+  let text = "";
+  let timer = 0;
+  const read = () =>
+    fill(found, "the entries", () => readPage("/v1/audit/entries", { limit: 50, text }), entries);
+  const search = h("input", {
+    type: "search",
+    placeholder: "search the entries",
+    "aria-label": "Search the entries",
+  });
+  search.addEventListener("input", () => {
+    text = search.value.trim();
+    clearTimeout(timer);
+    timer = setTimeout(read, 250);
+  });
+  const check = act("Verify all", { class: "solid" }, async () => {
+    show(result, h("p", {}, "Verifying …"));
+    show(result, verdict(await post("/v1/audit/verify", {})));
+  });
+  show(
+    place,
+    title("Audit", check),
+    state,
+    result,
+    h("form", { class: "filter", role: "search", onsubmit: (event) => event.preventDefault() }, search),
+    found,
+  );
+  fill(state, "the chain", () => get("/v1/audit"), chain);
+  read();
+  return { keys: rowKeys(found), close: () => clearTimeout(timer) };
+}
+
+function chain(told) {
+  const signed = told.checkpoint_at
+    ? `signed to entry ${many(told.checkpoint_size)}, checkpoint ${moment(told.checkpoint_at)}`
+    : "not signed yet";
+  const newest = told.newest_at ? `, the newest of ${moment(told.newest_at)}` : "";
+  return h("p", { class: "big" }, `${many(told.entries)} entries${newest}; ${signed}.`);
+}
+
+function verdict(told) {
+  if (told.clean)
+    return h(
+      "p",
+      { class: "verified" },
+      `✓ Verified to entry ${many(told.entries)}: nothing was changed, added, taken out or moved.`,
+    );
+  return h(
+    "div",
+    { class: "fault", role: "alert" },
+    h(
+      "p",
+      {},
+      `✗ The trail does not hold: ${many(told.findings.length)} findings in ${many(told.entries)} entries.`,
+    ),
+    h(
+      "ul",
+      {},
+      told.findings.map((one) => h("li", {}, visible(one))),
+    ),
+  );
+}
+
+function entries({ rows, more }) {
+  if (!rows.length) return empty("No entry fits");
+  const made = table("Entries, newest first", COLUMNS, rows.flatMap(row));
+  const older =
+    more &&
+    act("Show older ones", { class: "plain" }, async () => {
+      const next = await more();
+      made.querySelector("tbody").append(...next.rows.flatMap(row));
+      more = next.more;
+      if (!more) older.remove();
+    });
+  return [made, older];
+}
+
+function row(one) {
+  const [at, event, ...rest] = one.line.split(" | ");
+  const opened = h("td", { colspan: COLUMNS.length });
+  const below = h("tr", { class: "opened", hidden: true }, opened);
+  const toggle = h(
+    "button",
+    { type: "button", class: "call", "aria-expanded": "false" },
+    inline(rest.join(" | ") || event, 140),
+  );
+  toggle.addEventListener("click", () => {
+    below.hidden = !below.hidden;
+    toggle.setAttribute("aria-expanded", String(!below.hidden));
+    show(
+      opened,
+      foreign(one.entry ? JSON.stringify(one.entry, null, 2) : one.line, { label: `Entry ${one.seq}` }),
+      h("p", { class: "small" }, "Hash ", inline(one.hash, 80)),
+    );
+  });
+  const when = Date.parse(at) ? time(Date.parse(at) / 1000) : visible(at);
+  const place = one.stream === "main" ? many(one.seq) : `${visible(one.stream)} ${many(one.seq)}`;
+  return [
+    line(
+      COLUMNS,
+      [place, when, visible(event ?? ""), toggle, one.stream === "main" ? proof(one.seq, "proof") : ""],
+      { tabindex: "-1" },
+    ),
+    below,
+  ];
+}

@@ -1,0 +1,190 @@
+// One question, whole: what would run first, then why, then who asks; and the bar to answer with.
+
+import { bar } from "./bar.js";
+import { get } from "./api.js";
+import { h, show } from "./dom.js";
+import { editor } from "./edit.js";
+import { risk, time } from "./parts.js";
+import { clock, now } from "./time.js";
+import { foreign, inline, visible } from "./visible.js";
+
+const SAID = {
+  once: "allowed once",
+  task: "allowed for this task",
+  temporary: "allowed for 15 minutes",
+  always: "allowed for this session",
+  remember: "allowed and remembered",
+  edit: "edited and allowed",
+  deny: "denied",
+};
+
+/** What would run, in a line. */
+export function summary(question) {
+  if (question.bundle) return `${question.bundle} (${question.items.length} operations)`;
+  if (question.command !== null) return question.command;
+  const given = Object.values(question.arguments).filter((value) => typeof value === "string");
+  return [question.tool, question.target ?? given[0] ?? ""].join(" ").trim();
+}
+
+/** How a closed question ended, and by whose word. */
+export function ending(question) {
+  if (question.state === "expired") return "nobody answered in time";
+  if (question.state === "cancelled") return "taken back: the agent or its session moved on";
+  const what = SAID[question.answer] ?? `answered ${visible(question.answer ?? "")}`;
+  return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
+}
+
+/** The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. */
+export function card(question, { give, live }) {
+  const extra = h("div", { class: "extra" });
+  const clocks = h("p", { class: "clocks small" });
+  const body = h("div", { class: "card-body", tabindex: "-1" });
+  const folded = () => body.querySelector("[data-folded]") !== null;
+  const answering = question.state === "open" ? bar(question, { give, live, folded, edit, why }) : null;
+  const root = h("article", {
+    class: `card ${question.risk}`,
+    "aria-label": `Question: ${visible(summary(question))}`,
+  });
+
+  function edit() {
+    const close = () => (show(extra), answering.rest());
+    show(extra, editor(question, give, close));
+    extra.querySelector("textarea").focus();
+    extra.scrollIntoView({ block: "nearest" });
+  }
+  async function why() {
+    const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
+    show(extra, h("h2", {}, "Every check, and what it said"), foreign(trace, { label: "Checks" }));
+    extra.scrollIntoView({ block: "nearest" });
+  }
+  function tick() {
+    show(clocks, waits(question));
+  }
+
+  tick();
+  show(
+    body,
+    ended(question),
+    head(question),
+    hero(question),
+    reasons(question),
+    items(question),
+    asker(question),
+  );
+  body.append(clocks, extra, details(question));
+  show(root, body, answering?.element);
+  root.classList.toggle("over", question.state !== "open");
+  return { element: root, body, bar: answering, edit, why, tick };
+}
+
+function ended(question) {
+  if (question.state === "open") return null;
+  const at = question.closed_at ? [" at ", time(question.closed_at)] : null;
+  const reason = question.reason ? [h("br"), "Reason: ", inline(question.reason, 500)] : null;
+  return h("p", { class: "ended", role: "status" }, `Already over: ${ending(question)}`, at, ".", reason);
+}
+
+function head(question) {
+  const does = [...new Set(question.items.map((item) => item.does).filter(Boolean))].join(", ");
+  const name = question.bundle ? `bundle ${question.bundle}` : question.tool;
+  return h(
+    "header",
+    { class: "card-head" },
+    risk(question.risk),
+    does ? h("strong", {}, visible(does)) : null,
+    inline(name),
+  );
+}
+
+/** The exact command or call, complete. */
+function hero(question) {
+  const named = Object.entries(question.arguments);
+  const rest = named.filter(([, value]) => question.command === null || value !== question.command);
+  const command = question.command !== null && foreign(question.command, { label: "Command" });
+  command && command.classList.add("hero");
+  const list = rest.map(([name, value]) => [
+    h("dt", {}, inline(name, 80)),
+    h("dd", {}, argument(name, value)),
+  ]);
+  return [command, rest.length ? h("dl", { class: command ? "arguments" : "arguments hero" }, list) : null];
+}
+
+function argument(name, value) {
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return foreign(text, { label: `Argument ${visible(name)}` });
+}
+
+function reasons(question) {
+  const place = [
+    question.target && ["On ", inline(question.target, 300), ". "],
+    question.folder && ["In ", inline(question.folder, 300), ". "],
+    question.world && ["As things stand: ", inline(question.world, 300), "."],
+  ].filter(Boolean);
+  return [
+    h(
+      "p",
+      { class: "why" },
+      h("strong", {}, "Why asked: "),
+      `${visible(question.why)} `,
+      rule(question.rule),
+    ),
+    place.length ? h("p", {}, place) : null,
+  ];
+}
+
+const rule = (name) => h("span", { class: "small" }, `(rule ${visible(name)})`);
+
+function items(question) {
+  if (question.items.length < 2 && !question.later.length) return null;
+  const rows = question.items.map((item) =>
+    h(
+      "li",
+      {},
+      risk(item.risk),
+      " ",
+      h("code", {}, visible(item.operation)),
+      h("span", { class: "small" }, ` ${visible(item.does ?? item.why)}`),
+    ),
+  );
+  const later = question.later.map((name) =>
+    h("li", { class: "small" }, h("code", {}, visible(name)), " will be asked with its arguments"),
+  );
+  return [h("h2", {}, `${question.items.length} operations`), h("ol", { class: "items" }, rows, later)];
+}
+
+function asker(question) {
+  const who = [
+    "Asked by ",
+    inline(question.agent, 80),
+    ", session ",
+    short(question.session),
+    `, turn ${question.turn}`,
+  ];
+  const said = question.message ? [": you last said ", inline(question.message, 300)] : "";
+  return h("p", { class: "small" }, who, said, ".");
+}
+
+/** Enough of a long name to know it again; the whole stands with the identifiers. */
+function short(name) {
+  return h("span", { title: visible(name) }, inline(Array.from(name).slice(0, 8).join(""), 8));
+}
+
+function waits(question) {
+  if (question.state !== "open") return null;
+  const left = `${clock(question.expires_at - now())} left to answer`;
+  const since = `Asked ${clock(now() - question.opened_at)} ago`;
+  if (question.waiting) return `${since}; the agent waits. ${left}.`;
+  // It may wait in another process, which this service cannot see.
+  const minutes = question.risk === "high" ? 10 : 15;
+  return `${since}; ${left}. If the agent has stopped waiting, a yes lets it try again for ${minutes} minutes.`;
+}
+
+function details(question) {
+  const facts = [
+    ["Session", question.session],
+    ["Question", question.id],
+    ["Digest of the call", question.digest],
+  ];
+  const rows = facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 200))]);
+  return h("details", { class: "small" }, h("summary", {}, "Identifiers"), h("dl", { class: "facts" }, rows));
+}

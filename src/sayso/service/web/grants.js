@@ -1,0 +1,113 @@
+// Grants: what agents may do right now without asking. Revoking is one key, and immediate.
+
+import { get, remove } from "./api.js";
+import { h, show } from "./dom.js";
+import { rows as rowKeys } from "./keys.js";
+import { act, empty, fill, line, risk, say, table, time, title } from "./parts.js";
+import { now, span } from "./time.js";
+import { foreign, inline, visible } from "./visible.js";
+
+const COLUMNS = [
+  ["What", "wide"],
+  ["Agent", "bare"],
+  ["Risk", "bare"],
+  ["Time left", "left"],
+  ["Uses", "number"],
+  ["Given", ""],
+  ["Actions", "do"],
+];
+const ENDS = { turn: "ends with the turn", task: "ends with the task", session: "ends with the session" };
+
+export function view(place) {
+  const found = h("section", { "aria-label": "Grants" });
+  const read = () => fill(found, "what is granted", () => get("/v1/grants"), draw);
+  show(
+    place,
+    title("Grants", h("p", { class: "small" }, "What agents may do right now without asking.")),
+    found,
+  );
+
+  function draw(all) {
+    if (!all.length)
+      return empty("Nothing is granted", "Agents ask for everything the policy does not allow by itself.");
+    return table("What is granted now", COLUMNS, all.map(row));
+  }
+  function row(grant) {
+    const revoke = act(
+      "Revoke",
+      { class: "outlined deny", "aria-label": `Revoke: ${visible(grant.words)}` },
+      async () => {
+        const ended = await remove(`/v1/grants/${encodeURIComponent(grant.id)}`);
+        say(`${ended.already ? "It was over already" : "Revoked"}: ${visible(ended.words)}`);
+        await read();
+      },
+    );
+    const uses = grant.uses === null ? `${grant.used}` : `${grant.used} of ${grant.uses}`;
+    const given = h("span", {}, visible(grant.given_by), ", ", time(grant.given_at));
+    const cells = [what(grant), inline(grant.agent, 40), risk(grant.risk), left(grant), uses, given, revoke];
+    return line(COLUMNS, cells, { tabindex: "-1", data: { id: grant.id } });
+  }
+  const timer = setInterval(() => tick(found), 1000);
+  read();
+  return {
+    keys: {
+      ...rowKeys(found),
+      r: () => document.activeElement?.closest("tr")?.querySelector(".do button")?.click(),
+    },
+    heard: (event) => ["grant", "answer", "session", "hello"].includes(event.kind) && read(),
+    close: () => clearInterval(timer),
+  };
+}
+
+/** The grant in plain words, with what it is pinned to. */
+export function what(grant) {
+  const pins = [
+    grant.pins.command && ["command ", inline(grant.pins.command, 120)],
+    grant.pins.tool && ["tool ", inline(grant.pins.tool, 60)],
+    grant.pins.targets?.length && ["on ", grant.pins.targets.map((one) => [inline(one, 80), " "])],
+    grant.pins.workspace && ["in ", inline(grant.pins.workspace, 80)],
+    ENDS[grant.ends_with],
+  ].filter(Boolean);
+  const shown = pins.flatMap((pin, i) => (i ? ["; ", pin] : [pin]));
+  return h(
+    "div",
+    {},
+    inline(grant.words, 200),
+    h("div", { class: "small" }, shown),
+    grant.question && asked(grant.question),
+  );
+}
+
+/** The question it was an answer to, read when somebody wants to see it. */
+function asked(question) {
+  const place = h("div");
+  const see = act("show the call", { class: "plain inline" }, async () => {
+    const told = await get(`/v1/questions/${encodeURIComponent(question)}`);
+    show(
+      place,
+      foreign(told.command ?? `${told.tool} ${JSON.stringify(told.arguments, null, 2)}`, {
+        label: "The call",
+      }),
+    );
+    see.remove();
+  });
+  return [see, place];
+}
+
+function left(grant) {
+  const whole = Math.max(1, grant.expires_at - grant.given_at);
+  const bar = h("progress", {
+    max: whole,
+    value: Math.max(0, grant.expires_at - now()),
+    "aria-label": "Time left",
+  });
+  return h("div", { data: { until: grant.expires_at } }, bar, h("span", {}, span(grant.expires_at - now())));
+}
+
+function tick(place) {
+  for (const one of place.querySelectorAll("[data-until]")) {
+    const rest = Math.max(0, one.dataset.until - now());
+    one.firstChild.value = rest;
+    one.lastChild.textContent = rest ? span(rest) : "over";
+  }
+}

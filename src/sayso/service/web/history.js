@@ -1,0 +1,143 @@
+// History: what was decided, by which rule, on whose word. Each row opens to all that is known of it.
+
+import { page as readPage } from "./api.js";
+import { h, show } from "./dom.js";
+import { rows as rowKeys } from "./keys.js";
+import { act, empty, fill, line, proof, risk, table, time, title } from "./parts.js";
+import { foreign, inline, visible } from "./visible.js";
+
+const COLUMNS = [
+  ["Time", "when bare"],
+  ["Agent", "bare"],
+  ["Call", "wide"],
+  ["Risk", "bare"],
+  ["Rule", ""],
+  ["Who", ""],
+  ["Result", "bare"],
+];
+const RESULTS = { allow: "allowed", deny: "denied", ask: "asked" };
+
+export function view(place, page) {
+  const found = h("section", { "aria-label": "Decisions" });
+  const filter = { text: "", agent: "", domain: "", risk: "", verdict: "" };
+  let timer = 0;
+  const read = () => decisions(found, filter, "Nothing was decided that fits.", page);
+  const soon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(read, 250);
+  };
+  const field = (name, properties) =>
+    h("input", {
+      ...properties,
+      "aria-label": properties.placeholder,
+      oninput: (event) => ((filter[name] = event.target.value.trim()), soon()),
+    });
+  const choice = (name, label, words) =>
+    h(
+      "select",
+      { "aria-label": label, onchange: (event) => ((filter[name] = event.target.value), read()) },
+      h("option", { value: "" }, label),
+      words.map(([value, word]) => h("option", { value }, word)),
+    );
+  show(
+    place,
+    title("History"),
+    h(
+      "form",
+      { class: "filter", role: "search", onsubmit: (event) => event.preventDefault() },
+      field("text", { type: "search", placeholder: "text" }),
+      field("agent", { placeholder: "agent" }),
+      field("domain", { placeholder: "domain" }),
+      choice("risk", "any risk", [
+        ["low", "low"],
+        ["moderate", "moderate"],
+        ["high", "high"],
+      ]),
+      choice("verdict", "any result", Object.entries(RESULTS)),
+    ),
+    found,
+  );
+  read();
+  return { keys: rowKeys(found), close: () => clearTimeout(timer) };
+}
+
+/** A table of decisions in this place, newest first. */
+export function decisions(place, query, none) {
+  const draw = ({ rows, more }) => {
+    if (!rows.length) return empty(none);
+    const made = table("Decisions, newest first", COLUMNS, rows.flatMap(row));
+    const button =
+      more &&
+      act("Show older ones", { class: "plain" }, async () => {
+        const next = await more();
+        made.querySelector("tbody").append(...next.rows.flatMap(row));
+        more = next.more;
+        if (!more) button.remove();
+      });
+    return [made, button];
+  };
+  return fill(place, "the history", () => readPage("/v1/history", { limit: 50, ...query }), draw);
+}
+
+function row(one) {
+  const opened = h("td", { colspan: COLUMNS.length });
+  const below = h("tr", { class: "opened", hidden: true }, opened);
+  const toggle = h(
+    "button",
+    { type: "button", class: "call", "aria-expanded": "false", onclick: open },
+    inline(what(one), 120),
+  );
+  function open() {
+    below.hidden = !below.hidden;
+    toggle.setAttribute("aria-expanded", String(!below.hidden));
+    if (!below.hidden) show(opened, trace(one));
+  }
+  const cells = [
+    time(one.at),
+    inline(one.agent, 40),
+    toggle,
+    one.risk ? risk(one.risk) : "",
+    visible(one.rule),
+    one.by ? visible(one.by) : "",
+    result(one),
+  ];
+  return [line(COLUMNS, cells, { tabindex: "-1" }), below];
+}
+
+function what(one) {
+  if (one.call?.command) return one.call.command;
+  const given = Object.values(one.call?.arguments ?? {}).find((value) => typeof value === "string");
+  return `${one.tool || one.operations.join(", ")} ${given ?? ""}`.trim();
+}
+
+function result(one) {
+  if (one.verdict !== "ask") return verdict(one.verdict);
+  return one.answer ? verdict(one.answer === "deny" ? "deny" : "allow", one.answer) : verdict("ask");
+}
+
+function verdict(kind, answer = null) {
+  const extra = answer && answer !== "deny" ? ` (${visible(answer)})` : "";
+  return h("span", { class: `verdict ${kind}` }, `${RESULTS[kind] ?? visible(kind)}${extra}`);
+}
+
+function trace(one) {
+  const facts = [
+    ["Why", one.reason],
+    ["Operations", one.operations.join(", ")],
+    ["Session", one.session],
+    ["Question", one.question],
+    ["Digest", one.digest],
+    ["Entry", `${one.stream} ${one.seq}`],
+  ].filter(([, value]) => value);
+  return [
+    one.call
+      ? foreign(one.call.command ?? JSON.stringify(one.call, null, 2), { label: "What would have run" })
+      : h("p", { class: "small" }, "What would have run is no longer kept."),
+    h(
+      "dl",
+      { class: "facts" },
+      facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 400))]),
+    ),
+    one.stream === "main" && proof(one.seq, "Download the proof of this entry"),
+  ];
+}

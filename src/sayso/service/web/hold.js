@@ -1,0 +1,69 @@
+// A deliberate yes: hold the button, or, from the keyboard, type the word.
+
+import { h } from "./dom.js";
+
+export const HOLD = 800;
+
+/** A button that acts only when it is held. Pressed from the keyboard it asks for the word instead. */
+export function holdButton(properties, children, sure) {
+  const button = h("button", { type: "button", ...properties }, h("span", { class: "filling" }), children);
+  button.classList.add("hold");
+  let timer = 0;
+
+  function begin(event) {
+    if (event.button !== 0 || button.getAttribute("aria-disabled") === "true") return;
+    button.classList.add("held");
+    timer = setTimeout(() => {
+      end();
+      sure();
+    }, HOLD);
+  }
+  function end() {
+    clearTimeout(timer);
+    button.classList.remove("held");
+  }
+  button.addEventListener("pointerdown", begin);
+  for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"])
+    button.addEventListener(kind, end);
+  button.addEventListener("contextmenu", (event) => event.preventDefault());
+  button.addEventListener("click", async (event) => {
+    if (event.detail === 0 && (await typedAllow(properties["data-what"] || ""))) sure();
+  });
+  return button;
+}
+
+/** Whether the person typed the word `allow`. */
+export function typedAllow(what) {
+  return new Promise((resolve) => {
+    const input = h("input", {
+      id: "typed",
+      autocomplete: "off",
+      autocapitalize: "off",
+      spellcheck: "false",
+    });
+    const yes = h("button", { class: "solid", value: "yes", "aria-disabled": "true" }, "Allow");
+    const no = h("button", { type: "button", class: "plain", onclick: () => dialog.close("no") }, "Cancel");
+    const form = h(
+      "form",
+      { method: "dialog" },
+      h("h2", { id: "typed-title" }, "This is high risk"),
+      what && h("p", {}, what),
+      h("label", { for: "typed" }, "Type ", h("kbd", {}, "allow"), " to let it run."),
+      input,
+      h("div", { class: "row" }, no, yes),
+    );
+    const dialog = h("dialog", { "aria-labelledby": "typed-title" }, form);
+    const right = () => input.value.trim().toLowerCase() === "allow";
+    input.addEventListener("input", () => yes.setAttribute("aria-disabled", String(!right())));
+    form.addEventListener("submit", (event) => {
+      if (!right()) event.preventDefault();
+    });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes" && right());
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    input.focus();
+  });
+}

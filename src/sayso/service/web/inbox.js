@@ -1,0 +1,167 @@
+// The inbox: what waits, and the one being read. New questions join at the end and move nothing.
+
+import { card, ending, summary } from "./card.js";
+import { h, show } from "./dom.js";
+import { decisions } from "./history.js";
+import { moreRows, pager, row, tick } from "./list.js";
+import { empty, failed, loading, say } from "./parts.js";
+import { signAnswer } from "./passkeys.js";
+import * as all from "./questions.js";
+import { visible } from "./visible.js";
+
+const FADES_AFTER = 4000;
+
+export function view(place, page) {
+  const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
+  const detail = h("section", { class: "detail", "aria-label": "The question" });
+  const both = h(
+    "div",
+    { class: "inbox" },
+    h("section", { class: "side", "aria-label": "Questions" }, list),
+    detail,
+  );
+  const fading = new Set();
+  let chosen = null;
+  let shown = null;
+  show(place, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), both);
+
+  /** Read this one. The one read before goes, if it is over. */
+  function choose(id) {
+    const left = chosen !== id && all.questions.get(chosen);
+    chosen = id;
+    shown = null;
+    if (left && left.state !== "open") all.forget(left.id);
+    else draw();
+    if (id && !all.questions.get(id)?.whole) all.readOne(id);
+  }
+
+  function draw() {
+    const rows = [...all.questions.values()];
+    if (!all.questions.has(chosen)) chosen = null;
+    if (chosen === null && rows.length) return choose((all.waiting()[0] ?? rows[0]).id);
+    drawList(rows);
+    both.classList.toggle("none", !rows.length);
+    rows.length ? drawCard() : show(detail, nothing());
+  }
+
+  function drawList(rows) {
+    const focused = document.activeElement?.dataset.id;
+    const open = (id) => {
+      choose(id);
+      shown?.body.focus();
+    };
+    for (const one of rows) if (one.state !== "open" && one.id !== chosen) fade(one.id);
+    show(
+      list,
+      rows.map((one) => row(one, chosen, open)),
+      all.reading.more && moreRows(all.readMore),
+    );
+    if (focused) list.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  /** The card, made anew only if the question is another one or was closed; what is read stays as it is. */
+  function drawCard() {
+    const question = { ...all.questions.get(chosen) };
+    if (shown?.question.state === question.state) {
+      Object.assign(shown.question, question);
+      return drawPager();
+    }
+    const made = card(question, { live: page.live, give: (given) => give(question, given) });
+    shown = { ...made, question };
+    show(detail, h("div"), made.element);
+    drawPager();
+    if (question.state !== "open" && !question.yours) say(`${named(question)}: ${ending(question)}`);
+  }
+
+  function drawPager() {
+    detail.firstChild.replaceWith(pager([...all.questions.keys()], chosen, all.reading.more, move));
+  }
+
+  async function give(question, given) {
+    if (!page.live()) return say("The connection is lost. Nothing was answered.", "bad");
+    try {
+      const { yours } = await signed(question, given);
+      const told = ending(all.questions.get(question.id));
+      say(`${named(question)}: ${yours ? "" : "already "}${told}`, yours ? "" : "bad");
+      if (yours) next(question.id);
+    } catch (problem) {
+      say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+      shown?.bar?.rest();
+    }
+  }
+
+  /** Give the answer, signed with a passkey where that is needed; an edit may turn out to need it. */
+  async function signed(question, given) {
+    const sign = async () => all.answer(question, { ...given, proof: await signAnswer(question, given) });
+    if (question.signed && given.answer !== "deny") return sign();
+    try {
+      return await all.answer(question, given);
+    } catch (problem) {
+      if (problem.code !== "proof_needed") throw problem;
+      return sign();
+    }
+  }
+
+  /** After an answer: on to the next that waits, in the order of the list. */
+  function next(id) {
+    const rows = [...all.questions.values()];
+    const after = [...rows.slice(rows.findIndex((one) => one.id === id) + 1), ...rows];
+    choose(after.find((one) => one.state === "open")?.id ?? null);
+    all.forget(id);
+  }
+
+  function move(step) {
+    const ids = [...all.questions.keys()];
+    const at = ids[ids.indexOf(chosen) + step];
+    if (at) choose(at);
+    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  function fade(id) {
+    if (fading.has(id)) return;
+    fading.add(id);
+    setTimeout(() => id !== chosen && all.forget(id), FADES_AFTER);
+  }
+
+  const timer = setInterval(() => {
+    tick(list);
+    shown?.tick();
+  }, 1000);
+  const unfollow = all.follow(draw);
+  const moved = () => shown?.bar?.rest();
+  addEventListener("resize", moved);
+  draw();
+  return {
+    keys: {
+      j: () => move(1),
+      k: () => move(-1),
+      Enter: () => shown?.body.focus(),
+      a: () => shown?.bar?.byKey("once"),
+      t: () => shown?.bar?.byKey("task"),
+      d: () => shown?.bar?.byKey("deny"),
+      e: () => shown?.bar && shown.edit(),
+      w: () => shown?.bar && shown.why(),
+    },
+    line: () => shown?.bar?.marked(),
+    close() {
+      clearInterval(timer);
+      unfollow();
+      removeEventListener("resize", moved);
+    },
+  };
+}
+
+const named = (question) => visible(summary(question)).slice(0, 80);
+
+/** Nothing waits: the last decisions are shown, so that the page is worth opening. */
+function nothing() {
+  if (all.reading.problem) return failed(all.reading.problem, all.readAll);
+  if (!all.reading.done) return loading("what waits");
+  const last = h("section", { class: "last", "aria-label": "The last decisions" });
+  decisions(last, { limit: 8 }, "Nothing was decided yet.");
+  return [
+    empty("Nothing waits for you", "New questions appear here by themselves."),
+    h("h2", {}, "The last decisions"),
+    last,
+  ];
+}

@@ -1,0 +1,70 @@
+// The keyboard: one letter does one thing, wherever the page knows it, and never while somebody types.
+
+import { h } from "./dom.js";
+
+const HELP = [
+  ["j / k", "next, previous"],
+  ["Enter", "open"],
+  ["a", "allow once"],
+  ["t", "allow for this task"],
+  ["d", "deny"],
+  ["e", "edit and allow"],
+  ["w", "why it is asked"],
+  ["r", "revoke"],
+  ["/", "filter"],
+  ["?", "this help"],
+];
+
+/** `keys()` gives what the view on show can do, by key. */
+export function bind(keys) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (typing(event.target)) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    const does = { "?": help, "/": filter, ...keys() }[event.key];
+    if (!does || (event.key === "Enter" && event.target.closest("a, button, summary, select"))) return;
+    event.preventDefault();
+    does();
+  });
+}
+
+/** j and k over the rows of a table: the focus moves from row to row. */
+export function rows(place) {
+  const all = () => [...place.querySelectorAll("tbody tr[tabindex]")];
+  function move(step) {
+    const found = all();
+    const at = found.indexOf(document.activeElement?.closest("tr"));
+    found[Math.min(Math.max(at + step, 0), found.length - 1)]?.focus();
+  }
+  return {
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => document.activeElement?.closest("tr")?.querySelector("button")?.click(),
+  };
+}
+
+function typing(element) {
+  return element.matches("input, textarea, select") || element.isContentEditable;
+}
+
+function filter() {
+  document.querySelector("input[type=search]")?.focus();
+}
+
+function help() {
+  const list = HELP.map(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]);
+  const close = h("button", { class: "solid" }, "Close");
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "help-title" },
+    h("h2", { id: "help-title" }, "Keys"),
+    h("dl", { class: "keys" }, list),
+    h("form", { method: "dialog" }, close),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}

@@ -1,0 +1,68 @@
+// The list of questions that wait: one row each, and on a phone the way from one to the next.
+
+import { ending, summary } from "./card.js";
+import { h } from "./dom.js";
+import { risk } from "./parts.js";
+import { clock, now } from "./time.js";
+import { inline, visible } from "./visible.js";
+
+/** A question in the list. One that is over says how it ended, and by whose word. */
+export function row(question, chosen, choose) {
+  const over = question.state !== "open";
+  const where = question.folder.split("/").filter(Boolean).pop();
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: over ? "over" : "",
+      onclick: () => choose(question.id),
+      data: { id: question.id },
+    },
+    risk(question.risk),
+    h("span", { class: "call" }, question.bundle ? "bundle: " : "", inline(summary(question), 120)),
+    h("span", { class: "from" }, visible(question.agent), where ? ` · ${visible(where)}` : ""),
+    over ? h("span", { class: "from" }, ending(question)) : waits(question),
+  );
+  if (question.id === chosen) button.setAttribute("aria-current", "true");
+  return h("li", {}, button);
+}
+
+export function moreRows(read) {
+  return h(
+    "li",
+    {},
+    h("button", { type: "button", class: "more-rows", onclick: read }, "Show the next questions"),
+  );
+}
+
+/** The clocks of the list go on. */
+export function tick(list) {
+  for (const one of list.querySelectorAll(".clock")) {
+    one.lastChild.textContent = clock(now() - one.dataset.since);
+  }
+}
+
+export function pager(ids, chosen, more, move) {
+  const at = ids.indexOf(chosen);
+  const step = (name, by) => {
+    const off = String(!ids[at + by]);
+    return h(
+      "button",
+      { type: "button", class: "plain", "aria-disabled": off, onclick: () => move(by) },
+      name,
+    );
+  };
+  const place = h("span", {}, `${at + 1} of ${ids.length}${more ? "+" : ""}`);
+  return h(
+    "nav",
+    { class: "pager", "aria-label": "Between questions" },
+    step("‹ previous", -1),
+    place,
+    step("next ›", 1),
+  );
+}
+
+function waits(question) {
+  const since = clock(now() - question.opened_at);
+  return h("span", { class: "from clock", data: { since: question.opened_at } }, "waits ", since);
+}

@@ -1,0 +1,71 @@
+// Passkeys: made, used to sign in, and used to sign one answer to one question.
+
+import { keep, post } from "./api.js";
+
+/** Whether passkeys can be used on this page at all; else why not. */
+export function unusable() {
+  if (!window.isSecureContext || !window.PublicKeyCredential) return "this browser has no passkeys here";
+  if (/^[\d.]+$|^\[/.test(location.hostname)) return `open http://localhost:${location.port || 80} instead: a passkey needs a name`;
+  return null;
+}
+
+/** Make a passkey for whoever is signed in. */
+export async function register(name) {
+  const options = await post("/v1/passkeys/options");
+  const publicKey = {
+    ...options,
+    challenge: bytes(options.challenge),
+    user: { ...options.user, id: bytes(options.user.id) },
+    excludeCredentials: options.excludeCredentials.map(named),
+  };
+  const made = await asked(() => navigator.credentials.create({ publicKey }));
+  const { clientDataJSON, attestationObject } = made.response;
+  const response = { clientDataJSON: text(clientDataJSON), attestationObject: text(attestationObject) };
+  const credential = { id: made.id, rawId: text(made.rawId), type: made.type, response };
+  return post("/v1/passkeys", { name, credential });
+}
+
+/** Sign in with a passkey; who it was. */
+export async function signIn() {
+  return keep(await post("/v1/sign-in", await proof(await post("/v1/sign-in/options"))));
+}
+
+/** The proof that a person gives exactly this answer to exactly this question. */
+export async function signAnswer(question, given) {
+  return proof(await post(`/v1/questions/${encodeURIComponent(question.id)}/challenge`, { ...given, digest: question.digest }));
+}
+
+async function proof(options) {
+  const publicKey = { ...options, challenge: bytes(options.challenge), allowCredentials: options.allowCredentials.map(named) };
+  const signed = await asked(() => navigator.credentials.get({ publicKey }));
+  return {
+    credential: signed.id,
+    authenticator_data: text(signed.response.authenticatorData),
+    client_data: text(signed.response.clientDataJSON),
+    signature: text(signed.response.signature),
+  };
+}
+
+/** What the browser's own window gave; in plain words if it gave nothing. */
+async function asked(what) {
+  const why = unusable();
+  if (why) throw new Error(why);
+  try {
+    return await what();
+  } catch (error) {
+    const words = { NotAllowedError: "the passkey was not used", InvalidStateError: "this device has a passkey for you already" };
+    throw new Error(words[error.name] ?? error.message);
+  }
+}
+
+const named = (one) => ({ ...one, id: bytes(one.id) });
+
+function bytes(spelled) {
+  const plain = atob(spelled.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
+}
+
+function text(buffer) {
+  const plain = String.fromCharCode(...new Uint8Array(buffer));
+  return btoa(plain).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

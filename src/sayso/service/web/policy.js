@@ -1,0 +1,165 @@
+// The policy: domains against tiers, how long autonomous permissions still hold, and what a draft would change.
+
+import { get, post } from "./api.js";
+import { h, show } from "./dom.js";
+import { rows as rowKeys } from "./keys.js";
+import { act, empty, fill, line, table, title } from "./parts.js";
+import { day, now, span } from "./time.js";
+import { inline, visible } from "./visible.js";
+
+const COLUMNS = [
+  ["Domain", "first"],
+  ["Autonomous", "across"],
+  ["Needs approval", "across"],
+  ["Blocked", "across"],
+  ["Trusted channel", "across"],
+  ["Decays", "left"],
+];
+
+export function view(place) {
+  const found = h("section", { "aria-label": "The policy in force" });
+  const read = () => fill(found, "the policy", () => get("/v1/policy"), draw);
+  show(place, title("Policy"), found, comparing());
+  read();
+  return { keys: rowKeys(found), heard: (event) => ["policy", "hello"].includes(event.kind) && read() };
+}
+
+function draw(policy) {
+  const known = Object.keys(policy.operations).length;
+  const intro = h(
+    "p",
+    {},
+    "Mode ",
+    h("strong", {}, visible(policy.mode)),
+    `, ${policy.domains.length} domains, ${known} operations. Digest `,
+    h("code", { title: policy.digest }, policy.digest.slice(0, 12)),
+    ".",
+  );
+  if (!policy.domains.length)
+    return [
+      intro,
+      operations(policy),
+      empty("This policy names no domains", "It decides by operations and tools alone."),
+    ];
+  return [intro, table("Domains and tiers", COLUMNS, policy.domains.map(row)), operations(policy)];
+}
+
+function row(domain) {
+  const level = domain.trust_level && h("div", { class: "small" }, visible(domain.trust_level));
+  const tiers = [
+    domain.autonomous,
+    domain.requires_approval,
+    domain.blocked,
+    domain.trusted_channel_required,
+  ];
+  const kinds = ["allow", "ask", "deny", "trusted"];
+  const cells = tiers.map((names, i) => chips(names, kinds[i]));
+  return line(
+    COLUMNS,
+    [h("div", {}, h("strong", {}, visible(domain.name)), level), ...cells, decays(domain)],
+    { tabindex: "-1" },
+  );
+}
+
+function chips(names, kind) {
+  if (!names.length) return "";
+  return h(
+    "ul",
+    { class: `chips ${kind}` },
+    names.map((name) => h("li", {}, visible(name))),
+  );
+}
+
+function decays(domain) {
+  if (domain.decayed) return h("strong", { class: "mark bad" }, "decayed: it asks");
+  if (!domain.decays_at) return h("span", { class: "small" }, "never");
+  const whole = Math.max(1, domain.decays_at - (domain.reviewed_at ?? domain.decays_at - 1));
+  const rest = Math.max(0, domain.decays_at - now());
+  return h(
+    "div",
+    { title: `reviewed ${domain.reviewed_at ? day(domain.reviewed_at) : "never"}` },
+    h("progress", { max: whole, value: rest, "aria-label": "Until it decays" }),
+    h("span", {}, `${span(rest)}, ${day(domain.decays_at)}`),
+  );
+}
+
+function operations(policy) {
+  const columns = [
+    ["Operation", ""],
+    ["Tier", ""],
+    ["Risk", ""],
+    ["Category", ""],
+    ["Why", "wide"],
+  ];
+  const rows = Object.entries(policy.operations).map(([name, one]) => [
+    h("code", {}, visible(name)),
+    [visible(one.tier ?? "–"), one.always_ask ? ", asks every time" : ""],
+    visible(one.risk ?? "–"),
+    visible(one.category_words || one.category || "–"),
+    visible(one.reason ?? ""),
+  ]);
+  return rows.length
+    ? h("details", {}, h("summary", {}, `All ${rows.length} operations`), table("Operations", columns, rows))
+    : null;
+}
+
+function comparing() {
+  const draft = h("textarea", {
+    id: "draft",
+    rows: 8,
+    spellcheck: "false",
+    placeholder: "the text of a policy file",
+  });
+  const file = h("input", {
+    type: "file",
+    accept: ".yaml,.yml,.json",
+    "aria-label": "A policy file",
+    onchange: async () => (draft.value = (await file.files[0]?.text()) ?? ""),
+  });
+  const result = h("div", { role: "status" });
+  const compare = act("Compare", { class: "solid" }, async () =>
+    show(result, difference(await post("/v1/policy/diff", { text: draft.value }))),
+  );
+  return h(
+    "section",
+    { class: "compare" },
+    h("h2", {}, "Compare with a draft"),
+    h("p", { class: "small" }, "Both are decided in every situation that can matter. Nothing is applied."),
+    h("label", { for: "draft" }, "Draft"),
+    draft,
+    h("div", { class: "row" }, file, compare),
+    result,
+  );
+}
+
+function difference(found) {
+  const lines = [
+    ...found.loosened.map((one) => changed("loosened", one.operation, one)),
+    ...found.tightened.map((one) => changed("tightened", one.operation, one)),
+    ...found.beyond.map((one) => changed(one.loosens ? "loosened" : "tightened", one.what, one)),
+  ];
+  if (!lines.length) return empty("The draft decides everything alike");
+  return [
+    h(
+      "p",
+      { class: "big" },
+      found.loosens ? "This draft loosens the policy." : "This draft only tightens the policy.",
+    ),
+    h("ul", { class: "changes" }, lines),
+  ];
+}
+
+function changed(kind, what, one) {
+  const when = one.conditions?.length
+    ? h("span", { class: "small" }, ` (${one.conditions.map(visible).join("; ")})`)
+    : null;
+  return h(
+    "li",
+    { class: kind },
+    h("strong", {}, kind),
+    " ",
+    h("code", {}, visible(what)),
+    `: ${visible(one.before)} → ${visible(one.after)}`,
+    when,
+  );
+}

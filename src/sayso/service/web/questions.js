@@ -1,0 +1,92 @@
+// The questions that wait, kept as they are in the service. Pages look here; nobody else reads them.
+
+import { get, page, post } from "./api.js";
+
+/** By id, in the order they arrived. One that was closed stays until it is forgotten, so that it can be told. */
+export const questions = new Map();
+export const reading = { done: false, problem: null, more: null };
+const listeners = new Set();
+const MOST = 50;
+
+export const waiting = () => [...questions.values()].filter((one) => one.state === "open");
+
+/** Call `listener` whenever something here has changed; the result ends that. */
+export function follow(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export async function readAll() {
+  try {
+    const { rows, more } = await page("/v1/questions");
+    Object.assign(reading, { done: true, problem: null, more });
+    await take(rows);
+    const seen = new Set(rows.map((one) => one.id));
+    const gone = waiting().filter((one) => !seen.has(one.id));
+    await Promise.all(gone.slice(0, MOST).map((one) => readOne(one.id)));
+  } catch (problem) {
+    reading.problem = problem;
+  }
+  changed();
+}
+
+export async function readMore() {
+  if (!reading.more) return;
+  const { rows, more } = await reading.more();
+  reading.more = more;
+  await take(rows);
+  changed();
+}
+
+/** Read one again: it is new, was answered, or somebody wants to see all of it. */
+export async function readOne(id) {
+  try {
+    const told = await get(`/v1/questions/${encodeURIComponent(id)}`);
+    if (told.state === "open" || questions.has(id)) questions.set(id, { ...told, whole: true });
+  } catch (problem) {
+    if (problem.status === 404) questions.delete(id);
+  }
+  changed();
+}
+
+export function forget(id) {
+  if (questions.delete(id)) changed();
+}
+
+/** Give an answer to what was seen: the digest goes with it. Tells how the question stands now. */
+export async function answer(question, given) {
+  const path = `/v1/questions/${encodeURIComponent(question.id)}/answer`;
+  const stands = await post(path, { ...given, digest: question.digest });
+  const { state, by } = stands;
+  questions.set(question.id, {
+    ...question,
+    state,
+    by,
+    answer: stands.answer,
+    closed_at: stands.at,
+    yours: stands.yours,
+  });
+  changed();
+  return stands;
+}
+
+let again = 0;
+export function heard(event) {
+  if (event.kind === "question" || event.kind === "answer") readOne(event.id);
+  else if (event.kind === "hello") readAll();
+  else if (event.kind === "session") {
+    clearTimeout(again);
+    again = setTimeout(readAll, 300);
+  }
+}
+
+async function take(rows) {
+  for (const one of rows) {
+    const known = questions.get(one.id);
+    questions.set(one.id, known?.whole ? { ...one, offers: known.offers, whole: true } : one);
+  }
+}
+
+function changed() {
+  for (const listener of listeners) listener();
+}

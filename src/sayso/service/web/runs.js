@@ -1,0 +1,75 @@
+// Workflows: runs under way, step by step, and the way to withdraw trust in one.
+
+import { get, post } from "./api.js";
+import { h, show } from "./dom.js";
+import { rows as rowKeys } from "./keys.js";
+import { act, empty, fill, line, say, table, time, title } from "./parts.js";
+import { inline, visible } from "./visible.js";
+
+const COLUMNS = [
+  ["Workflow", "first"],
+  ["Steps", "wide"],
+  ["State", ""],
+  ["Began", ""],
+  ["Actions", "do"],
+];
+const MARKS = {
+  succeeded: "✓",
+  failed: "✗",
+  denied: "✗",
+  running: "…",
+  waiting: "?",
+  pending: "?",
+  ambiguous: "?",
+};
+
+export function view(place) {
+  const found = h("section", { "aria-label": "Runs" });
+  const read = () => fill(found, "the workflows", () => get("/v1/runs"), draw);
+  show(
+    place,
+    title("Workflows", h("p", { class: "small" }, "Runs under way, and how far they have come.")),
+    found,
+  );
+
+  function draw(all) {
+    if (!all.length) return empty("No workflow is running", "Runs appear here when an agent starts one.");
+    return table("Workflow runs", COLUMNS, all.map(row));
+  }
+  function row(run) {
+    const path = `/v1/sessions/${encodeURIComponent(run.session)}/workflows/${encodeURIComponent(run.workflow)}/revoke`;
+    const revoke = act(
+      "Revoke",
+      { class: "outlined deny", "aria-label": `Revoke ${visible(run.workflow)}` },
+      async () => {
+        const told = await post(path);
+        say(`${visible(run.workflow)}: ${told.ended} ${told.ended === 1 ? "grant" : "grants"} ended.`);
+        await read();
+      },
+    );
+    const name = h("div", {}, inline(run.workflow, 80), h("div", { class: "small" }, inline(run.run, 60)));
+    return line(COLUMNS, [name, steps(run), visible(run.state), time(run.began), revoke], { tabindex: "-1" });
+  }
+  read();
+  return {
+    keys: {
+      ...rowKeys(found),
+      r: () => document.activeElement?.closest("tr")?.querySelector(".do button")?.click(),
+    },
+    heard: (event) => ["run", "grant", "hello"].includes(event.kind) && read(),
+  };
+}
+
+function steps(run) {
+  const all = Object.entries(run.steps);
+  if (!all.length) return h("span", { class: "small" }, "no step has begun");
+  const mark = (state) =>
+    h("span", { class: `step ${state in MARKS ? state : ""}`, "aria-hidden": "true" }, MARKS[state] ?? "·");
+  return h(
+    "ol",
+    { class: "steps" },
+    all.map(([name, state]) =>
+      h("li", {}, mark(state), inline(name, 60), h("span", { class: "small" }, ` ${visible(state)}`)),
+    ),
+  );
+}

@@ -1,0 +1,504 @@
+"""Forged signatures: every way to make a passkey's word on one thing serve for another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from sayso.core.audit_marks import Kind
+from sayso.core.model import Risk
+from sayso.gate.answer import answer_items, answer_question
+from sayso.gate.audit_check import verify_audit
+from sayso.gate.gate import Gate
+from sayso.gate.journal import record
+from sayso.gate.open import open_gate
+from sayso.gate.passkey_signin import (
+    SignInRefused,
+    begin_registration,
+    begin_sign_in,
+    finish_registration,
+    finish_sign_in,
+    get_options,
+)
+from sayso.gate.passkeys import (
+    PasskeysVoid,
+    ProofNeeded,
+    forget_passkeys,
+    list_passkeys,
+    proof_needed,
+    remove_passkey,
+    required,
+)
+from sayso.gate.proofs import BadProof, Proof, answer_challenge, base64, public_key, unbase64
+from sayso.gate.sessions import open_session
+from sayso.gate.waiting import question_row
+from sayso.store.memory import MemoryStore
+from tests.gate.conftest import KEY, Clock, clock, gate, no_settings
+from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, registered, signed
+from tests.service.authenticator import PRESENT, VERIFIED, Authenticator
+
+__all__ = ["clock", "gate", "no_settings"]
+
+
+def refused(gate: Gate, question: str, proof: Proof, answer: str = "once", *, by: str = "ana") -> str:
+    """Why this proof was refused; the question is still open, and the trail says what was tried."""
+    with pytest.raises(BadProof) as found:
+        answer_question(gate, question, answer, by=by, signing=on_page(proof))
+    assert question_row(gate, question).state == "open"
+    with gate.store.read() as tx:
+        assert [row.event for row in tx.entries("main")][-1] == "PROOF_REFUSED"
+    assert verify_audit(gate).clean
+    return found.value.message
+
+
+def test_a_signature_on_another_call_is_refused(gate: Gate) -> None:
+    device = registered(gate)
+    session = open_session(gate, agent="bot", owner="host")
+    one, other = asked(gate, "main", session=session), asked(gate, "release", session=session)
+    assert "something else" in refused(gate, other, signed(gate, device, one))
+
+
+def test_a_signature_on_the_same_call_asked_at_another_time_is_refused(gate: Gate, clock: Clock) -> None:
+    device = registered(gate)
+    session = open_session(gate, agent="bot", owner="host")
+    one = asked(gate, session=session)
+    proof = signed(gate, device, one)
+    clock.now += 2 * 3_600  # nobody answered in time
+    again = asked(gate, session=session)
+    assert question_row(gate, one).digest == question_row(gate, again).digest
+    assert "something else" in refused(gate, again, proof)
+
+
+def test_a_signature_on_a_digest_that_differs_is_refused(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    other = answer_challenge(question, "0" * 64, "once")
+    assert "something else" in refused(gate, question, device.get(get_options(other)))
+
+
+def test_a_signature_for_one_answer_does_not_serve_for_a_wider_one(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate, risk=Risk.MODERATE)
+    proof = signed(gate, device, question, "once")
+    assert "something else" in refused(gate, question, proof, "always")
+    assert "something else" in refused(gate, question, proof, "deny")
+
+
+def test_a_signature_on_a_refusal_does_not_allow(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    assert "something else" in refused(gate, question, signed(gate, device, question, "deny"))
+
+
+def test_a_signature_for_an_edit_does_not_serve_for_another_edit_or_the_call_itself(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    assert "something else" in refused(gate, question, signed(gate, device, question, "edit", "1" * 64))
+    assert "something else" in refused(gate, question, signed(gate, device, question, "once", "1" * 64))
+
+
+def test_answers_item_by_item_need_the_same_signature(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    with pytest.raises(ProofNeeded):
+        answer_items(gate, question, {"1": "once"}, by="ana", signing=on_page())
+    proof = signed(gate, device, question, "always")
+    with pytest.raises(BadProof):
+        answer_items(gate, question, {"1": "once"}, by="ana", signing=on_page(proof))
+    proof = signed(gate, device, question, "once")
+    assert answer_items(gate, question, {"1": "once"}, by="ana", signing=on_page(proof)).yours
+
+
+def test_a_signature_sent_twice_answers_once(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    proof = signed(gate, device, question)
+    assert answer_question(gate, question, "once", by="ana", signing=on_page(proof)).yours
+    assert not answer_question(gate, question, "once", by="ana", signing=on_page(proof)).yours
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://localhost:7334",
+        "https://localhost:7333",
+        "http://evil.example",
+        "http://localhost:7333.evil.example",
+        "http://localhost:7333/",
+        "HTTP://localhost:7333",
+        "http://me@localhost:7333",
+        "null",
+        "",
+    ],
+)
+def test_a_signature_made_on_another_page_is_refused(gate: Gate, origin: str) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    proof = device.get(get_options(challenge(gate, question)), origin=origin)
+    assert "another page" in refused(gate, question, proof)
+
+
+def test_a_signature_for_another_place_is_refused(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    device.place = "evil.example"
+    assert "another place" in refused(gate, question, signed(gate, device, question))
+
+
+def test_a_page_that_is_ours_but_not_the_passkeys_own_is_refused(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    elsewhere = "https://sayso.example"
+    proof = device.get(get_options(challenge(gate, question)), origin=elsewhere)
+    with pytest.raises(BadProof, match="another page"):
+        answer_question(gate, question, "once", by="ana", signing=on_page(proof, (*ORIGINS, elsewhere)))
+
+
+@pytest.mark.parametrize("flags", [0, PRESENT, VERIFIED])
+def test_without_a_person_who_was_verified_it_is_refused(gate: Gate, flags: int) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    proof = device.get(get_options(challenge(gate, question)), flags=flags)
+    assert "did not verify" in refused(gate, question, proof)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kind": "webauthn.create"}, {"crossOrigin": True}, {"topOrigin": "https://evil.example"}]
+)
+def test_a_signature_for_another_purpose_or_from_within_another_page_is_refused(
+    gate: Gate, wrong: dict[str, Any]
+) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    proof = device.get(get_options(challenge(gate, question)), **wrong)
+    assert "purpose" in refused(gate, question, proof)
+
+
+def test_an_unknown_passkey_is_refused(gate: Gate) -> None:
+    registered(gate)
+    question = asked(gate)
+    assert "registered" in refused(gate, question, signed(gate, Authenticator(), question))
+
+
+def test_another_key_under_a_known_credential_is_refused(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    device.secret = ec.generate_private_key(ec.SECP256R1())
+    assert "signature is wrong" in refused(gate, question, signed(gate, device, question))
+
+
+def test_the_passkey_of_another_operator_does_not_sign_for_you(gate: Gate) -> None:
+    device = registered(gate, "bob")
+    question = asked(gate)
+    assert "registered for you" in refused(gate, question, signed(gate, device, question))
+
+
+def test_a_removed_passkey_signs_nothing(gate: Gate) -> None:
+    device = Authenticator()
+    passkey = added(gate, device)
+    registered(gate)
+    question = asked(gate)
+    proof = signed(gate, device, question)
+    remove_passkey(gate, passkey.id, by="ana")
+    assert "registered" in refused(gate, question, proof)
+    with pytest.raises(SignInRefused):
+        finish_sign_in(gate, device.get(begin_sign_in(gate)), ORIGINS)
+
+
+@pytest.mark.parametrize("back", [0, 1])
+def test_a_count_that_does_not_go_on_is_refused(gate: Gate, back: int) -> None:
+    device = registered(gate)
+    finish_sign_in(gate, device.get(begin_sign_in(gate)), ORIGINS)
+    finish_sign_in(gate, device.get(begin_sign_in(gate)), ORIGINS)
+    device.count = back  # what a copy of it would have
+    question = asked(gate)
+    assert "went back" in refused(gate, question, signed(gate, device, question))
+
+
+SPOILT: dict[str, Callable[[Proof], Proof]] = {
+    "signature": lambda proof: _replaced(proof, signature=_flipped(proof.signature)),
+    "authenticator data": lambda proof: _replaced(
+        proof, authenticator_data=_flipped(proof.authenticator_data)
+    ),
+    "short": lambda proof: _replaced(proof, authenticator_data=base64(bytes(36))),
+    "client data": lambda proof: _replaced(proof, client_data=base64(b"{}")),
+    "no JSON": lambda proof: _replaced(proof, client_data=base64(b"\xff\xfe")),
+    "no base64": lambda proof: _replaced(proof, signature="!!!"),
+    "another spelling": lambda proof: _replaced(proof, signature=proof.signature + "=="),
+    "not ASCII": lambda proof: _replaced(proof, signature="é"),
+    "empty": lambda proof: Proof(proof.credential, "", "", ""),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_a_spoilt_proof_is_refused(gate: Gate, spoil: Callable[[Proof], Proof]) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    refused(gate, question, spoil(signed(gate, device, question)))
+
+
+# --- signing in and registering ---
+
+
+def test_a_sign_in_is_good_once(gate: Gate) -> None:
+    device = registered(gate, device=Authenticator(counts=False))
+    proof = device.get(begin_sign_in(gate))
+    finish_sign_in(gate, proof, ORIGINS)
+    with pytest.raises(SignInRefused):
+        finish_sign_in(gate, proof, ORIGINS)
+
+
+def test_a_sign_in_that_comes_too_late_is_refused(gate: Gate, clock: Clock) -> None:
+    device = registered(gate)
+    proof = device.get(begin_sign_in(gate))
+    clock.now += 120
+    with pytest.raises(SignInRefused):
+        finish_sign_in(gate, proof, ORIGINS)
+
+
+def test_a_challenge_of_ones_own_making_signs_nobody_in(gate: Gate) -> None:
+    device = registered(gate)
+    for made in (b"", bytes(56), unbase64(begin_sign_in(gate)["challenge"])[:-1]):
+        with pytest.raises(SignInRefused):
+            finish_sign_in(gate, device.get(get_options(made)), ORIGINS)
+
+
+def test_a_signed_answer_signs_nobody_in_and_a_sign_in_answers_nothing(gate: Gate) -> None:
+    device = registered(gate)
+    question = asked(gate)
+    with pytest.raises(SignInRefused):
+        finish_sign_in(gate, signed(gate, device, question), ORIGINS)
+    refused(gate, question, device.get(begin_sign_in(gate)))
+
+
+def test_every_refused_sign_in_looks_the_same(gate: Gate) -> None:
+    device = registered(gate)
+    proofs = [
+        Authenticator().get(begin_sign_in(gate)),
+        device.get(begin_sign_in(gate), origin="http://evil.example"),
+        device.get(begin_sign_in(gate), flags=0),
+        Proof("", "", "", ""),
+    ]
+    told = set()
+    for proof in proofs:
+        with pytest.raises(SignInRefused) as found:
+            finish_sign_in(gate, proof, ORIGINS)
+        told.add((found.value.message, found.value.hint))
+    assert len(told) == 1
+
+
+def test_a_registration_is_for_the_operator_it_was_begun_by_and_good_once(gate: Gate) -> None:
+    made = Authenticator().create(begin_registration(gate, "ana"))
+    with pytest.raises(BadProof):
+        finish_registration(gate, "bob", "desk", made, ORIGINS)
+    finish_registration(gate, "ana", "desk", made, ORIGINS)
+    options = {"challenge": msgspec.json.decode(unbase64(made["response"]["clientDataJSON"]))["challenge"]}
+    with pytest.raises(BadProof):
+        finish_registration(gate, "ana", "desk", Authenticator().create(options), ORIGINS)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"origin": "http://localhost:7334"},
+        {"origin": "http://127.0.0.1:7333"},
+        {"origin": "http://evil.example"},
+        {"flags": PRESENT},
+        {"flags": VERIFIED},
+        {"crossOrigin": True},
+    ],
+)
+def test_a_passkey_made_in_the_wrong_way_is_not_kept(gate: Gate, wrong: dict[str, Any]) -> None:
+    made = Authenticator().create(begin_registration(gate, "ana"), **wrong)
+    with pytest.raises(BadProof):
+        finish_registration(gate, "ana", "desk", made, (*ORIGINS, "http://127.0.0.1:7333"))
+    assert list_passkeys(gate) == []
+
+
+def test_a_passkey_for_another_place_is_not_kept(gate: Gate) -> None:
+    made = Authenticator(place="evil.example").create(begin_registration(gate, "ana"))
+    with pytest.raises(BadProof):
+        finish_registration(gate, "ana", "desk", made, ORIGINS)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ec.generate_private_key(ec.SECP384R1()).public_key(),
+        rsa.generate_private_key(public_exponent=65_537, key_size=1_024).public_key(),  # noqa: S505  that is the point
+    ],
+    ids=["another curve", "a short key"],
+)
+def test_a_weak_or_unknown_kind_of_key_is_refused(key: Any) -> None:
+    with pytest.raises(BadProof, match="kind"):
+        public_key(_der(key))
+    with pytest.raises(BadProof, match="cannot be read"):
+        public_key(_der(key)[:-1])
+
+
+def test_what_is_no_passkey_is_not_kept(gate: Gate) -> None:
+    made = Authenticator().create(begin_registration(gate, "ana"))
+    garbage = dict(made, response=dict(made["response"], attestationObject=base64(b"\xa0")))
+    for wrong in (garbage, {}, {"response": 1}, {"response": {"clientDataJSON": made["response"]}}):
+        with pytest.raises(BadProof):
+            finish_registration(gate, "ana", "desk", wrong, ORIGINS)
+
+
+def test_the_same_passkey_is_not_registered_twice(gate: Gate) -> None:
+    device = registered(gate)
+    made = device.create(begin_registration(gate, "bob"))
+    with pytest.raises(BadProof, match="already"):
+        finish_registration(gate, "bob", "desk", made, ORIGINS)
+
+
+# --- the store written by hand ---
+
+
+def test_a_public_key_changed_in_the_store_signs_nothing_and_every_answer_needs_a_signature(
+    gate: Gate,
+) -> None:
+    device, thief = registered(gate), Authenticator()
+    question = asked(gate)
+    with gate.store.write() as tx:
+        row = msgspec.json.decode(tx.meta("passkeys") or "")
+        row["kept"]["passkeys"][0]["key"] = _key_of(thief)
+        tx.set_meta("passkeys", msgspec.json.encode(row).decode())
+    thief.credential = device.credential
+    for one in (device, thief):
+        proof = signed(gate, one, question)
+        with pytest.raises(PasskeysVoid):
+            answer_question(gate, question, "once", by="ana", signing=on_page(proof))
+    with gate.store.read() as tx:
+        assert proof_needed(gate, tx, Risk.LOW)
+    with pytest.raises(SignInRefused):
+        finish_sign_in(gate, thief.get(begin_sign_in(gate)), ORIGINS)
+    with pytest.raises(PasskeysVoid):
+        begin_registration(gate, "ana")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "null", '{"kept":{},"seal":""}'])
+def test_a_row_of_passkeys_that_cannot_be_read_loosens_nothing(gate: Gate, text: str) -> None:
+    registered(gate)
+    with gate.store.write() as tx:
+        tx.set_meta("passkeys", text)
+    with pytest.raises(ProofNeeded):
+        answer_question(gate, asked(gate), "once", by="ana", signing=on_page())
+    forget_passkeys(gate, by="ana")
+    assert required(gate) == "all"
+
+
+def test_passkeys_of_before_the_store_was_put_back_do_not_count_and_loosen_nothing(gate: Gate) -> None:
+    device = registered(gate)
+    with gate.store.write() as tx:
+        tx.set_meta("epoch", str(gate.sealer.epoch + 5))
+    again = open_gate(gate.policy, gate.store, key=KEY)
+    with pytest.raises(SignInRefused):
+        finish_sign_in(again, device.get(begin_sign_in(again)), ORIGINS)
+    with again.store.read() as tx:
+        assert proof_needed(again, tx, Risk.LOW)
+
+
+# --- the trail ---
+
+
+def forge(gate: Gate, **changed: Any) -> list[Kind]:
+    """A trail that goes on with a copy of the newest answer, changed so: what verifying finds."""
+    with gate.store.read() as tx:
+        (*_, row) = [row for row in tx.entries("main") if row.event == "ANSWERED"]
+    assert row.body is not None
+    details = msgspec.json.decode(row.body)["details"]
+    proof = details["proof"] | changed.pop("proof", {})
+    with gate.store.write() as tx:
+        record(tx, "ANSWERED", session=row.session, details=details | changed | {"proof": proof})
+    return [one.kind for report in verify_audit(gate).reports for one in report.findings]
+
+
+def answered(gate: Gate, device: Authenticator, target: str = "main") -> Proof:
+    question = asked(gate, target)
+    proof = signed(gate, device, question)
+    assert answer_question(gate, question, "once", by="ana", signing=on_page(proof)).yours
+    return proof
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"digest": "0" * 64},
+        {"question": "s.q9"},
+        {"answer": "always"},
+        {"edited": "0" * 64},
+        {"by": "bob"},
+        {"proof": {"signature": base64(b"no")}},
+        {"proof": {"credential": base64(b"unknown")}},
+        {"proof": {"key": "0" * 64}},
+        {"proof": {"client_data": base64(b"{}")}},
+        {"proof": {"authenticator_data": base64(bytes(37))}},
+        {"proof": {"more": "x"}},
+    ],
+)
+def test_whoever_holds_the_key_of_the_trail_cannot_make_a_signature_say_something_else(
+    gate: Gate, changed: dict[str, Any]
+) -> None:
+    answered(gate, registered(gate))
+    assert verify_audit(gate).clean
+    assert forge(gate, **changed) == [Kind.PROOF]
+
+
+def test_a_proof_swapped_for_that_of_another_answer_is_found(gate: Gate) -> None:
+    device = registered(gate)
+    other = msgspec.structs.asdict(answered(gate, device, "one"))
+    other.pop("key")
+    answered(gate, device, "two")
+    assert forge(gate, proof=other) == [Kind.PROOF]
+
+
+def test_an_answer_signed_by_a_passkey_after_its_removal_is_found(gate: Gate) -> None:
+    answered(gate, registered(gate))
+    remove_passkey(gate, list_passkeys(gate)[0].id, by="ana")
+    assert forge(gate) == [Kind.PROOF]
+
+
+def test_a_public_key_that_is_not_the_one_it_names_is_found(gate: Gate) -> None:
+    device = registered(gate)
+    with gate.store.write() as tx:
+        (row,) = [row for row in tx.entries("main") if row.event == "PASSKEY_ADDED"]
+        details = msgspec.json.decode(row.body or b"")["details"]
+        record(tx, "PASSKEY_ADDED", details=details | {"public_key": _key_of(Authenticator())})
+    assert [one.kind for one in verify_audit(gate).reports[0].findings] == [Kind.PROOF]
+    answered(gate, device)
+    assert verify_audit(gate).found == 1
+
+
+def test_a_passkey_added_only_after_the_answer_it_signed_is_found(gate: Gate) -> None:
+    device = registered(gate)
+    answered(gate, device)
+    with gate.store.read() as tx:
+        rows = {row.event: msgspec.json.decode(row.body or b"")["details"] for row in tx.entries("main")}
+    fresh = open_gate(gate.policy, MemoryStore(clock=Clock()), key=KEY)
+    with fresh.store.write() as tx:
+        record(tx, "ANSWERED", details=rows["ANSWERED"])
+        record(tx, "PASSKEY_ADDED", details=rows["PASSKEY_ADDED"])
+    assert [one.kind for one in verify_audit(fresh).reports[0].findings] == [Kind.PROOF]
+
+
+def _key_of(device: Authenticator) -> str:
+    return base64(_der(device.secret.public_key()))
+
+
+def _der(key: Any) -> bytes:
+    return bytes(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
+
+
+def _replaced(proof: Proof, **changed: str) -> Proof:
+    return msgspec.structs.replace(proof, **changed)
+
+
+def _flipped(text: str) -> str:
+    data = bytearray(unbase64(text))
+    data[-1] ^= 1
+    return base64(bytes(data))

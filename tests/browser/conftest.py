@@ -1,0 +1,90 @@
+"""A browser, and a service with somebody signed in. No Chromium: a failure in CI, a loud skip elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from sayso.gate.open import open_gate
+from sayso.gate.signing import make_key
+from sayso.policy import load_preset
+from sayso.store.sqlite import SqliteStore
+from tests.browser.desk import Desk, serving
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+NEEDED = "Chromium is needed to test the page: apt-get install chromium, or CHROMIUM=/path/to/it"
+KEY = make_key("test")
+
+SignedIn = Callable[..., Page]
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The settings of whoever runs the tests decide nothing in them."""
+    monkeypatch.delenv("SAYSO_APPROVAL_MODE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(NEEDED)
+    expect.set_options(timeout=10_000)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    store = SqliteStore(tmp_path / "s.db")
+    with serving(open_gate(load_preset("coding"), store, key=KEY)) as desk:
+        yield desk
+    store.close()
+
+
+@pytest.fixture
+def window(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """A new browser of somebody. An error in the page's own code fails the test."""
+    contexts, errors = [], []
+
+    def opened(**settings: Any) -> Page:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **settings})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def signed_in(desk: Desk, window: Callable[..., Page]) -> SignedIn:
+    """Somebody signed in, on this page."""
+
+    def opened(path: str = "/", name: str = "ana", **settings: Any) -> Page:
+        page = window(**settings)
+        page.goto(desk.link(name))
+        expect(page.locator("#line")).to_have_text("live")
+        if path != "/":
+            page.goto(desk.url + path)
+            expect(page.locator("#line")).to_have_text("live")
+        return page
+
+    return opened

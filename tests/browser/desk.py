@@ -1,0 +1,87 @@
+"""A service on a free port with agents that ask, for tests that look at its page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from sayso.core.model import Operation
+from sayso.doors.python.door import Door
+from sayso.gate.authorize import Bundle
+from sayso.gate.calls import start_call
+from sayso.gate.gate import Gate
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from sayso.gate.signin import make_link
+from sayso.service.app import make_app
+from sayso.service.pages import pages
+from sayso.service.running import Settings
+from sayso.service.serve import Address, listen
+from sayso.surfaces.inbox import Inbox
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """The service, and the gate it stands on: what a test asks here appears on the page."""
+
+    gate: Gate
+    url: str
+
+    def link(self, name: str = "ana") -> str:
+        return f"{self.url}/sign-in#{make_link(self.gate, name)}"
+
+    def session(self, agent: str = "claude-code", workspace: str = "/home/ana/sayso-demo") -> str:
+        return open_session(self.gate, agent=agent, owner="host", workspace=workspace)
+
+    def ask(
+        self,
+        session: str,
+        *operations: str,
+        command: str | None = None,
+        tool: str = "shell",
+        args: dict[str, Any] | None = None,
+        agent: str = "claude-code",
+        bundle: Bundle | None = None,
+        **where: Any,
+    ) -> str:
+        """An agent wants to do this; the question that opens."""
+        given = args if args is not None else {"command": command}
+        call = make_call(tool, given, command=command, folder="/home/ana/sayso-demo", **where)
+        request = make_request(call, _named(operations), session=session, agent=agent)
+        attempt = start_call(self.gate, request, holder="desk", bundle=bundle)
+        assert attempt.question is not None, attempt.record
+        return attempt.question
+
+    def edit(self, session: str, path: str = "src/parse.py") -> str:
+        return self.ask(session, "files.edit", tool="Edit", args={"file_path": path}, target=path)
+
+    def push(self, session: str) -> str:
+        return self.ask(session, "git.push_force", command="git push --force origin main")
+
+
+@contextmanager
+def serving(gate: Gate) -> Iterator[Desk]:
+    """The service in a thread of this process, until the test is over."""
+    held = ExitStack()
+    sockets = listen(Address(port=0), held)
+    address = Address(port=sockets[0].getsockname()[1])
+    door = Door(gate, [Inbox()])
+    settings = Settings(origins=address.origins)
+    app = make_app(door, hosts=address.names, pages=pages(door), settings=settings)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
+    thread.start()
+    try:
+        yield Desk(gate, address.page)
+    finally:
+        server.should_exit = True
+        thread.join()
+        held.close()
+
+
+def _named(operations: Sequence[str]) -> list[Operation]:
+    return [Operation(name) for name in operations]

@@ -1,0 +1,286 @@
+"""Questions on the page: they appear by themselves, and one answer counts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from sayso.core.decision import Question
+from sayso.gate.authorize import Bundle
+from sayso.gate.grants import list_grants
+from sayso.gate.state import as_written
+from sayso.gate.waiting import question_row
+from sayso.store.base import QuestionRow
+from tests.browser.conftest import SignedIn
+from tests.browser.desk import Desk
+
+HELD = 1_200
+
+
+def row(desk: Desk, question: str) -> QuestionRow:
+    return question_row(desk.gate, question)
+
+
+def gone(page: Page, question: str) -> None:
+    """The page has moved on from this question; its answer is in the store by then."""
+    expect(page.locator(f"[data-id='{question}']")).to_have_count(0)
+
+
+def test_a_question_appears_by_itself_and_is_allowed_once(desk: Desk, signed_in: SignedIn) -> None:
+    page = signed_in()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    question = desk.edit(desk.session())
+    expect(page.locator(".card")).to_contain_text("src/parse.py")
+    page.get_by_role("button", name="Allow once").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert (row(desk, question).answer, row(desk, question).by) == ("once", "ana")
+
+
+def test_a_new_question_does_not_move_the_one_being_read(desk: Desk, signed_in: SignedIn) -> None:
+    session = desk.session()
+    desk.edit(session, "first.py")
+    page = signed_in()
+    card = page.locator(".card")
+    expect(card).to_contain_text("first.py")
+    before = card.bounding_box()
+    page.locator(".reason").fill("half a sentence")
+    desk.edit(session, "second.py")
+    expect(page.locator(".list button")).to_have_count(2)
+    expect(card).to_contain_text("first.py")
+    assert card.bounding_box() == before
+    expect(page.locator(".reason")).to_have_value("half a sentence")
+
+
+def test_of_two_windows_one_wins_and_the_other_says_so(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.edit(desk.session())
+    ana, ben = signed_in(name="ana"), signed_in(name="ben")
+    expect(ana.locator(".card")).to_be_visible()
+    expect(ben.locator(".card")).to_be_visible()
+    # Ben's window hears nothing of it, as if his answer crossed hers on the way.
+    ben.route("**/v1/questions/*", lambda route: route.abort())
+    ana.get_by_role("button", name="Deny").click()
+    gone(ana, question)
+    ben.get_by_role("button", name="Allow once").click()
+    expect(ben.locator("#said")).to_contain_text("already denied by ana")
+    expect(ben.locator(".ended")).to_contain_text("denied by ana")
+    assert (row(desk, question).answer, row(desk, question).by) == ("deny", "ana")
+
+
+def test_a_question_answered_elsewhere_says_by_whom_and_can_no_longer_be_answered(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    question = desk.edit(desk.session())
+    ana, ben = signed_in(name="ana"), signed_in(name="ben")
+    expect(ben.locator(".card")).to_be_visible()
+    ana.get_by_role("button", name="Deny").click()
+    gone(ana, question)
+    expect(ben.locator(".ended")).to_contain_text("denied by ana")
+    expect(ben.get_by_role("button", name="Allow once")).to_have_count(0)
+
+
+def test_buttons_sleep_when_a_question_appears_and_wake_after_400_ms(desk: Desk, signed_in: SignedIn) -> None:
+    page = signed_in()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    page.clock.install()
+    question = desk.edit(desk.session())
+    allow, deny = page.get_by_role("button", name="Allow once"), page.get_by_role("button", name="Deny")
+    expect(allow).to_have_attribute("aria-disabled", "true")
+    page.clock.pause_at(page.evaluate("Date.now()") + 1)
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    allow.click(force=True)
+    deny.click(force=True)
+    page.keyboard.press("a")
+    page.keyboard.press("d")
+    page.clock.run_for(399)
+    expect(allow).to_have_attribute("aria-disabled", "true")
+    assert row(desk, question).state == "open"
+    page.clock.run_for(1)
+    expect(allow).not_to_have_attribute("aria-disabled", "true")
+    deny.click()
+    gone(page, question)
+
+
+def test_a_reason_for_a_no_reaches_the_agent(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.edit(desk.session())
+    page = signed_in()
+    page.get_by_label("Reason for the agent").fill("write the test first")
+    page.get_by_role("button", name="Deny").click()
+    gone(page, question)
+    assert (row(desk, question).answer, row(desk, question).reason) == ("deny", "write the test first")
+
+
+def test_high_risk_wants_the_button_to_be_held(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.push(desk.session())
+    page = signed_in()
+    hold = page.get_by_role("button", name="Hold to allow once")
+    hold.click()
+    expect(hold).to_be_visible()
+    assert row(desk, question).state == "open"
+    hold.click(delay=HELD)
+    gone(page, question)
+    assert row(desk, question).answer == "once"
+
+
+def test_what_is_folded_has_to_be_shown_before_high_risk_is_allowed(desk: Desk, signed_in: SignedIn) -> None:
+    hidden = "echo " + "x" * 3_000 + " && rm -rf /"
+    question = desk.ask(desk.session(), "git.push_force", command=hidden)
+    page = signed_in()
+    expect(page.locator(".card")).to_contain_text("The first 2,000 of 3,017 characters.")
+    hold = page.get_by_role("button", name="Hold to allow once")
+    hold.click(delay=HELD)
+    expect(page.locator("#said")).to_contain_text("folded")
+    assert row(desk, question).state == "open"
+    page.get_by_role("button", name="Show all of it").click()
+    expect(page.locator(".hero")).to_contain_text("rm -rf /")
+    hold.click(delay=HELD)
+    gone(page, question)
+
+
+def test_wider_answers_are_behind_more_and_say_what_they_cover(desk: Desk, signed_in: SignedIn) -> None:
+    session = desk.session()
+    for name in ("a.py", "b.py"):
+        desk.edit(session, name)
+    question = desk.edit(session, "c.py")
+    page = signed_in()
+    page.locator(f"[data-id='{question}']").click()
+    expect(page.get_by_role("button", name="For 15 minutes")).to_have_count(0)
+    page.get_by_role("button", name="more", exact=True).click()
+    offer = page.locator(".offers li", has=page.get_by_role("button", name="For 15 minutes"))
+    expect(offer).to_contain_text("Would have covered")
+    offer.get_by_role("button").click()
+    gone(page, question)
+    assert row(desk, question).answer == "temporary"
+    assert [grant.kind for grant in list_grants(desk.gate, session)] != []
+
+
+def test_a_bundle_is_answered_item_by_item(desk: Desk, signed_in: SignedIn) -> None:
+    bundle = Bundle("release", ("git.push_force",))
+    question = desk.ask(desk.session(), "git.commit", "files.edit", command="./release.sh", bundle=bundle)
+    page = signed_in()
+    card = page.locator(".card")
+    expect(card).to_contain_text("release")
+    expect(card).to_contain_text("git.push_force will be asked with its arguments")
+    page.get_by_role("button", name="more", exact=True).click()
+    give = page.get_by_role("button", name="Give these answers")
+    page.get_by_label("git.commit").select_option("once")
+    expect(give).to_have_count(0)
+    page.get_by_label("files.edit").select_option("temporary")
+    give.click()
+    gone(page, question)
+    assert row(desk, question).answer == "1: once, 2: temporary"
+
+
+def test_one_item_refused_refuses_the_bundle(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.ask(desk.session(), "git.commit", "files.edit", command="./x.sh", bundle=Bundle("x"))
+    page = signed_in()
+    page.get_by_role("button", name="more", exact=True).click()
+    page.get_by_label("git.commit").select_option("once")
+    page.get_by_label("files.edit").select_option("deny")
+    page.get_by_role("button", name="Give these answers").click()
+    gone(page, question)
+    assert row(desk, question).answer == "deny"
+
+
+def test_an_edited_call_is_allowed_in_place_of_the_one_asked_about(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.edit(desk.session())
+    page = signed_in()
+    page.get_by_role("button", name="Edit…").click()
+    area = page.get_by_label("Arguments, as JSON")
+    area.fill("{ not json")
+    expect(page.get_by_text(re.compile("This is not JSON"))).to_be_visible()
+    expect(page.get_by_role("button", name="Allow the edited call once")).to_be_disabled()
+    area.fill('{"file_path": "src/other.py"}')
+    page.get_by_role("button", name="Allow the edited call once").click()
+    gone(page, question)
+    assert row(desk, question).answer == "edit"
+    asked: Question = as_written(row(desk, question))
+    assert b"src/parse.py" in asked.request.call.arguments
+    assert b"src/other.py" in (row(desk, question).edited or b"")
+
+
+def test_why_shows_every_check(desk: Desk, signed_in: SignedIn) -> None:
+    desk.edit(desk.session())
+    page = signed_in()
+    page.get_by_role("button", name="Why").click()
+    expect(page.get_by_role("group", name="Checks")).to_contain_text("files.edit")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_keyboard_alone_is_enough(desk: Desk, signed_in: SignedIn, scheme: str) -> None:
+    session = desk.session()
+    first, second = desk.edit(session, "first.py"), desk.edit(session, "second.py")
+    third = desk.push(session)
+    page = signed_in(color_scheme=scheme)
+    card = page.locator(".card")
+    awake = page.locator(".bar .deny:not([aria-disabled])")
+    expect(card).to_contain_text("first.py")
+    page.keyboard.press("j")
+    expect(card).to_contain_text("second.py")
+    expect(awake).to_be_visible()
+    page.keyboard.press("d")
+    gone(page, second)
+    expect(card).to_contain_text("git push")
+    page.keyboard.press("k")
+    expect(card).to_contain_text("first.py")
+    expect(awake).to_be_visible()
+    page.keyboard.press("a")
+    gone(page, first)
+    expect(awake).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.get_by_role("dialog")).to_contain_text("high risk")
+    page.keyboard.type("allo")
+    page.keyboard.press("Enter")
+    assert row(desk, third).state == "open"
+    page.keyboard.type("w")
+    page.keyboard.press("Enter")
+    gone(page, third)
+    assert [row(desk, one).answer for one in (first, second, third)] == ["once", "deny", "once"]
+
+
+def test_every_control_of_a_question_is_reached_by_tab_and_shows_the_focus(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    desk.edit(desk.session())
+    page = signed_in()
+    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    seen = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        told = page.evaluate(
+            "[document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle]"
+        )
+        seen.append(told)
+    names = [name for name, _ in seen]
+    assert {"Deny", "Why", "Edit…", "more", "Allow once"} <= set(names)
+    assert all(style != "none" for name, style in seen if name in ("Deny", "Allow once", "more"))
+
+
+def test_help_lists_the_keys(desk: Desk, signed_in: SignedIn) -> None:
+    page = signed_in()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("allow for this task")
+
+
+def test_on_a_phone_one_question_fills_the_screen_with_the_answers_at_the_bottom(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    session = desk.session()
+    first, second = desk.edit(session, "first.py"), desk.edit(session, "second.py")
+    page = signed_in(viewport={"width": 360, "height": 740}, has_touch=True)
+    expect(page.locator(".card")).to_contain_text("first.py")
+    deny, allow = page.get_by_role("button", name="Deny"), page.get_by_role("button", name="Allow once")
+    left, right = deny.bounding_box(), allow.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["x"] < right["x"]
+    assert left["y"] == right["y"] > 600
+    assert min(left["height"], right["height"]) >= 44
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    deny.tap()
+    expect(page.locator(".card")).to_contain_text("second.py")
+    assert deny.bounding_box() == left
+    allow.tap()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert [row(desk, one).answer for one in (first, second)] == ["deny", "once"]

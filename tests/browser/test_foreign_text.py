@@ -1,0 +1,83 @@
+"""What agents write is shown as text, with everything spelled out that acts, hides or misleads."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from sayso.core.words import FOLD_AT, visible
+from sayso.gate.authorize import Bundle
+from sayso.gate.conversation import begin_task, hear_message
+from tests.browser.conftest import SignedIn
+from tests.browser.desk import Desk
+
+XSS = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+HIDING = "safe\u202etxt.exe\u2066\u200b\x1b[2J\x1b[31mred\x07\u3164\ufe0f"
+SPELLED = "safe\\u202etxt.exe\\u2066\\u200b\\x1b[2J\\x1b[31mred\\x07\\u3164\\ufe0f"
+EVIL = f"{XSS}{HIDING}"
+PAGES = ("/", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures")
+CASES = [
+    "git push origin main",
+    "Zoë, 東京, Ελλάδα, हिन्दी",
+    "{}[]<>|\\ &amp; <b>",
+    "e\u0301",
+    "🦊",
+    "a\nb\r\tc\x00\x1b\x7f\x9b\u00a0\u00ad\u2028\u2029\u3000",
+    "\u200b\u200d\u202e\u2066\ufeff\U000e0041\ue000",
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180f\u2800\u3164\ufe00\ufe0f\uffa0\U000e0100\U000e01ef",
+    "x" * FOLD_AT,
+    "x" * (FOLD_AT + 1),
+    "🦊" * (FOLD_AT + 5),
+    HIDING,
+]
+
+
+def test_the_page_spells_out_exactly_what_the_core_spells_out(desk: Desk, signed_in: SignedIn) -> None:
+    page = signed_in()
+    shown = page.evaluate("async (cases) => cases.map((await import('/web/visible.js')).visible)", CASES)
+    assert shown == [visible(case) for case in CASES]
+
+
+def test_what_is_typed_into_the_editor_shows_what_would_not_be_seen(desk: Desk, signed_in: SignedIn) -> None:
+    page = signed_in()
+    drawn = page.evaluate(
+        "async (text) => { const { draft, read } = await import('/web/edit.js');"
+        " const made = draft({ text }); return [made, read(made).values.text]; }",
+        HIDING,
+    )
+    assert drawn[0].replace("\n", "").isascii()
+    assert drawn[1] == HIDING
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_field_an_agent_fills_is_shown_as_text(desk: Desk, signed_in: SignedIn, path: str) -> None:
+    session = desk.session(agent=EVIL, workspace=f"/tmp/{EVIL}")  # noqa: S108  # a name, no file is made
+    begin_task(desk.gate, session, EVIL)
+    hear_message(desk.gate, session, EVIL)
+    desk.ask(
+        session,
+        "git.push",
+        "git.commit",
+        command=f"echo {EVIL}",
+        tool=EVIL,
+        args={EVIL: EVIL, "deep": {"list": [EVIL]}},
+        agent=EVIL,
+        target=EVIL,
+        state=EVIL,
+        bundle=Bundle(EVIL, (EVIL,)),
+    )
+    page = signed_in(path)
+    expect(page.locator("main > *").first).to_be_visible()
+    if path == "/":
+        expect(page.locator(".hero").first).to_contain_text(f"echo {XSS}{SPELLED}")
+        page.get_by_role("button", name="Why").click()
+        expect(page.get_by_role("group", name="Checks")).to_be_visible()
+        page.get_by_role("button", name="more", exact=True).click()
+    if path == "/history":
+        page.locator("tbody button").first.click()
+        expect(page.locator(".opened").first).to_contain_text(SPELLED)
+    expect(page.locator("main")).not_to_contain_text("Reading")
+    text = page.locator("body").inner_text()
+    assert not any(character in text for character in "\u202e\u2066\u200b\x1b\x07\u3164")
+    assert page.locator("main img, main script").count() == 0
+    assert "owned" not in page.title()

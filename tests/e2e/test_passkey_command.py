@@ -1,0 +1,39 @@
+"""`sayso passkey` as a real process, beside a gate that knows a passkey."""
+
+from __future__ import annotations
+
+from sayso.gate.gate import Gate
+from sayso.gate.passkeys import list_passkeys, required
+from tests.e2e.test_operator_commands import Place, gate, place
+from tests.gate.signing import added, asked
+from tests.service.authenticator import Authenticator
+
+__all__ = ["gate", "place"]
+
+
+def test_passkeys_are_listed_and_removed_at_a_terminal(place: Place, gate: Gate) -> None:
+    passkey = added(gate, Authenticator())
+    told = place.sayso("passkey", "list").stdout
+    assert f"{passkey.id}  ana: desk, for localhost" in told
+    assert "high risk" in told
+    assert place.sayso("passkey", "remove", passkey.id).returncode == 0
+    assert list_passkeys(gate) == []
+    assert place.sayso("passkey", "remove", passkey.id).returncode == 1
+
+
+def test_what_has_to_be_signed_is_chosen_at_a_terminal(place: Place, gate: Gate) -> None:
+    assert place.told("passkey", "require", "all") == {"require": "all"}
+    assert required(gate) == "all"
+    assert place.sayso("passkey", "require", "sometimes").returncode == 2
+    assert place.told("passkey", "remove", "--all") == {"removed": 0}
+
+
+def test_a_person_at_the_terminal_allows_without_a_passkey_and_the_trail_says_so(
+    place: Place, gate: Gate
+) -> None:
+    added(gate, Authenticator())
+    assert place.sayso("approve", asked(gate), "--preset", "chat").returncode == 0
+    with gate.store.read() as tx:
+        (row,) = [row for row in tx.entries("main") if row.event == "ANSWERED"]
+    assert b'"signed":false' in (row.body or b"")
+    assert place.sayso("audit", "verify").returncode == 0

@@ -1,0 +1,197 @@
+"""A fault planted in how scopes, runs and grants carry consent is noticed by the model of nested calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from sayso.core import decide as deciding
+from sayso.core import grants, rules, subject
+from sayso.core.decision import Item, Ruling
+from sayso.core.grants import Held
+from sayso.core.model import Verdict
+from sayso.core.rules import RULES
+from sayso.core.session import Outer, Scope
+from sayso.core.subject import Subject
+from sayso.core.workflow import run_grant as run_grant_of
+from sayso.doors.python import calls, scope, workflow
+from sayso.doors.python.scope import Frame
+from sayso.gate import calls as gate_calls
+from sayso.gate import workflows
+from sayso.store.memory import MemoryStore
+from tests.property.nesting_draws import seeded
+from tests.property.test_nestings import difference
+
+MOST = 2_000
+Planting = Callable[[pytest.MonkeyPatch], None]
+
+
+def noticed(world: str) -> bool:
+    """Whether some program, among so many, comes out otherwise than the model says."""
+    return any(
+        difference(seeded(world, seed), MemoryStore(), is_async=False) is not None for seed in range(MOST)
+    )
+
+
+def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[Subject], Any]) -> None:
+    planted.__name__ = rule
+    m.setattr(deciding, "RULES", tuple(planted if one.__name__ == rule else one for one in RULES))
+
+
+def closed_frames_count(m: pytest.MonkeyPatch) -> None:
+    m.setattr(scope.Frame, "open", property(lambda frame: True, lambda frame, now: None), raising=False)
+
+
+def frames_of_other_sessions_count(m: pytest.MonkeyPatch) -> None:
+    def around(gate: object, session: str) -> Iterator[Frame]:
+        frame = scope._innermost.get()  # noqa: SLF001 - the fault is planted inside
+        while frame is not None:
+            yield frame
+            frame = frame.around
+
+    m.setattr(scope, "_around", around)
+
+
+def every_rule_carries(m: pytest.MonkeyPatch) -> None:
+    m.setattr(scope, "CARRYING", frozenset(rule.__name__ for rule in RULES))
+
+
+def approvals_do_not_carry(m: pytest.MonkeyPatch) -> None:
+    m.setattr(scope, "CARRYING", scope.CARRYING - {"approved_call"})
+
+
+def what_was_lowered_is_carried_in_full(m: pytest.MonkeyPatch) -> None:
+    real = scope.carried
+    m.setattr(calls, "carried", lambda items, at: real(items, Scope()))
+
+
+def nesting_ignores_weight(m: pytest.MonkeyPatch) -> None:
+    def nested(s: Subject) -> Any:
+        said = rules.nested(s)
+        if isinstance(said, Ruling) or s.view.scope.outer is None:
+            return said
+        return Ruling(Verdict.ALLOW, "nested", "whatever it weighs")
+
+    instead(m, "nested", nested)
+
+
+def nesting_ignores_the_risk_granted_at(m: pytest.MonkeyPatch) -> None:
+    def nested(s: Subject) -> Any:
+        outer = s.view.scope.outer
+        if outer is not None and s.entry.name in outer.granted:
+            return Ruling(Verdict.ALLOW, "nested", "whatever its risk")
+        return rules.nested(s)
+
+    instead(m, "nested", nested)
+
+
+def only_the_innermost_call_carries(m: pytest.MonkeyPatch) -> None:
+    m.setattr(scope, "_joined", lambda outers: outers[0] if outers else None)
+
+
+def individual_steps_are_like_any(m: pytest.MonkeyPatch) -> None:
+    def like_any(*args: Any, individual: bool, **more: Any) -> Frame:
+        return Frame(*args, **more)
+
+    m.setattr(workflow, "Frame", like_any)
+
+
+def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
+    real = scope.scope_of
+
+    def scope_of(gate: object, session: str) -> Scope:
+        found = real(gate, session)
+        outers = [frame.outer for frame in scope.frames(gate, session) if frame.outer is not None]
+        outer = scope._joined(outers)  # noqa: SLF001 - the fault is planted inside
+        return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
+
+    m.setattr(calls, "scope_of", scope_of)
+
+
+def what_a_step_leaves_behind_is_free_of_it(m: pytest.MonkeyPatch) -> None:
+    real = scope._around  # noqa: SLF001 - the fault is planted inside
+    m.setattr(scope, "_around", lambda gate, session: (one for one in real(gate, session) if one.open))
+
+
+def runs_carry_what_they_do_not_declare(m: pytest.MonkeyPatch) -> None:
+    def run_grant(run: str, request: Any, decision: Any, policy: Any, *more: Any) -> Any:
+        grant = run_grant_of(run, request, decision, policy, *more)
+        pins = msgspec.structs.replace(grant.pins, operations=tuple(policy.table))
+        return msgspec.structs.replace(grant, pins=pins)
+
+    m.setattr(gate_calls, "run_grant", run_grant)
+
+
+def withdrawn_trust_leaves_runs_in_flight(m: pytest.MonkeyPatch) -> None:
+    m.setattr(workflows, "_of_workflow", lambda held, name: held.grant.key == ("workflow", name))
+
+
+def revoked_grants_live_on(m: pytest.MonkeyPatch) -> None:
+    def spent(held: Held, now: float) -> bool:
+        return grants.spent(msgspec.structs.replace(held, revoked=False), now)
+
+    m.setattr(subject, "spent", spent)
+
+
+def grants_are_never_used_up(m: pytest.MonkeyPatch) -> None:
+    m.setattr(subject, "spent", lambda held, now: held.revoked)
+
+
+def safe_callers_lower_everything(m: pytest.MonkeyPatch) -> None:
+    m.setattr(subject, "reduced_to", _lowest)
+    m.setattr(rules, "reduced_to", _lowest)
+
+
+def _lowest(s: Subject) -> Any:
+    return min(s.view.scope.reducers.values(), default=None)
+
+
+def the_outermost_safe_caller_wins(m: pytest.MonkeyPatch) -> None:
+    real = scope.scope_of
+
+    def scope_of(gate: object, session: str) -> Scope:
+        reducers: dict[str, Any] = {}
+        for frame in scope.frames(gate, session):
+            reducers = {**reducers, **frame.reducers}
+        return msgspec.structs.replace(real(gate, session), reducers=reducers)
+
+    m.setattr(calls, "scope_of", scope_of)
+
+
+def outer_calls_weigh_what_they_risk(m: pytest.MonkeyPatch) -> None:
+    def carried(items: tuple[Item, ...], at: Scope) -> Outer | None:
+        found = scope.carried(items, at)
+        return found and Outer(found.granted, max(found.granted.values()))
+
+    m.setattr(calls, "carried", carried)
+
+
+PLANTED: dict[Planting, str] = {  # each with a policy under which it shows soon
+    closed_frames_count: "gateway",
+    frames_of_other_sessions_count: "gateway",
+    every_rule_carries: "desk",
+    approvals_do_not_carry: "gateway",
+    what_was_lowered_is_carried_in_full: "gateway",
+    nesting_ignores_weight: "gateway",
+    nesting_ignores_the_risk_granted_at: "gateway",
+    only_the_innermost_call_carries: "gateway",
+    individual_steps_are_like_any: "desk",
+    individual_steps_keep_out_only_their_run: "desk",
+    what_a_step_leaves_behind_is_free_of_it: "desk",
+    runs_carry_what_they_do_not_declare: "gateway",
+    withdrawn_trust_leaves_runs_in_flight: "desk, standing grants at high risk",
+    revoked_grants_live_on: "gateway",
+    grants_are_never_used_up: "gateway",
+    safe_callers_lower_everything: "gateway",
+    the_outermost_safe_caller_wins: "gateway",
+    outer_calls_weigh_what_they_risk: "gateway",
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_planted_fault_is_noticed(plant: Planting, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    assert noticed(PLANTED[plant])
