@@ -51,6 +51,16 @@ def test_a_store_that_does_not_exist_is_told_and_not_made(tmp_path: Path, openin
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("where", ["host=/tmp dbname=sayso", "dbname=sayso", " user = ana", "service=x"])
+def test_parameters_of_a_connection_are_not_taken_for_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SaysoError, match="postgresql://"):
+        open_gate(load_preset("balanced"), where, key=KEY)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("opening", [open_to_look, open_audit, lambda *a, **k: open_to_act(None, *a, **k)])
 def test_a_store_no_gate_ever_used_is_told_and_left_as_it_is(tmp_path: Path, opening: object) -> None:
     SqliteStore(tmp_path / "s.db").close()

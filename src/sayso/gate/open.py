@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.store.base import Reader, Store, Writer
 
 KEY_NAME = "sayso"
+_PARAMETERS = re.compile(r"\s*(?:dbname|host|hostaddr|options|password|port|service|user)\s*=")
+"""How PostgreSQL's other way to write an address begins. It would make a file of that name."""
 
 
 class NoStore(SaysoError):
@@ -139,6 +142,11 @@ def policy_in_force(gate: Gate) -> str | None:
 
 def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
     """The store at this place: PostgreSQL by its address, otherwise an SQLite file."""
+    if isinstance(where, str) and _PARAMETERS.match(where):
+        raise SaysoError(
+            "these are parameters of a connection, not an address",
+            hint="write postgresql://user@host/database",
+        )
     if _is_address(where):
         from sayso.store.postgres import PostgresStore
 
