@@ -21,6 +21,7 @@ SHOWS = {
     "/policy": "write_outside_workspace",
     "/audit": "ANSWERED",
     "/figures": "Questions, hour by hour",
+    "/passkeys": "You have no passkey",
 }
 EMPTY = {
     "/": "Nothing waits for you",
