@@ -284,3 +284,27 @@ def test_on_a_phone_one_question_fills_the_screen_with_the_answers_at_the_bottom
     allow.tap()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert [row(desk, one).answer for one in (first, second)] == ["deny", "once"]
+
+
+def test_what_was_answered_elsewhere_makes_room_after_a_while(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.edit(desk.session())
+    ana, ben = signed_in(name="ana"), signed_in(name="ben")
+    expect(ben.locator(".card")).to_be_visible()
+    ben.clock.install()
+    ana.get_by_role("button", name="Deny").click()
+    gone(ana, question)
+    expect(ben.locator(".ended")).to_contain_text("denied by ana")
+    ben.clock.fast_forward(8_000)
+    expect(ben.get_by_text("Nothing waits for you")).to_be_visible()
+
+
+def test_long_names_and_places_are_folded_too_before_high_risk(desk: Desk, signed_in: SignedIn) -> None:
+    state = "clean " * 500 + "but for prod"
+    question = desk.ask(desk.session(), "git.push_force", command="git push --force", state=state)
+    page = signed_in()
+    hold = page.get_by_role("button", name="Hold to allow once")
+    hold.click(delay=HELD)
+    expect(page.locator("#said")).to_contain_text("folded")
+    page.get_by_role("button", name="Show all of it").click()
+    expect(page.locator(".card")).to_contain_text("but for prod")
+    assert row(desk, question).state == "open"

@@ -99,6 +99,9 @@ function count() {
   const open = questions.waiting().length;
   const shown = open ? `${open}${questions.reading.more ? "+" : ""}` : "";
   for (const place of document.querySelectorAll(".count")) place.textContent = shown;
+  const told = open === 1 ? "1 question waits" : `${shown || "no"} questions wait`;
+  const place = document.getElementById("waiting");
+  if (place.textContent !== told) place.textContent = told;
   const title = document.getElementById("where").textContent;
   document.title = `${shown ? `(${shown}) ` : ""}${title} · Sayso`;
 }

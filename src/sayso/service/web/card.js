@@ -6,7 +6,7 @@ import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
 import { risk, time } from "./parts.js";
 import { clock, now } from "./time.js";
-import { foreign, inline, visible } from "./visible.js";
+import { foreign, inline, told, visible } from "./visible.js";
 
 const SAID = {
   once: "allowed once",
@@ -92,7 +92,7 @@ function head(question) {
     { class: "card-head" },
     risk(question.risk),
     does ? h("strong", {}, visible(does)) : null,
-    inline(name),
+    told(name),
   );
 }
 
@@ -102,10 +102,7 @@ function hero(question) {
   const rest = named.filter(([, value]) => question.command === null || value !== question.command);
   const command = question.command !== null && foreign(question.command, { label: "Command" });
   command && command.classList.add("hero");
-  const list = rest.map(([name, value]) => [
-    h("dt", {}, inline(name, 80)),
-    h("dd", {}, argument(name, value)),
-  ]);
+  const list = rest.map(([name, value]) => [h("dt", {}, told(name, 80)), h("dd", {}, argument(name, value))]);
   return [command, rest.length ? h("dl", { class: command ? "arguments" : "arguments hero" }, list) : null];
 }
 
@@ -116,9 +113,9 @@ function argument(name, value) {
 
 function reasons(question) {
   const place = [
-    question.target && ["On ", inline(question.target, 300), ". "],
-    question.folder && ["In ", inline(question.folder, 300), ". "],
-    question.world && ["As things stand: ", inline(question.world, 300), "."],
+    question.target && ["On ", told(question.target), ". "],
+    question.folder && ["In ", told(question.folder), ". "],
+    question.world && ["As things stand: ", told(question.world), "."],
   ].filter(Boolean);
   return [
     h(
@@ -128,7 +125,7 @@ function reasons(question) {
       `${visible(question.why)} `,
       rule(question.rule),
     ),
-    place.length ? h("p", {}, place) : null,
+    place.length ? h("div", {}, place) : null,
   ];
 }
 

@@ -17,11 +17,11 @@ const COLUMNS = [
 ];
 const RESULTS = { allow: "allowed", deny: "denied", ask: "asked" };
 
-export function view(place, page) {
+export function view(place) {
   const found = h("section", { "aria-label": "Decisions" });
   const filter = { text: "", agent: "", domain: "", risk: "", verdict: "" };
   let timer = 0;
-  const read = () => decisions(found, filter, "Nothing was decided that fits.", page);
+  const read = () => decisions(found, filter, "Nothing was decided that fits.");
   const soon = () => {
     clearTimeout(timer);
     timer = setTimeout(read, 250);

@@ -10,6 +10,7 @@ import * as all from "./questions.js";
 import { visible } from "./visible.js";
 
 const FADES_AFTER = 4000;
+const READ_AFTER = 8000;
 
 export function view(place, page) {
   const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
@@ -70,7 +71,13 @@ export function view(place, page) {
     shown = { ...made, question };
     show(detail, h("div"), made.element);
     drawPager();
-    if (question.state !== "open" && !question.yours) say(`${named(question)}: ${ending(question)}`);
+    if (question.state !== "open") over(question);
+  }
+
+  /** Answered elsewhere while it was being read: it says so, and after a while makes room. */
+  function over(question) {
+    if (!question.yours) say(`${named(question)}: ${ending(question)}`);
+    setTimeout(() => chosen === question.id && next(question.id), READ_AFTER);
   }
 
   function drawPager() {

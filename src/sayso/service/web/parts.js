@@ -67,16 +67,25 @@ export function failed(problem, again) {
   );
 }
 
-/** Fill a place with what `read` finds: first a word that it is read, then the content, or what went wrong. */
+const turns = new WeakMap();
+
+/**
+ * Fill a place with what `read` finds: first a word that it is read, then the content, or what went wrong.
+ * Of several reads at once the one begun last is shown, whichever comes back last.
+ */
 export async function fill(place, what, read, draw) {
+  const turn = (turns.get(place) ?? 0) + 1;
+  turns.set(place, turn);
   if (!place.hasChildNodes()) show(place, loading(what));
   try {
     const found = await read();
+    if (turns.get(place) !== turn) return;
     const rows = () => [...place.querySelectorAll("tbody tr[tabindex]")];
     const focused = rows().indexOf(document.activeElement?.closest("tr"));
     show(place, draw(found));
     if (focused >= 0) rows()[Math.min(focused, rows().length - 1)]?.focus();
   } catch (problem) {
+    if (turns.get(place) !== turn) return;
     if (problem.status !== 401)
       show(
         place,

@@ -47,6 +47,11 @@ export function inline(text, most = 160) {
   return code;
 }
 
+/** The text in the line if it is short, else in a box that can be unfolded: nothing of it is cut away. */
+export function told(text, most = 160) {
+  return Array.from(text).length <= most ? inline(text, most) : foreign(text);
+}
+
 /** Plain runs as text, odd characters as marked spellings. A line break is spelled, then also made. */
 function pieces(characters, breaks = true) {
   const found = [];
