@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.gate.signin import make_link, use_link
-from sayso.service.auth import COOKIE
+from sayso.gate.signin import make_link, page_key, use_link
+from sayso.service.auth import COOKIE, PAGE
 from tests.service.calling import HOST, Service
 
 ORIGIN = {"Origin": f"http://{HOST}"}
@@ -13,7 +13,8 @@ ORIGIN = {"Origin": f"http://{HOST}"}
 
 @pytest.fixture
 def cookie(service: Service) -> dict[str, str]:
-    return {"Cookie": f"{COOKIE}={use_link(service.gate, make_link(service.gate, 'ann'))}"}
+    secret = use_link(service.gate, make_link(service.gate, "ann"))
+    return {"Cookie": f"{COOKIE}={secret}", PAGE: page_key(service.gate, secret)}
 
 
 @pytest.mark.parametrize(
