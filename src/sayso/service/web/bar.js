@@ -74,7 +74,7 @@ export function bar(question, { give, live, folded, edit, why }) {
     if (wanted) show(wider, offers(question, yes), oneByOne(question, allow, deliberate));
     sleep.rest();
   }
-  return { element, byKey, rest: sleep.rest, marked: sleep.marked, reason };
+  return { element, byKey, rest: sleep.rest };
 }
 
 /** Wider answers, each with what it covers, and what it would have covered lately. */

@@ -149,7 +149,7 @@ export function view(place, page) {
       e: () => shown?.bar && shown.edit(),
       w: () => shown?.bar && shown.why(),
     },
-    line: () => shown?.bar?.marked(),
+    line: () => shown?.bar?.rest(),
     close() {
       clearInterval(timer);
       unfollow();

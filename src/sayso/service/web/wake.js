@@ -50,5 +50,5 @@ export function sleeper(place, blocked) {
   }
 
   rest();
-  return { rest, marked, awake };
+  return { rest, awake };
 }
