@@ -11,7 +11,7 @@ import pytest
 
 from sayso.doors.python.door import Door
 from sayso.gate.gate import Gate
-from sayso.gate.passkeys import list_passkeys
+from sayso.gate.passkeys import list_passkeys, require_passkeys
 from sayso.gate.signin import make_link, page_key, use_link
 from sayso.service.auth import COOKIE, PAGE
 from sayso.service.running import Settings
@@ -193,3 +193,14 @@ def test_the_page_is_opened_where_passkeys_work() -> None:
     behind = Address(origin="https://sayso.example")
     assert (behind.page, behind.origins[0]) == ("https://sayso.example", "https://sayso.example")
     assert "sayso.example" in behind.names
+
+
+def test_a_grant_by_hand_over_http_does_not_get_around_signing(service: Service) -> None:
+    session = service.opened()
+    body = {"session": session, "operation": "files.write", "minutes": 5}
+    assert service.post("operator", "/v1/grants", {**body, "risk": "high"}).status_code != 403
+    require_passkeys(service.gate, "high", by="ana")
+    for wanted in ({}, {"risk": "high"}):
+        refused = service.post("operator", "/v1/grants", {**body, **wanted})
+        assert (refused.status_code, refused.json()["code"]) == (403, "signature_needed")
+    assert service.post("operator", "/v1/grants", {**body, "risk": "moderate"}).status_code == 201

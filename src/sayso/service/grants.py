@@ -10,9 +10,11 @@ from sayso.core.grants import Pins
 from sayso.core.model import Risk
 from sayso.gate.allowance import NO_PINS
 from sayso.gate.grants import Ended, Listed, give_grant, list_grants, revoke_all, revoke_grant
+from sayso.gate.passkeys import proof_needed
 from sayso.gate.workflows import cascade_revoke
 from sayso.service.callers import session_for, sessions_seen
 from sayso.service.endpoints import ANY, OPERATORS, Context, Endpoint
+from sayso.service.problems import Refused
 
 
 class PinsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +55,7 @@ def list_all(context: Context) -> list[Listed]:
 
 def give(context: Context) -> Listed:
     body: GrantBody = context.body
+    _check_signed(context, None if body.risk is None else Risk.of(body.risk))
     grant = give_grant(
         context.gate,
         body.session,
@@ -88,6 +91,22 @@ def revoke_workflow(context: Context) -> WorkflowEnded:
 ALL: Any = list[Listed]
 EVERY: Any = list[Ended]
 IN_SESSION = {"session": "Only those of this session."}
+
+
+def _check_signed(context: Context, risk: Risk | None) -> None:
+    """Where a yes has to be signed, a grant by hand does not get around that: it is given at a terminal."""
+    asked = Risk.HIGH if risk is None else risk
+    with context.gate.store.read() as tx:
+        needed = proof_needed(context.gate, tx, asked)
+    if needed:
+        raise Refused(
+            403,
+            "signature_needed",
+            f"consent at {asked.word} risk is signed with a passkey, and a grant by hand is not",
+            hint="answer a question, give a grant of a lower risk, or use `sayso grant` at a terminal",
+        )
+
+
 ENDPOINTS = (
     Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all, result=ALL, query=IN_SESSION),
     Endpoint("POST", "/v1/grants", OPERATORS, "Give a grant by hand", give, GrantBody, Listed, status=201),
