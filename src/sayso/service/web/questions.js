@@ -2,7 +2,7 @@
 
 import { get, page, post } from "./api.js";
 
-/** By id, in the order they arrived. One that was closed stays until it is forgotten, so that it can be told. */
+/** By id, in the order they were asked. One that was closed stays until it is forgotten, so that it can be told. */
 export const questions = new Map();
 export const reading = { done: false, problem: null, more: null };
 const listeners = new Set();
@@ -20,7 +20,7 @@ export async function readAll() {
   try {
     const { rows, more } = await page("/v1/questions");
     Object.assign(reading, { done: true, problem: null, more });
-    await take(rows);
+    take(rows);
     const seen = new Set(rows.map((one) => one.id));
     const gone = waiting().filter((one) => !seen.has(one.id));
     await Promise.all(gone.slice(0, MOST).map((one) => readOne(one.id)));
@@ -34,7 +34,7 @@ export async function readMore() {
   if (!reading.more) return;
   const { rows, more } = await reading.more();
   reading.more = more;
-  await take(rows);
+  take(rows);
   changed();
 }
 
@@ -42,7 +42,7 @@ export async function readMore() {
 export async function readOne(id) {
   try {
     const told = await get(`/v1/questions/${encodeURIComponent(id)}`);
-    if (told.state === "open" || questions.has(id)) questions.set(id, { ...told, whole: true });
+    if (told.state === "open" || questions.has(id)) keep([{ ...told, whole: true }]);
   } catch (problem) {
     if (problem.status === 404) questions.delete(id);
   }
@@ -80,11 +80,26 @@ export function heard(event) {
   }
 }
 
-async function take(rows) {
-  for (const one of rows) {
-    const known = questions.get(one.id);
-    questions.set(one.id, known?.whole ? { ...one, offers: known.offers, whole: true } : one);
-  }
+/** A list tells less of each than was told before of one that was read by itself. */
+function take(rows) {
+  keep(
+    rows.map((one) => {
+      const known = questions.get(one.id);
+      return known?.whole ? { ...one, offers: known.offers, whole: true } : one;
+    }),
+  );
+}
+
+/** Answers arrive in any order; the list keeps its own, and new questions stand at its end. */
+function keep(rows) {
+  const news = rows.some((one) => !questions.has(one.id));
+  for (const one of rows) questions.set(one.id, one);
+  if (!news) return;
+  const sorted = [...questions].sort(
+    ([a, one], [b, other]) => one.opened_at - other.opened_at || (a < b ? -1 : 1),
+  );
+  questions.clear();
+  for (const [id, one] of sorted) questions.set(id, one);
 }
 
 function changed() {
