@@ -7,6 +7,7 @@ export const questions = new Map();
 export const reading = { done: false, problem: null, more: null };
 const listeners = new Set();
 const MOST = 50;
+const closed = new Set(); // what is over stays over, however late an older word of it arrives
 
 export const waiting = () => [...questions.values()].filter((one) => one.state === "open");
 
@@ -57,15 +58,8 @@ export function forget(id) {
 export async function answer(question, given) {
   const path = `/v1/questions/${encodeURIComponent(question.id)}/answer`;
   const stands = await post(path, { ...given, digest: question.digest });
-  const { state, by } = stands;
-  questions.set(question.id, {
-    ...question,
-    state,
-    by,
-    answer: stands.answer,
-    closed_at: stands.at,
-    yours: stands.yours,
-  });
+  const { state, by, yours, answer: said, at } = stands;
+  keep([{ ...question, state, by, yours, answer: said, closed_at: at }]);
   changed();
   return stands;
 }
@@ -93,7 +87,10 @@ function take(rows) {
 /** Answers arrive in any order; the list keeps its own, and new questions stand at its end. */
 function keep(rows) {
   const news = rows.some((one) => !questions.has(one.id));
-  for (const one of rows) questions.set(one.id, one);
+  for (const one of rows) {
+    if (one.state !== "open") closed.add(one.id);
+    if (one.state !== "open" || !closed.has(one.id)) questions.set(one.id, one);
+  }
   if (!news) return;
   const sorted = [...questions].sort(
     ([a, one], [b, other]) => one.opened_at - other.opened_at || (a < b ? -1 : 1),
