@@ -227,6 +227,7 @@ def test_the_keyboard_alone_is_enough(desk: Desk, signed_in: SignedIn, scheme: s
     expect(awake).to_be_visible()
     page.keyboard.press("a")
     gone(page, first)
+    expect(card).to_contain_text("git push")
     expect(awake).to_be_visible()
     page.keyboard.press("a")
     expect(page.get_by_role("dialog")).to_contain_text("high risk")
