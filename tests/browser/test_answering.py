@@ -215,6 +215,7 @@ def test_the_keyboard_alone_is_enough(desk: Desk, signed_in: SignedIn, scheme: s
     page = signed_in(color_scheme=scheme)
     card = page.locator(".card")
     awake = page.locator(".bar .deny:not([aria-disabled])")
+    expect(page.locator(".list button")).to_have_count(3)
     expect(card).to_contain_text("first.py")
     page.keyboard.press("j")
     expect(card).to_contain_text("second.py")
