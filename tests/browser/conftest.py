@@ -36,8 +36,9 @@ def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """For one file of tests: while Playwright is there, an event loop runs, and no other test can run one."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(NEEDED)
