@@ -27,7 +27,7 @@ def demo(
 ) -> None:
     """Start the service on a store of its own, show the page, and let an agent work in a scratch repository.
 
-    What it may not do unasked, you are asked for: in the browser, or in another terminal. Without anybody
+    What it may not do unasked, you are asked for: in the browser, or here if there is none. Without anybody
     there it goes on without, says so, and ends.
     """
     from tempfile import TemporaryDirectory
