@@ -11,7 +11,7 @@ import msgspec
 import uvicorn
 
 from sayso.core.model import Operation
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.authorize import Bundle
 from sayso.gate.calls import start_call
 from sayso.gate.gate import Gate
@@ -69,7 +69,7 @@ def serving(gate: Gate) -> Iterator[Desk]:
     held = ExitStack()
     sockets = listen(Address(port=0), held)
     address = Address(port=sockets[0].getsockname()[1])
-    door = Door(gate, [Inbox()])
+    door = EmbeddedDoor(gate, [Inbox()])
     settings = Settings(origins=address.origins)
     app = make_app(door, hosts=address.names, pages=pages(door), settings=settings)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))

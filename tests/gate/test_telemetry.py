@@ -258,7 +258,7 @@ def test_a_session_changed_by_hand_is_a_warning(
 
 
 def test_a_lease_that_is_lost_is_a_warning(gate: Sayso, log: pytest.LogCaptureFixture) -> None:
-    Keeper(gate.gate)._beat_one("op_nowhere", 1)  # noqa: SLF001  the beat itself takes ten seconds
+    Keeper(gate.door.beat)._beat_one("op_nowhere", 1)  # noqa: SLF001  the beat itself takes ten seconds
     assert lines(log, "sayso.ledger") == ["the lease of op_nowhere could not be renewed: unknown_call"]
 
 

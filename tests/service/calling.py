@@ -12,7 +12,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.types import Message
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.tokens import ROLES, Role, issue_token
 from sayso.service.app import make_app
 from sayso.service.running import Settings
@@ -27,7 +27,7 @@ WIPE = {"tool": "wipe", "args": {}}
 class Service:
     """An app with one token for each role, and a second agent and host."""
 
-    def __init__(self, door: Door, runner: asyncio.Runner, settings: Settings | None = None) -> None:
+    def __init__(self, door: EmbeddedDoor, runner: asyncio.Runner, settings: Settings | None = None) -> None:
         self.door, self.gate, self.runner = door, door.gate, runner
         self.app: Starlette = make_app(door, hosts=(HOST,), settings=settings)
         wanted: list[tuple[str, Role, str]] = [(role, role, role) for role in ROLES]

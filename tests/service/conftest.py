@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
@@ -18,6 +18,8 @@ from sayso.store.memory import MemoryStore
 from sayso.store.sqlite import SqliteStore
 from tests.gate.conftest import Clock
 from tests.service.calling import Service
+from tests.service.process import Home, a_home
+from tests.service.process import Service as Served
 
 KEY = make_key("test")
 in_memory = pytest.mark.parametrize("gate", ["memory"], indirect=True)
@@ -70,4 +72,16 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture
 def service(gate: Gate, runner: asyncio.Runner) -> Service:
-    return Service(Door(gate, ()), runner, Settings(assured_hosts=frozenset({"*"})))
+    return Service(EmbeddedDoor(gate, ()), runner, Settings(assured_hosts=frozenset({"*"})))
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
+    """Somebody whose service is a process of its own."""
+    return a_home(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def served(home: Home) -> Iterator[Served]:
+    with home.serve() as running:
+        yield running

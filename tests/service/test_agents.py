@@ -8,7 +8,7 @@ import threading
 import httpx
 import pytest
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.answer import answer_question
 from sayso.gate.stats import figures
 from sayso.service.running import Settings
@@ -147,7 +147,7 @@ def test_a_wait_beyond_ten_minutes_or_of_no_length_is_refused(service: Service, 
 
 
 def test_a_token_can_only_wait_so_often_at_a_time(service: Service, runner: asyncio.Runner) -> None:
-    service = Service(Door(service.gate, ()), runner, Settings(waits=1))
+    service = Service(EmbeddedDoor(service.gate, ()), runner, Settings(waits=1))
     question = service.asked()
     call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
     path = f"/v1/calls/{call}?wait=600"

@@ -3,84 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from sayso import ConsentDenied, ConsentRequired, ConsentTimeout, Sayso
 from sayso.core.model import Risk, Verdict
-from sayso.doors.remote.connected import Connected, connect
+from sayso.doors.remote.connected import connect
 from sayso.doors.remote.door import NotConnected
 from sayso.doors.remote.line import Refusal, Sent, Unreachable
 from sayso.gate.gate import UnknownSession
-from tests.service.process import PATIENCE, Home, Service, a_home
-
-T = TypeVar("T")
-
-
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
-    return a_home(monkeypatch, tmp_path)
+from tests.service.process import PATIENCE, Home, Service
+from tests.service.programs import Aside, Tasks, asked
 
 
-@pytest.fixture
-def service(home: Home) -> Iterator[Service]:
-    with home.serve() as running:
-        yield running
-
-
-class Tasks:
-    """A program with functions that need consent, and what it did."""
-
-    def __init__(self, gate: Connected, *, wait: float | None = None) -> None:
-        self.gate = gate
-        self.made: list[str] = []
-
-        @gate.requires_consent("tasks.create", risk="moderate", reason="writes to your list", wait=wait)
-        def create_task(title: str) -> str:
-            self.made.append(title)
-            return title.upper()
-
-        @gate.requires_consent("tasks.read")
-        def read_tasks() -> list[str]:
-            return self.made
-
-        @gate.requires_consent("tasks.wipe")
-        def wipe() -> None:
-            self.made.append("wiped")
-
-        self.create, self.read, self.wipe = create_task, read_tasks, wipe
-
-
-class Aside:
-    """Something that runs in a thread of its own, and its result."""
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._found: list[Any] = []
-        self._thread = threading.Thread(target=lambda: self._found.append(work()), daemon=True)
-        self._thread.start()
-
-    def result(self) -> Any:
-        self._thread.join(PATIENCE)
-        assert self._found, "it did not come to an end"
-        return self._found[0]
-
-
-def asked(operator: Connected, count: int = 1) -> list[str]:
-    """The open questions, once there are so many."""
-    for _ in range(int(PATIENCE * 20)):
-        found = [str(one["id"]) for one in operator.questions()]
-        if len(found) >= count:
-            return found
-        threading.Event().wait(0.05)
-    raise AssertionError("nothing was asked")
-
-
-def test_what_the_policy_lists_as_autonomous_runs_and_is_written_down(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate:
+def test_what_the_policy_lists_as_autonomous_runs_and_is_written_down(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate:
         tasks = Tasks(gate)
         assert tasks.read() == []
         result = gate.run("read_tasks")
@@ -89,15 +28,15 @@ def test_what_the_policy_lists_as_autonomous_runs_and_is_written_down(home: Home
         assert gate.retry(result.operation_id or "").value == []
 
 
-def test_over_the_socket_it_is_the_same(home: Home, service: Service) -> None:
+def test_over_the_socket_it_is_the_same(home: Home, served: Service) -> None:
     with connect(home.socket, home.token("host")) as gate:
         assert Tasks(gate).read() == []
 
 
 def test_what_needs_asking_raises_and_the_same_call_runs_once_it_is_approved(
-    home: Home, service: Service
+    home: Home, served: Service
 ) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         tasks = Tasks(gate)
         with pytest.raises(ConsentRequired) as required:
             tasks.create("x")
@@ -112,8 +51,8 @@ def test_what_needs_asking_raises_and_the_same_call_runs_once_it_is_approved(
             tasks.create("x")
 
 
-def test_a_run_waits_for_the_answer_of_an_operator(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+def test_a_run_waits_for_the_answer_of_an_operator(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         tasks = Tasks(gate)
         waiting = Aside(lambda: gate.run("create_task", {"title": "x"}, wait=PATIENCE))
         operator.answer(asked(operator)[0], "once")
@@ -122,8 +61,8 @@ def test_a_run_waits_for_the_answer_of_an_operator(home: Home, service: Service)
         assert tasks.made == ["x"]
 
 
-def test_an_async_run_waits_and_others_go_on_meanwhile(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+def test_an_async_run_waits_and_others_go_on_meanwhile(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
 
         @gate.requires_consent("tasks.create")
         async def later(number: int) -> int:
@@ -138,8 +77,8 @@ def test_an_async_run_waits_and_others_go_on_meanwhile(home: Home, service: Serv
         assert asyncio.run(both()) == [1, 2]
 
 
-def test_after_a_timeout_a_retry_runs_it_exactly_once(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+def test_after_a_timeout_a_retry_runs_it_exactly_once(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         tasks = Tasks(gate)
         late = gate.run("create_task", {"title": "x"}, wait=0.1)
         assert (late.status, late.retry_with) == ("timeout", "retry")
@@ -153,8 +92,8 @@ def test_after_a_timeout_a_retry_runs_it_exactly_once(home: Home, service: Servi
         assert gate.retry(name).value == "X"
 
 
-def test_a_denial_comes_back_with_its_reason(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator", "eve")) as eve:
+def test_a_denial_comes_back_with_its_reason(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator", "eve")) as eve:
         tasks = Tasks(gate)
         waiting = Aside(lambda: gate.run("create_task", {"title": "x"}, wait=PATIENCE))
         eve.answer(asked(eve)[0], "deny", reason="not today")
@@ -164,8 +103,8 @@ def test_a_denial_comes_back_with_its_reason(home: Home, service: Service) -> No
         assert tasks.made == []
 
 
-def test_what_is_blocked_is_blocked_and_nobody_is_asked(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+def test_what_is_blocked_is_blocked_and_nobody_is_asked(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         tasks = Tasks(gate)
         with pytest.raises(ConsentDenied) as denied:
             tasks.wipe()
@@ -175,8 +114,8 @@ def test_what_is_blocked_is_blocked_and_nobody_is_asked(home: Home, service: Ser
         assert tasks.made == []
 
 
-def test_wrong_arguments_are_an_error_before_anybody_is_asked(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+def test_wrong_arguments_are_an_error_before_anybody_is_asked(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         tasks = Tasks(gate)
         result = gate.run("create_task", {"title": 3})
         assert result.status == "error"
@@ -185,8 +124,8 @@ def test_wrong_arguments_are_an_error_before_anybody_is_asked(home: Home, servic
         assert tasks.made == []
 
 
-def test_a_function_that_fails_is_reported_as_failed(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate:
+def test_a_function_that_fails_is_reported_as_failed(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate:
 
         @gate.requires_consent("tasks.read")
         def broken() -> None:
@@ -199,9 +138,9 @@ def test_a_function_that_fails_is_reported_as_failed(home: Home, service: Servic
         assert gate.retry(result.operation_id or "").reason == "the call has failed"
 
 
-def test_the_policys_reading_of_a_tool_stands_whatever_is_declared(home: Home, service: Service) -> None:
+def test_the_policys_reading_of_a_tool_stands_whatever_is_declared(home: Home, served: Service) -> None:
     """`push` is git.push in the policy: a function of that name that declares itself harmless is not."""
-    with service.connect(home.token("host")) as gate:
+    with served.connect(home.token("host")) as gate:
 
         @gate.requires_consent("tasks.read", risk="low")
         def push() -> None: ...
@@ -212,8 +151,8 @@ def test_the_policys_reading_of_a_tool_stands_whatever_is_declared(home: Home, s
         assert decision.risk is Risk.HIGH
 
 
-def test_nobody_is_believed_that_an_unlisted_operation_is_low(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate:
+def test_nobody_is_believed_that_an_unlisted_operation_is_low(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate:
 
         @gate.requires_consent("lights.switch", risk="low")
         def switch() -> None: ...
@@ -221,52 +160,76 @@ def test_nobody_is_believed_that_an_unlisted_operation_is_low(home: Home, servic
         assert gate.check("switch").verdict is Verdict.ASK
 
 
-def test_a_capability_without_an_operation_is_a_tool_nobody_listed(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate:
+def test_a_capability_without_an_operation_is_asked_for_what_it_comes_to(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate:
+        tasks = Tasks(gate)
 
         @gate.capability(operations=["tasks.read"])
-        def briefing() -> None: ...
+        def briefing() -> list[str]:
+            return tasks.read()
 
         @gate.capability(operations=["tasks.wipe"])
-        def tidy() -> None: ...
+        def tidy() -> None:
+            tasks.wipe()
 
-        result = gate.run("briefing", wait=0)
-        assert result.status == "timeout"
-        assert "tools.briefing" in (result.reason or "")
-        assert gate.run("tidy", wait=0).status == "blocked"
+        @gate.capability()
+        def push() -> None: ...
+
+        assert gate.run("briefing").value == []
+        assert gate.run("tidy").status == "blocked"
+        asked_for = gate.run("push", wait=0)  # which the policy knows as git.push, whoever declares nothing
+        assert asked_for.status == "timeout"
+        assert "git.push" in (asked_for.reason or "")
 
 
-def test_a_gate_inside_a_run_is_asked_by_itself_and_ends_the_run_if_it_is_not_passed(
-    home: Home, service: Service
+def test_a_gate_inside_a_run_is_asked_by_itself_and_the_run_goes_on_from_the_top_once_answered(
+    home: Home, served: Service
 ) -> None:
-    with service.connect(home.token("host")) as gate:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         tasks = Tasks(gate)
 
         @gate.requires_consent("tasks.read")
         def outer() -> str:
             return tasks.create("x")
 
-        result = gate.run("outer", wait=0.2)
-        assert result.status == "error"
-        assert "stopped at tasks.create" in (result.reason or "")
+        late = gate.run("outer", wait=0.2)
+        assert late.status == "timeout"
+        assert "tasks.create" in (late.reason or "")
+        assert tasks.made == []
+        operator.answer(asked(operator)[0], "once")
+        assert gate.retry(late.operation_id or "", wait=PATIENCE).value == "X"
+        assert tasks.made == ["x"]
+
+
+def test_a_gate_inside_that_is_denied_ends_the_run(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        tasks = Tasks(gate)
+
+        @gate.capability()
+        def outer() -> str:
+            return tasks.create("x")
+
+        waiting = Aside(lambda: gate.run("outer", wait=PATIENCE))
+        operator.answer(asked(operator)[0], "deny", reason="not today")
+        result = waiting.result()
+        assert result.status == "denied"
+        assert "stopped at tasks.create" in result.reason
         assert tasks.made == []
 
 
-def test_scopes_of_the_gates_own_process_cannot_be_claimed(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate:
+def test_scopes_of_the_gates_own_process_cannot_be_claimed(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate:
         claims: list[Callable[[], object]] = [
             lambda: gate.user_initiated("tasks.create"),
             lambda: gate.reduces_risk_for("git.push", "low"),
-            lambda: gate.workflow("digest", []),
-            lambda: gate.capability(effect_key=str),
         ]
         for claim in claims:
             with pytest.raises(NotConnected):
                 claim()
 
 
-def test_an_agents_token_runs_nothing_here_and_answers_nothing(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("agent")) as agent:
+def test_an_agents_token_runs_nothing_here_and_answers_nothing(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("agent")) as agent:
         with pytest.raises(NotConnected, match="host"):
             agent.requires_consent("tasks.read")
         with pytest.raises(ConsentRequired) as required:
@@ -277,8 +240,8 @@ def test_an_agents_token_runs_nothing_here_and_answers_nothing(home: Home, servi
         assert refused.value.status == 403
 
 
-def test_an_agent_proposes_calls_in_its_own_session_alone(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("agent")) as agent:
+def test_an_agent_proposes_calls_in_its_own_session_alone(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("agent")) as agent:
         theirs = gate.session(agent="helper")
         with pytest.raises(UnknownSession):
             agent.session(theirs.id)
@@ -287,8 +250,8 @@ def test_an_agent_proposes_calls_in_its_own_session_alone(home: Home, service: S
         assert call.text is None
 
 
-def test_a_session_of_the_hosts_hears_plans_and_calls(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+def test_a_session_of_the_hosts_hears_plans_and_calls(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         with gate.session(agent="helper", workspace="/work") as session:
             assert session.hear("please tidy up").turn == 1
             assert session.plan("Change a.py: rename f to g. Done when the tests pass.").score >= 2
@@ -308,8 +271,8 @@ def test_a_session_of_the_hosts_hears_plans_and_calls(home: Home, service: Servi
             session.hear("hello?")
 
 
-def test_a_grant_that_was_revoked_allows_no_more(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, service.connect(home.token("operator")) as operator:
+def test_a_grant_that_was_revoked_allows_no_more(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         tasks = Tasks(gate)
         with pytest.raises(ConsentRequired):
             tasks.create("x")
@@ -358,9 +321,9 @@ def test_what_has_run_is_reported_though_the_service_was_killed_while_it_ran(hom
             assert gate.retry(result.operation_id or "").value == "done"
 
 
-def test_the_same_attempt_sent_again_is_the_same_start(home: Home, service: Service) -> None:
+def test_the_same_attempt_sent_again_is_the_same_start(home: Home, served: Service) -> None:
     """As after an answer that got lost on the way: the one who sent it can run it, and nobody else."""
-    with service.connect(home.token("host")) as gate:
+    with served.connect(home.token("host")) as gate:
         session = gate.open_session("helper")
         body = {"tool": "read", "session": session, "operations": [{"operation": "tasks.read"}]}
         line = gate.door.line
@@ -382,8 +345,8 @@ def test_a_service_that_is_not_there_is_a_clear_error(home: Home) -> None:
         gate.door.line.ask(Sent("GET", "/v1/grants"), away=0.0)
 
 
-def test_a_token_nobody_has_is_refused(home: Home, service: Service) -> None:
-    with service.connect("sayso_host_nobody") as gate, pytest.raises(Refusal) as refused:
+def test_a_token_nobody_has_is_refused(home: Home, served: Service) -> None:
+    with served.connect("sayso_host_nobody") as gate, pytest.raises(Refusal) as refused:
         Tasks(gate).read()
     assert refused.value.code == "unauthorized"
 
@@ -394,6 +357,6 @@ def test_without_a_token_it_says_how_to_get_one(home: Home, monkeypatch: pytest.
         Sayso.connect()
 
 
-def test_a_direct_call_that_waits_in_vain_says_so(home: Home, service: Service) -> None:
-    with service.connect(home.token("host")) as gate, pytest.raises(ConsentTimeout):
+def test_a_direct_call_that_waits_in_vain_says_so(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, pytest.raises(ConsentTimeout):
         Tasks(gate, wait=0.1).create("x")

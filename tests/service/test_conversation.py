@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.service.running import Settings
 from tests.service.calling import PUSH, WRITE, Service
@@ -24,7 +24,7 @@ def call(service: Service, session: str, wanted: dict[str, Any]) -> Any:
 @pytest.fixture
 def claiming(gate: Gate, runner: asyncio.Runner) -> Service:
     """A service that was not told to trust any host's word for the user's."""
-    return Service(Door(gate, ()), runner)
+    return Service(EmbeddedDoor(gate, ()), runner)
 
 
 def test_an_assured_message_grants_what_it_says(service: Service) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.answer import answer_question
 from sayso.gate.sessions import open_session
 from sayso.service.running import Settings
@@ -122,7 +122,7 @@ def test_events_are_kept_in_bounds_and_a_slow_reader_is_told(service: Service) -
 
 
 def test_a_line_without_news_is_kept_alive(service: Service) -> None:
-    quick = Service(Door(service.gate, ()), service.runner, Settings(ping=0.001))
+    quick = Service(EmbeddedDoor(service.gate, ()), service.runner, Settings(ping=0.001))
 
     async def play() -> None:
         async with quick.streaming("operator", "/v1/events") as stream:
@@ -133,7 +133,7 @@ def test_a_line_without_news_is_kept_alive(service: Service) -> None:
 
 
 def test_too_many_streams_with_one_token_are_refused(service: Service) -> None:
-    narrow = Service(Door(service.gate, ()), service.runner, Settings(waits=1))
+    narrow = Service(EmbeddedDoor(service.gate, ()), service.runner, Settings(waits=1))
 
     async def play() -> None:
         async with narrow.streaming("operator", "/v1/events") as first:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.service.limits import MOST_KNOWN, Limits
 from sayso.service.problems import Refused
@@ -17,7 +17,7 @@ from tests.service.calling import READ, Service
 
 
 def test_a_token_that_asks_too_often_is_told_when_to_come_back(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(Door(gate, ()), runner, Settings(rate=0.001, burst=2))
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(rate=0.001, burst=2))
     assert [service.post("agent", "/v1/check", READ).status_code for _ in range(3)] == [200, 200, 429]
     refused = service.post("agent", "/v1/check", READ)
     assert refused.json()["code"] == "too_many"
@@ -26,7 +26,7 @@ def test_a_token_that_asks_too_often_is_told_when_to_come_back(gate: Gate, runne
 
 
 def test_refused_requests_count_as_well(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(Door(gate, ()), runner, Settings(rate=0.001, burst=2))
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(rate=0.001, burst=2))
     assert [service.get("agent", "/v1/tokens").status_code for _ in range(3)] == [403, 403, 429]
 
 
@@ -80,7 +80,7 @@ def test_a_body_without_end_is_not_read_to_its_end(service: Service) -> None:
 
 
 def test_a_body_that_does_not_come_is_given_up(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(Door(gate, ()), runner, Settings(slowest_body=0.01))
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(slowest_body=0.01))
 
     async def stuck() -> AsyncIterator[bytes]:
         yield b'{"tool":'
@@ -120,5 +120,5 @@ def test_health_tells_nothing_but_that_it_lives(service: Service) -> None:
 
 
 def test_metrics_are_open_only_where_the_service_was_told_so(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(Door(gate, ()), runner, Settings(open_metrics=True))
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(open_metrics=True))
     assert "sayso_open_questions 0" in service.get(None, "/metrics").text

@@ -16,7 +16,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.core import NotSet
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
@@ -89,7 +89,9 @@ def test_no_request_made_from_the_description_breaks_the_service_or_is_allowed(l
 
 def explore(label: str, role: str, mode: GenerationMode, runner: asyncio.Runner) -> None:
     store = MemoryStore()
-    service = Service(Door(open_gate(load_text(POLICY), store, key=KEY), ()), runner, Settings(rate=1e9))
+    service = Service(
+        EmbeddedDoor(open_gate(load_text(POLICY), store, key=KEY), ()), runner, Settings(rate=1e9)
+    )
     real = existing(service)
 
     @settings(

@@ -9,7 +9,7 @@ import httpx
 import msgspec
 import pytest
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.passkeys import list_passkeys, require_passkeys
 from sayso.gate.signin import make_link, page_key, use_link
@@ -67,7 +67,7 @@ def sent(proof: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def service(gate: Gate, runner: asyncio.Runner) -> Service:
-    return Service(Door(gate, ()), runner, Settings(origins=(ORIGIN,)))
+    return Service(EmbeddedDoor(gate, ()), runner, Settings(origins=(ORIGIN,)))
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_what_is_no_answer_is_not_given_out_to_sign(service: Service, desk: Desk
 
 
 def test_a_service_without_a_place_for_passkeys_says_so(gate: Gate, runner: asyncio.Runner) -> None:
-    desk = Desk(Service(Door(gate, ()), runner, Settings()))
+    desk = Desk(Service(EmbeddedDoor(gate, ()), runner, Settings()))
     response = desk.request("POST", "/v1/passkeys/options")
     assert (response.status_code, response.json()["code"]) == (409, "no_passkeys_here")
 

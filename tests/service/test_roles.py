@@ -35,6 +35,12 @@ MAY = {
     },
     "host": {
         "POST /v1/calls/{call}/outcome",
+        "POST /v1/calls/{call}/heartbeat",
+        "POST /v1/calls/{call}/park",
+        "POST /v1/calls/{call}/resume",
+        "PUT /v1/calls/{call}/note",
+        "POST /v1/calls/{call}/replay",
+        "POST /v1/calls/{call}/resolve",
         "POST /v1/questions/{question}/show",
         "POST /v1/sessions",
         "DELETE /v1/sessions/{session}",
@@ -184,11 +190,11 @@ def test_a_child_session_can_only_be_opened_under_ones_own(service: Service) -> 
         {"risk": "low"},
         {"reading": "low"},
         {"operations": ["files.read"]},
+        {"nested": True},
         {"agent": "operator"},
         {"owner": "t_0"},
         {"parent": "op_1"},
         {"outer": {}},
-        {"workflow": "daily"},
         {"assured": True},
         {"role": "operator"},
     ],
@@ -199,6 +205,31 @@ def test_a_call_that_claims_authority_is_refused(service: Service, path: str, cl
     refused = service.post("agent", path, {**PUSH, **claim})
     assert refused.status_code == 422
     assert refused.json()["code"] == "malformed"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"workflow": "daily"},
+        {"run": "op_1"},
+        {"individual": True},
+        {"ungated": True},
+        {"state": "fine"},
+        {"effect_key": "push"},
+        {"folder": "/"},
+    ],
+    ids=lambda claim: next(iter(claim)),
+)
+@pytest.mark.parametrize("path", ["/v1/calls", "/v1/check"])
+def test_what_is_a_hosts_to_say_of_a_call_is_refused_from_an_agent(
+    service: Service, path: str, claim: dict[str, Any]
+) -> None:
+    refused = service.post("agent", path, {**PUSH, **claim})
+    assert refused.status_code == 403
+    assert service.told("agent", "GET", "/v1/calls") == []
+    call = service.told("agent", "POST", "/v1/calls", PUSH)["operation_id"]
+    if claim.keys() & {"run", "individual", "state", "effect_key"}:
+        assert service.post("agent", f"/v1/calls/{call}/retry", claim).status_code == 403
 
 
 @pytest.mark.parametrize("confidence", [1.1, -0.1, "1", None, True, [1], 1e400])

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx
 import pytest
@@ -26,12 +25,7 @@ from sayso.doors.remote.line import Sent, Unreachable
 from sayso.gate.open import open_gate, open_to_look
 from sayso.policy import load_preset
 from sayso.service.serve import Address, listen
-from tests.service.process import PATIENCE, ROOT, Home, Service, a_home, command, said
-
-
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
-    return a_home(monkeypatch, tmp_path)
+from tests.service.process import PATIENCE, ROOT, Home, Service, command, said
 
 
 @pytest.fixture

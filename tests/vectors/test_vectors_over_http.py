@@ -21,7 +21,7 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Origin, Request, Risk
 from sayso.core.policy import Policy, Tool
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.calls import start_call
 from sayso.gate.explaining import preview
 from sayso.gate.open import open_gate
@@ -81,7 +81,7 @@ class HttpPlayer:
         self.clock = Ticking()
         self._policy = policy
         gate = open_gate(policy, MemoryStore(clock=self.clock), key=KEY)
-        self.service = Service(Door(msgspec.structs.replace(gate, notices=True), ()), runner, FREE)
+        self.service = Service(EmbeddedDoor(msgspec.structs.replace(gate, notices=True), ()), runner, FREE)
         self.session = self.service.opened()
         self.question: str | None = None
         self.allowed: tuple[str, int] | None = None

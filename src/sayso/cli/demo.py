@@ -123,11 +123,11 @@ def _agent(out: Console, gate: Gate, address: Address, project: Path, patient: b
 
 def _asking_here(gate: Gate) -> Callable[[str], object]:
     """A way to put questions on this terminal as well; whichever answer comes first stands."""
-    from sayso.doors.python.door import Door
+    from sayso.doors.python.embedded import EmbeddedDoor
     from sayso.doors.python.host import request_for
     from sayso.surfaces.terminal import Terminal
 
-    door = Door(gate, [Terminal()])
+    door = EmbeddedDoor(gate, [Terminal()])
 
     def ask(name: str) -> None:
         question = door.question(name)

@@ -137,6 +137,7 @@ def start_ungated(
     host_id: str | None = None,
     key: str | None = None,
     effect_key: str | None = None,
+    lease: float = LEASE,
 ) -> Attempt:
     """Start a call that needs no consent by itself, because all it does that does is asked when reached."""
     with reporting(gate, request.session), writing(gate) as tx:
@@ -152,7 +153,7 @@ def start_ungated(
         )
         done = Authorized(Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ()), None, entry)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
-        row = placed(row, ledger.start(standing(row), holder, tx.now))
+        row = placed(row, ledger.start(standing(row), holder, tx.now, lease))
         tx.put_call(row)
         return told(gate, tx, row, mine=True)
 
@@ -176,13 +177,14 @@ def retry_call(
     entered: bool = True,
     lease: float = LEASE,
     effect_key: str | None = None,
-    meant: Request | None = None,
+    meant: bytes | None = None,
 ) -> Attempt:
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
     `state` is what the tool says of the world now. If it was another when the call was asked for, that
-    approval is for something else, and the call is decided, and if need be asked, anew. `meant` is the
-    request that state and effect key were found out for: if a person has edited it since, it is not run.
+    approval is for something else, and the call is decided, and if need be asked, anew. `meant` are
+    the arguments that state and effect key were found out for: if a person has edited them since, it is not
+    run.
     """
     with reporting(gate, session_of(gate, call)) as report, writing(gate) as tx:
         row = row_of(tx, call)
@@ -194,7 +196,7 @@ def retry_call(
             moved(tx, row, over)
             return told(gate, tx, over)
         request = _as_of_now(_wanted(gate, row, question), state)
-        if meant is not None and meant.call.arguments != request.call.arguments:
+        if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
         row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
         _check_effect(tx, row.session, row.effect_key, row.id)

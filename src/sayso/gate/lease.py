@@ -10,7 +10,7 @@ import msgspec
 
 from sayso.core import ledger
 from sayso.core.effects import Effect, Returned
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import LEASE, NotNow
 from sayso.core.session import Session
 from sayso.gate.answer import UnknownQuestion
 from sayso.gate.call_rows import Attempt, moved, placed, row_of, standing, told
@@ -20,11 +20,11 @@ from sayso.gate.outcome import entering
 from sayso.store.base import CallRow, Writer
 
 
-def keep_alive(gate: Gate, call: str, fence: int) -> None:
+def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
     """The holder is still at it; without this, its call is ambiguous once the lease is over."""
     with writing(gate, durable=False) as tx:
         row = row_of(tx, call)
-        moved(tx, row, placed(row, ledger.beat(standing(row), fence, tx.now)))
+        moved(tx, row, placed(row, ledger.beat(standing(row), fence, tx.now, lease)))
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:
@@ -69,14 +69,14 @@ def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | No
         _record(gate, tx, row, "PARKED", question=question)
 
 
-def unpark_call(gate: Gate, call: str, *, holder: str) -> Attempt:
+def unpark_call(gate: Gate, call: str, *, holder: str, lease: float = LEASE) -> Attempt:
     """Go on with a parked call under a new lease and number. Of any number that try, one gets it.
 
     It says nothing about the question: what was asked for is decided where it is called.
     """
     with writing(gate) as tx:
         row = row_of(tx, call)
-        running = placed(row, ledger.resume(standing(row), holder, tx.now))
+        running = placed(row, ledger.resume(standing(row), holder, tx.now, lease))
         moved(tx, row, running)
         _record(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
         return told(gate, tx, running, mine=True)

@@ -99,8 +99,13 @@ def _said(gate: Gate, row: CallRow, reconcile: Reconcile) -> ledger.State | None
     kept = found_record(gate, row)
     if kept is None or kept.request.call.tool != row.tool:
         return None
+    return said_of(reconcile, kept.request)
+
+
+def said_of(reconcile: Reconcile, request: Request) -> ledger.State | None:
+    """What the tool says became of this call; None unless it says it in one of the two words."""
     try:
-        answer = reconcile(kept.request)
+        answer = reconcile(request)
     except Exception:  # noqa: BLE001  a foreign function: whatever went wrong, it could not say
         return None
     if type(answer) is str and answer == "succeeded":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sayso.core.decide import decide
+from sayso.core.ledger import LEASE
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import Authorized, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import Attempt, record_of, row_of
@@ -32,7 +33,7 @@ OWN = ("call", "operation")
 BY_OWN = ("approved_call", "operation_grant", "autonomous")
 
 
-def replay_call(gate: Gate, call: str, session: str, *, holder: str) -> Attempt:
+def replay_call(gate: Gate, call: str, session: str, *, holder: str, lease: float = LEASE) -> Attempt:
     """Start the same call again, as a new one in the ledger; or ask for it in the session it would run in."""
     with reporting(gate, session) as report, writing(gate) as tx:
         request, name = record_of(gate, row_of(tx, call)).request, new_name()
@@ -41,7 +42,7 @@ def replay_call(gate: Gate, call: str, session: str, *, holder: str) -> Attempt:
             request = _for_session(gate, tx, request, session)
             done = authorize_in(gate, tx, request, NO_SCOPE, call=name)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        return begin(gate, tx, new_row(gate, tx, name, request, done), done, holder)
+        return begin(gate, tx, new_row(gate, tx, name, request, done), done, holder, lease=lease)
 
 
 def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized | None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from sayso.core import ledger
 from sayso.core.effects import Revoked
+from sayso.core.errors import SaysoError
 from sayso.core.grants import Held
+from sayso.core.policy import Policy
 from sayso.core.session import Run, Scope
 from sayso.core.workflow import source
 from sayso.gate.acts import operator_act
 from sayso.gate.authorize import as_it_stands
-from sayso.gate.call_rows import UnknownCall, found_record, moved, row_of
+from sayso.gate.call_rows import UnknownCall, found_record, moved, row_of, standing
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, load
@@ -20,6 +23,12 @@ from sayso.store.base import CallRow, Reader, Writer
 
 MOST = 1_000_000
 UNDER_WAY = ("pending", "running", "waiting", "ambiguous")
+
+
+class BeyondPolicy(SaysoError, TypeError):
+    """A workflow declares more than the policy lets one of its name."""
+
+    code = "beyond_policy"
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -52,12 +61,19 @@ def note_of(note: bytes | None) -> Note:
     return Note() if note is None else _note(note)
 
 
+def check_workflow(policy: Policy, name: str, operations: Sequence[str]) -> None:
+    """Refuse a workflow that the policy knows, and that declares more than is said there."""
+    known = policy.workflows.get(name)
+    beyond = sorted(set(operations) - set(known.operations)) if known is not None else []
+    if beyond:
+        raise BeyondPolicy(f"the policy does not let the workflow {name} declare {', '.join(beyond)}")
+
+
 def keep_note(gate: Gate, call: str, fence: int, note: Note) -> None:
     """Write down how far the run has come. Only its holder may."""
     with writing(gate, durable=False) as tx:
         row = row_of(tx, call)
-        if row.fence != fence:
-            raise UnknownCall("this start of the run is over")
+        ledger.held(standing(row), fence)
         moved(tx, row, msgspec.structs.replace(row, result=_encode(note)))
 
 

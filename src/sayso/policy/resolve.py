@@ -235,9 +235,14 @@ def _declared(operation: Operation, entry: Tool) -> Operation:
     return msgspec.structs.replace(operation, risk=entry.risk)
 
 
+def watches_content(operation: Operation, policy: Policy) -> bool:
+    """Whether the operation's domain watches for the same content going out twice."""
+    return _content_from(operation, policy) is not None
+
+
 def with_content(operation: Operation, args: Mapping[str, Any], policy: Policy) -> Operation:
     """What is sent, as a digest, where the domain watches for the same content going out twice."""
-    path = policy.domains.get(operation.name.partition(".")[0], Domain()).content_from
+    path = _content_from(operation, policy)
     found = values_at(args, path) if path else []
     if not found:
         return operation
@@ -247,3 +252,7 @@ def with_content(operation: Operation, args: Mapping[str, Any], policy: Policy) 
         )
     except NotCanonical:
         return msgspec.structs.replace(operation, reading=Risk.HIGH)
+
+
+def _content_from(operation: Operation, policy: Policy) -> str | None:
+    return policy.domains.get(operation.name.partition(".")[0], Domain()).content_from

@@ -7,8 +7,7 @@ from typing import Any
 from sayso.core.decision import Question
 from sayso.core.digest import decode
 from sayso.core.model import Request
-from sayso.doors.python.capability import UnknownCapability
-from sayso.doors.python.host import request_for
+from sayso.doors.python.host import Declared, request_for
 from sayso.gate.answer import EditRefused, Stands, answer_items, answer_question, edit_and_allow
 from sayso.gate.waiting import question_row
 from sayso.service.endpoints import Context
@@ -90,11 +89,30 @@ def _command(request: Request, arguments: dict[str, Any], body: AnswerBody) -> s
 def _of_capability(
     context: Context, request: Request, arguments: dict[str, Any], body: AnswerBody
 ) -> Request:
-    """A function of a program: only that program knows which arguments fit it."""
+    """A function of a program: what fits it is known there. Here, an edit changes values and no kinds."""
+    call = request.call
     if body.command is not None:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
-    try:
-        capability = context.door.capabilities.find(request.call.tool)
-    except UnknownCapability as error:
-        raise EditRefused(ELSEWHERE, hint="deny it, and say why") from error
-    return context.door.edited(request, capability, arguments)
+    if call.state is not None or request.workflow is not None:
+        raise EditRefused(ELSEWHERE, hint="deny it, and say why")
+    _check_alike(decode(call.arguments), arguments)
+    said = Declared(request.operations, True, call.schema, call.folder)
+    return request_for(
+        context.door, request.session, call.tool, arguments, None, request.confidence, declared=said
+    )
+
+
+def _check_alike(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Refuse other arguments than the call has, and values of another kind."""
+    other = sorted(set(before) ^ set(after))
+    if other:
+        raise EditRefused(f"the call has no such argument, or needs it: {', '.join(map(repr, other))}")
+    for name, value in before.items():
+        if _kind(value) != _kind(after[name]):
+            raise EditRefused(f"{name!r} is a {_kind(value)}, and stays one", hint="edit its value")
+
+
+def _kind(value: object) -> str:
+    """What it is in JSON, whole numbers told apart."""
+    kinds = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "map"}
+    return kinds.get(type(value), "null")

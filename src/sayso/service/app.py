@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.core.digest import parse
 from sayso.core.errors import SaysoError
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.tokens import Token
 from sayso.service import (
     audit,
@@ -26,6 +26,7 @@ from sayso.service import (
     events,
     grants,
     history,
+    holding,
     openapi,
     passkeys,
     policy,
@@ -48,15 +49,19 @@ LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 GROUPS = (
-    calls, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens, passkeys,
-    events, system,
+    calls, holding, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
+    passkeys, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.endpoint(ENDPOINTS))
 
 
 def make_app(
-    door: Door, *, hosts: Sequence[str], pages: Sequence[BaseRoute] = (), settings: Settings | None = None
+    door: EmbeddedDoor,
+    *,
+    hosts: Sequence[str],
+    pages: Sequence[BaseRoute] = (),
+    settings: Settings | None = None,
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
     running = Running(door, settings)
@@ -154,7 +159,7 @@ async def _body(endpoint: Endpoint, request: Request, seconds: float) -> Any:
             raise Refused(400, "malformed", "this takes no body")
         return None
     try:
-        return msgspec.convert(parse(raw), endpoint.body)
+        return msgspec.convert(parse(raw) if raw or not endpoint.bare else {}, endpoint.body)
     except msgspec.ValidationError as error:
         raise Refused(422, "malformed", str(error)) from error
 

@@ -7,30 +7,41 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.grants import DAY
+from sayso.core.digest import canonical
 from sayso.core.ledger import State
-from sayso.core.model import Request
-from sayso.doors.python.host import request_for
+from sayso.core.model import Operation, Request
+from sayso.doors.python.host import Declared, request_for
 from sayso.gate import calls, outcome
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
+from sayso.gate.workflows import check_workflow
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
-from sayso.service.declaring import CallTold, DeclaredBody, declared, holder_of, started_before, told
+from sayso.service.declaring import (
+    UNDER_WAY,
+    CallTold,
+    DeclaredBody,
+    Saying,
+    check_saying,
+    declared,
+    holder_of,
+    lease_of,
+    scope_of,
+    started_before,
+    told,
+)
 from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint
 from sayso.service.problems import Refused
 from sayso.store.base import CallRow
 
 LONGEST_WAIT = 600.0
-LEASE = DAY
-"""Whoever asks over HTTP runs the call itself and sends no heartbeats; its host says how it ended."""
 
 
-class CallBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CallBody(Saying, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A call an agent wants to make. Who makes it is known from the token."""
 
     tool: str
-    args: dict[str, Any] = {}
+    args: dict[str, Any] = msgspec.field(default_factory=dict)
     command: str | None = None
     confidence: float = 0.0
     call_id: str | None = None
@@ -41,44 +52,60 @@ class CallBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folder: str | None = None
     attempt: str | None = None
     """A name that only this attempt has. Sent again after its answer got lost, it is the same start."""
+    workflow: str | None = None
+    """The workflow this call starts, for its host to say. `operations` are then those it may come to."""
+    ungated: bool = False
+    """A host's function that needs no consent by itself: what it comes to is asked when it is reached."""
+
+
+class RetryBody(Saying, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is said anew when a call is tried again."""
+
+    meant: dict[str, Any] | None = None
+    """The arguments that state and effect key were found out for; if others would run now, none do."""
 
 
 class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fence: int
     state: State
-    result: Any = None
+    result: Any | msgspec.UnsetType = msgspec.UNSET
 
 
 def check(context: Context) -> dict[str, Any]:
     """What would be decided now. Opens no question and uses nothing up."""
-    return tell_decision(preview(context.gate, _wanted(context)))
+    wanted = _wanted(context)
+    scope = scope_of(context.gate, wanted.session, context.body)
+    return tell_decision(preview(context.gate, wanted, scope))
 
 
 def request(context: Context) -> CallTold:
     """Decide the call for real. If it is allowed, this is its start."""
     body: CallBody = context.body
-    holder = holder_of(context.token, body.attempt)
-    attempt = calls.start_call(
-        context.gate,
-        _wanted(context),
-        holder=holder,
-        host_id=body.call_id,
-        key=context.key,
-        lease=LEASE,
-    )
+    holder, wanted = holder_of(context.token, body.attempt), _wanted(context)
+    keys: dict[str, Any] = {
+        "host_id": body.call_id,
+        "key": context.key,
+        "effect_key": body.effect_key,
+        "lease": lease_of(body),
+    }
+    if body.ungated and [one.name for one in wanted.operations] == [_ungated(body)]:
+        attempt = calls.start_ungated(context.gate, wanted, holder=holder, **keys)
+    else:
+        scope = scope_of(context.gate, wanted.session, body)
+        attempt = calls.start_call(context.gate, wanted, scope, holder=holder, **keys)
     return told(context.gate, started_before(context.gate, attempt, holder, body.attempt))
 
 
 async def look(context: Context) -> CallTold:
     """Where the call stands; with `wait`, once its question is closed or the time is over."""
-    attempt = await asyncio.to_thread(_own, context)
+    attempt = await asyncio.to_thread(own_call, context)
     await _waited(context, attempt)
-    return await asyncio.to_thread(lambda: told(context.gate, _own(context)))
+    return await asyncio.to_thread(lambda: told(context.gate, own_call(context)))
 
 
 async def retry(context: Context) -> CallTold:
     """Start the call if it was approved since; with `wait`, wait for that first."""
-    attempt = await asyncio.to_thread(_own, context)
+    attempt = await asyncio.to_thread(own_call, context)
     await _waited(context, attempt)
     return await asyncio.to_thread(_again, context, attempt.call)
 
@@ -86,10 +113,10 @@ async def retry(context: Context) -> CallTold:
 def end(context: Context) -> CallTold:
     """The host says how the call ended, and is told which consent ended by it."""
     body: OutcomeBody = context.body
-    attempt = _own(context)
-    result = None if body.result is None else msgspec.json.encode(body.result)
+    attempt = own_call(context)
+    result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
     report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
-    ended = told(context.gate, _own(context))
+    ended = told(context.gate, own_call(context))
     return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
 
 
@@ -102,12 +129,9 @@ def list_own(context: Context) -> list[CallTold]:
     return [one for row in rows if (one := _listed(context, row)) is not None]
 
 
-UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
-
-
 async def _waited(context: Context, attempt: Attempt) -> None:
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
-    if wait > 0 and attempt.state == "pending" and attempt.question is not None:
+    if wait > 0 and attempt.state in ("pending", "waiting") and attempt.question is not None:
         trail, token = context.running.trail, context.token.id
         gone = trail.let_go(token)
         with context.running.limits.waiting(token):
@@ -120,20 +144,51 @@ async def _waited(context: Context, attempt: Attempt) -> None:
 def _wanted(context: Context) -> Request:
     body: CallBody = context.body
     session = session_for(context, body.session)
-    said = declared(context.token, body.operations, body.schema, body.folder)
-    return request_for(
-        context.door, session, body.tool, body.args, body.command, body.confidence, declared=said
-    )
+    said = declared(context.token, body.operations, body.schema, body.folder, body)
+    tool = body.tool
+    if body.ungated or body.workflow is not None:
+        said, tool = _of_program(context, body, said)
+    return request_for(context.door, session, tool, body.args, body.command, body.confidence, declared=said)
+
+
+def _of_program(context: Context, body: CallBody, said: Declared) -> tuple[Declared, str]:
+    """A host's function that is not gated by itself, or a workflow of its, which it starts."""
+    if context.token.role == "agent":
+        raise Refused(403, "forbidden", "which functions and workflows a program has is its host's to say")
+    if body.workflow is None:
+        if body.operations:
+            raise Refused(422, "malformed", "a call that is not gated by itself declares no operations")
+        return msgspec.structs.replace(said, operations=(Operation(_ungated(body)),)), body.tool
+    check_workflow(context.gate.policy, body.workflow, [one.name for one in said.operations])
+    operations = said.operations or (Operation(f"workflow.{body.workflow}"),)
+    starts = msgspec.structs.replace(said, operations=operations, workflow=body.workflow)
+    return starts, f"workflow:{body.workflow}"
+
+
+def _ungated(body: CallBody) -> str:
+    return f"capability.{body.tool}"
 
 
 def _again(context: Context, call: str) -> CallTold:
     name = context.query.get("attempt")
     holder = holder_of(context.token, name)
-    again = calls.retry_call(context.gate, call, holder=holder, lease=LEASE)
+    body: RetryBody = context.body
+    check_saying(context.token, body)
+    again = calls.retry_call(
+        context.gate,
+        call,
+        scope_of(context.gate, calls.session_of(context.gate, call), body),
+        holder=holder,
+        state=body.state,
+        effect_key=body.effect_key,
+        meant=None if body.meant is None else canonical(body.meant),
+        lease=lease_of(body),
+    )
     return told(context.gate, started_before(context.gate, again, holder, name))
 
 
-def _own(context: Context) -> Attempt:
+def own_call(context: Context) -> Attempt:
+    """The call the path names, if it exists for this caller."""
     name = context.parameters["call"]
     with context.gate.store.read() as tx:
         row = tx.call(name)
@@ -167,8 +222,10 @@ ENDPOINTS = (
         ANY,
         "Start a call once it was approved",
         retry,
-        result=CallTold,
+        RetryBody,
+        CallTold,
         query={**WAIT, "attempt": "A name that only this attempt has."},
+        bare=True,
     ),
     Endpoint("POST", "/v1/calls/{call}/outcome", HOSTS, "Say how a call ended", end, OutcomeBody, CallTold),
 )

@@ -10,19 +10,27 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.decision import Item
 from sayso.core.digest import decode
+from sayso.core.grants import DAY
 from sayso.core.model import Call, Operation, Risk, Verdict
-from sayso.doors.python.host import Declared
-from sayso.gate.call_rows import Attempt
-from sayso.gate.gate import Gate
+from sayso.core.session import Run, Scope
+from sayso.doors.python.host import Declared, Runs
+from sayso.gate.call_rows import Attempt, UnknownCall, found_record
+from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.state import as_written
 from sayso.gate.tokens import Token
 from sayso.gate.waiting import question_row
+from sayso.gate.workflows import Note, note_of
 from sayso.service.problems import Refused
 
 LONGEST_NAME = 200
 MOST_OPERATIONS = 100
+LONGEST_SAID = 10_000
 BLOCKING = ("blocked", "trusted_channel")
+BEATEN = 120.0
+"""How long a holder that promised heartbeats may be silent."""
+UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 
 
 class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +38,35 @@ class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     operation: str
     risk: str | None = None
+    weight: str | None = None
     reason: str | None = None
+
+
+class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a host, and nobody else, says of a call that its program makes."""
+
+    state: str | None = None
+    """The state of the world the call would meet. It is shown, and the approval is bound to it."""
+    effect_key: str | None = None
+    """What makes another call the same effect: one that ran, or may have, is not run again."""
+    run: str | None = None
+    """The workflow run of this session that the call is part of."""
+    individual: bool = False
+    """The step it is made in wants a consent of its own, whatever the run has."""
+    beats: bool = False
+    """Its holder sends heartbeats: without them for two minutes, nobody knows what became of the call."""
+
+
+class OperationTold(msgspec.Struct, frozen=True):
+    """What was decided of one operation of the call."""
+
+    operation: str
+    category: str
+    risk: str
+    weight: str
+    verdict: str
+    rule: str
+    reason: str
 
 
 class Offered(msgspec.Struct, frozen=True):
@@ -38,14 +74,6 @@ class Offered(msgspec.Struct, frozen=True):
 
     answer: str
     words: str
-
-
-class Runs(msgspec.Struct, frozen=True):
-    """What to run, decoded from the bytes that were approved: a person may have edited it."""
-
-    tool: str
-    args: dict[str, Any]
-    command: str | None = None
 
 
 class CallTold(msgspec.Struct, frozen=True):
@@ -59,8 +87,11 @@ class CallTold(msgspec.Struct, frozen=True):
     announce: str | None = None
     question: str | None = None
     fence: int = 0
-    result: Any = None
+    result: Any | msgspec.UnsetType = msgspec.UNSET
+    """What it returned, as long as that is kept."""
     call: Runs | None = None
+    wanted: Runs | None = None
+    """Until it is over: what trying it again would run. That it is told allows nothing."""
     digest: str = ""
     operation: str = ""
     """The riskiest of what is asked, or of what the call does."""
@@ -71,16 +102,54 @@ class CallTold(msgspec.Struct, frozen=True):
     announced: tuple[str, ...] = ()
     """With an outcome: what to tell the user of the consent that ended by it."""
     cleared: tuple[str, ...] = ()
+    verdict: str = ""
+    operations: tuple[OperationTold, ...] = ()
+    """What was decided of each operation; nothing where the call is not gated by itself."""
+    schema: str = ""
+    state: str | None = None
+    workflow: str | None = None
+    session: str = ""
+    note: Note | None = None
+    """Of a run that waits: how far it has come."""
 
 
-def declared(token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None) -> Declared:
+def declared(
+    token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None, said: Saying
+) -> Declared:
     """What this caller may say of its call, checked."""
+    check_saying(token, said)
     if folder is not None and token.role == "agent":
         raise Refused(403, "forbidden", "the folder of a call is its host's to say")
     if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
         raise Refused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
     named = tuple(_operation(one) for one in operations)
-    return Declared(named, token.role != "agent", schema, folder)
+    return Declared(named, token.role != "agent", schema, folder, said.state)
+
+
+def check_saying(token: Token, said: Saying) -> None:
+    """Refuse an agent that says what is its host's to say, and what nobody would read."""
+    says = said.individual or any(one is not None for one in (said.state, said.effect_key, said.run))
+    if token.role == "agent" and says:
+        raise Refused(403, "forbidden", "state, effect key and run of a call are its host's to say")
+    if any(text is not None and len(text) > LONGEST_SAID for text in (said.state, said.effect_key)):
+        raise Refused(422, "malformed", f"a state or effect key has {LONGEST_SAID:,} characters at most")
+
+
+def scope_of(gate: Gate, session: str, said: Saying) -> Scope:
+    """Where in a program of this session's host the call is made: in one of its runs, or nowhere."""
+    if said.run is None:
+        return NO_SCOPE
+    with gate.store.read() as tx:
+        row = tx.call(said.run)
+    kept = None if row is None or row.session != session else found_record(gate, row)
+    if kept is None or kept.request.workflow is None:
+        raise UnknownCall(f"{said.run} is no run of a workflow in this session")
+    return Scope(run=Run(said.run, kept.request.workflow), individual=said.individual)
+
+
+def lease_of(said: Saying) -> float:
+    """How long a start is believed without a word: a day, or two minutes if heartbeats are promised."""
+    return BEATEN if said.beats else DAY
 
 
 def holder_of(token: Token, attempt: str | None) -> str:
@@ -119,18 +188,56 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
         tool=record.request.call.tool,
         announce=record.announce,
         fence=attempt.fence,
-        result=None if attempt.result is None else msgspec.json.decode(attempt.result),
+        result=msgspec.UNSET if attempt.result is None else msgspec.json.decode(attempt.result),
         call=_runs(record.request.call) if attempt.runs else None,
         digest=record.request.digest,
         operation=record.request.operations[0].name if worst is None else worst.operation,
         risk=Risk.LOW.word if worst is None else worst.risk.word,
+        verdict=record.verdict.value,
+        operations=tuple(_operation_told(item) for item in record.items),
+        schema=record.request.call.schema,
+        state=record.request.call.state,
+        workflow=record.request.workflow,
+        session=record.request.session,
+        wanted=_runs(record.request.call) if attempt.state in UNDER_WAY else None,
+        note=_noted(attempt),
     )
-    if status != "pending" or attempt.question is None:
+    if status not in ("pending", "waiting") or attempt.question is None:
         return here
-    row = question_row(gate, attempt.question)
+    return _asking(gate, attempt, here)
+
+
+def _asking(gate: Gate, attempt: Attempt, here: CallTold) -> CallTold:
+    """The call with the question it waits for. Of a run that waits, it is that of a call inside."""
+    row = question_row(gate, attempt.question or "")
+    asked = msgspec.structs.replace(here, question=row.id, answered=row.state != "open")
+    if here.status != "pending":
+        return asked
     offers = tuple(Offered(one.answer, one.words) for one in as_written(row).offers)
-    return msgspec.structs.replace(
-        here, question=attempt.question, offers=offers, answered=row.state != "open"
+    edited = gate.sealer.open_edited(row)
+    wanted = here.wanted if edited is None else _runs(edited.call)
+    return msgspec.structs.replace(asked, offers=offers, wanted=wanted)
+
+
+def _noted(attempt: Attempt) -> Note | None:
+    """How far the run has come. Its note is not sealed; one that cannot be read says nothing."""
+    if attempt.note is None or (attempt.record.request.workflow is None and attempt.state != "waiting"):
+        return None
+    try:
+        return note_of(attempt.note)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _operation_told(item: Item) -> OperationTold:
+    return OperationTold(
+        item.operation,
+        item.category,
+        item.risk.word,
+        item.weight.word,
+        item.ruling.verdict.value,
+        item.ruling.rule,
+        item.ruling.reason,
     )
 
 
@@ -140,4 +247,5 @@ def _runs(call: Call) -> Runs:
 
 def _operation(body: DeclaredBody) -> Operation:
     risk = None if body.risk is None else Risk.of(body.risk)
-    return Operation(body.operation, risk=risk, reason=body.reason)
+    weight = None if body.weight is None else Risk.of(body.weight)
+    return Operation(body.operation, risk=risk, weight=weight, reason=body.reason)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.tokens import Role, Token
 from sayso.service.problems import Refused
@@ -38,7 +38,7 @@ class Context(msgspec.Struct, frozen=True):
     """The Last-Event-ID of the request."""
 
     @property
-    def door(self) -> Door:
+    def door(self) -> EmbeddedDoor:
         return self.running.door
 
     @property
@@ -88,3 +88,5 @@ class Endpoint(msgspec.Struct, frozen=True):
     query: Mapping[str, str] = {}
     """Parameters of the query, and what each is for."""
     media: str = "application/json"
+    bare: bool = False
+    """The body may be left out."""

@@ -80,7 +80,7 @@ def _operation(one: Endpoint, body: Any, result: Any, problem: Any) -> dict[str,
         "x-roles": sorted(one.roles),
     }
     if body is not None:
-        told["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+        told["requestBody"] = {"required": not one.bare, "content": {"application/json": {"schema": body}}}
     return told
 
 

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.core.digest import parse
 from sayso.core.errors import SaysoError
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.signin import BROWSER_LASTS, browser_of, page_key, sign_out, use_link
 from sayso.service.auth import COOKIE, check_page, check_same_origin
@@ -54,7 +54,7 @@ class File(msgspec.Struct, frozen=True):
     tag: str
 
 
-def pages(door: Door) -> list[BaseRoute]:
+def pages(door: EmbeddedDoor) -> list[BaseRoute]:
     """The routes of the page. Anybody may load it; without signing in it shows how to sign in."""
     found = web_files()
     routes: list[BaseRoute] = [_file_route(path, found["index.html"]) for path in PATHS]

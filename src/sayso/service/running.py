@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.service.limits import Limits
 from sayso.service.metrics import Metrics
 from sayso.service.trail import Trail
@@ -33,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True):
 class Running:
     """One service in one process."""
 
-    def __init__(self, door: Door, settings: Settings | None = None) -> None:
+    def __init__(self, door: EmbeddedDoor, settings: Settings | None = None) -> None:
         self.door = door
         self.settings = settings or Settings()
         self.limits = Limits(self.settings.rate, self.settings.burst, self.settings.waits)

@@ -20,7 +20,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from sayso.core.errors import SaysoError
-from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.acts import sign_off
 from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate
@@ -87,7 +87,7 @@ def serve(
     gate: Gate, address: Address, *, started: Callable[[Address], object] = lambda address: None
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
-    door = Door(gate, [Inbox()])
+    door = EmbeddedDoor(gate, [Inbox()])
     _allow_many_files()
     with contextlib.ExitStack() as held:
         sockets = listen(address, held)

@@ -10,23 +10,17 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.core.decision import Question
 from sayso.core.ledger import NotNow, State
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
-from sayso.doors.python.door import Door
+from sayso.doors.python.door import Asks, Door, Waited
 from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, encoded
 from sayso.doors.python.scope import Frame, Job, begun, carried, job_around, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
-from sayso.gate import outcome
-from sayso.gate.answer import cancel_question
 from sayso.gate.call_rows import Attempt
 from sayso.gate.telemetry import Asking, Running
-from sayso.store.base import QuestionRow
 
 TAKEN_OVER = "somebody else has gone on with this run"
-NOBODY = "nobody can be asked: there is no surface that could show the question"
-
 
 STATES = {
     "running": "the call is running, started by somebody else",
@@ -44,7 +38,7 @@ def gated(
     door: Door, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Steps[Done]:
     """A call of a decorated function, wherever it is made. Inside a run it waits in place for its answer."""
-    session = door.session_here()
+    session: str = yield Work(door.session_here)
     job = job_around(door, session)
     if job is not None and job.stopped is not None:
         raise job.stopped
@@ -77,20 +71,18 @@ def cleared(
     while not attempt.runs:
         if attempt.state != "pending" or attempt.question is None:
             raise _refused(attempt)
-        name = attempt.question
-        question: Question = yield Work(lambda name=name: door.question(name))  # type: ignore[misc]
+        now = attempt
+        asks: Asks = yield Work(lambda now=now: door.asks(now))  # type: ignore[misc]
         if until is None:
-            raise _required(attempt, question, ConsentRequired)
-        if not door.asker.able:
-            yield from _withdrawn(door, capability, attempt, question, scope)
+            raise _required(attempt, asks, ConsentRequired)
+        yield Work(lambda now=now: door.check_able(capability, now, scope))  # type: ignore[misc]
         left = until - time.monotonic()
         if not left > 0:  # nor a number at all
-            raise _required(attempt, question, ConsentTimeout)
-        row: QuestionRow = yield from _asked(door, capability, question, left, job)
-        if row.state == "open":
-            raise _required(attempt, question, ConsentTimeout)
-        before = attempt
-        attempt = yield Work(lambda before=before: door.retry(capability, before, scope))  # type: ignore[misc]
+            raise _required(attempt, asks, ConsentTimeout)
+        waited: Waited = yield from _asked(door, capability, attempt, asks, left, job)
+        if waited.state == "open":
+            raise _required(attempt, asks, ConsentTimeout)
+        attempt = yield Work(lambda now=now: door.retry(capability, now, scope))  # type: ignore[misc]
     return attempt
 
 
@@ -116,7 +108,7 @@ def entered(
             function = capability.function
             done: Done = yield Enter(frame, lambda: called(function, args, kwargs, crossing=crossing))
         except BaseException:  # it never came to the function
-            yield Work(lambda: outcome.end_call(door.gate, call, fence, "failed"))
+            yield Work(lambda: door.end(call, fence, "failed"))
             raise
         finally:
             door.keeper.drop(call)
@@ -128,7 +120,7 @@ def reported(door: Door, call: str, fence: int, done: Done) -> Steps[None]:
     """Write down how the call ended, and what it returned."""
     state: State = "succeeded" if done.error is None else ended_as(done.error)
     result = None if done.error is not None else encoded(done.value)
-    yield Work(lambda: outcome.end_call(door.gate, call, fence, state, result))
+    yield Work(lambda: door.end(call, fence, state, result))
 
 
 def ending(done: Done, job: Job | None) -> str:
@@ -139,45 +131,33 @@ def ending(done: Done, job: Job | None) -> str:
 
 
 def _asked(
-    door: Door, capability: Capability, question: Question, left: float, job: Job | None
-) -> Steps[QuestionRow]:
+    door: Door, capability: Capability, attempt: Attempt, asks: Asks, left: float, job: Job | None
+) -> Steps[Waited]:
     """Put the question to people and wait. The run around it is parked meanwhile, so that nobody holds it."""
-    name, asker = question.id, door.asker
     if job is not None:
-        yield Work(lambda: door.park(job, name))
+        yield Work(lambda: door.park(job, asks.question))
     over: threading.Event | None = None
-    with Asking(name, question.request) as wait:
+    with Asking(asks.question, attempt.record.request) as wait:
         try:
-            over = yield Work(
-                lambda: asker.show(question, lambda edited: door.edited(question.request, capability, edited))
-            )
-            row: QuestionRow = yield Wait(
-                lambda: asker.wait(name, left), lambda: asker.await_answer(name, left)
+            over = yield Work(lambda: door.show(capability, attempt))
+            waited: Waited = yield Wait(
+                lambda: door.wait(attempt, left), lambda: door.await_answer(attempt, left)
             )
         finally:
             if over is not None:
                 over.set()
             if job is not None:
-                yield from _unparked(door, job, question)
-        wait.over(row.state, row.answer)
-    return row
+                yield from _unparked(door, job, asks)
+        wait.over(waited.state, waited.answer)
+    return waited
 
 
-def _unparked(door: Door, job: Job, question: Question) -> Steps[None]:
+def _unparked(door: Door, job: Job, asks: Asks) -> Steps[None]:
     """Hold the run again, however the wait in it ended: whoever holds it says what became of it."""
     try:
         yield Work(lambda: door.unpark(job))
     except NotNow as error:  # somebody else goes on with it, from the top
-        raise ConsentDenied(question.items[0].operation, TAKEN_OVER, "running") from error
-
-
-def _withdrawn(
-    door: Door, capability: Capability, attempt: Attempt, question: Question, scope: Scope
-) -> Steps[None]:
-    """Nobody can be asked: the question is taken back, and the call with it."""
-    yield Work(lambda: cancel_question(door.gate, question.id, NOBODY))
-    yield Work(lambda: door.retry(capability, attempt, scope))
-    raise ConsentDenied(question.items[0].operation, NOBODY, "no_surface")
+        raise ConsentDenied(asks.operation, TAKEN_OVER, "running") from error
 
 
 def _patience(capability: Capability, job: Job | None) -> float | None:
@@ -200,7 +180,5 @@ def _refused(attempt: Attempt) -> ConsentDenied:
     return ConsentDenied(operation, STATES.get(attempt.state, f"the call is {attempt.state}"), attempt.state)
 
 
-def _required(attempt: Attempt, question: Question, kind: type[ConsentRequired]) -> ConsentRequired:
-    asked = max(question.items, key=lambda item: item.risk)
-    digest, reason = question.request.digest, asked.ruling.reason
-    return kind(asked.operation, reason, asked.risk, digest, question.offers, question.id, attempt.call)
+def _required(attempt: Attempt, asks: Asks, kind: type[ConsentRequired]) -> ConsentRequired:
+    return kind(asks.operation, asks.reason, asks.risk, asks.digest, asks.offers, asks.question, attempt.call)

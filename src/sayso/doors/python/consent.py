@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
 
 from sayso.core.model import Operation, Risk
 from sayso.doors.python.arguments import Shape
 from sayso.doors.python.capability import (
-    Capabilities,
     Capability,
     NotGateable,
     gateable,
@@ -22,8 +21,9 @@ from sayso.doors.python.capability import (
     risk_of,
 )
 from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.python.scope import Frame, inside
-from sayso.doors.python.steps import Done, Steps, adrive, drive
+from sayso.doors.python.steps import Done, adrive, drive
 from sayso.gate.initiated import user_started
 
 P = ParamSpec("P")
@@ -32,19 +32,8 @@ Decorator = Callable[[Callable[P, R]], Callable[P, R]]
 GATED = "__sayso__"
 
 
-class Gating(Protocol):
-    """A door, to whatever gate: it knows its capabilities, and has a call of one judged and run."""
-
-    @property
-    def capabilities(self) -> Capabilities: ...
-
-    def gated(
-        self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Steps[Done]: ...
-
-
 def requires_consent(
-    door: Gating,
+    door: Door,
     operation: str,
     *,
     risk: str | Risk | None,
@@ -75,7 +64,7 @@ def requires_consent(
     return decorate
 
 
-def capability(door: Gating, function: Callable[P, R], **declared: Any) -> Callable[P, R]:
+def capability(door: Door, function: Callable[P, R], **declared: Any) -> Callable[P, R]:
     """A function that can be run by name. One that requires consent keeps doing so when called directly.
 
     What it says of its effect and the world holds for both ways.
@@ -93,7 +82,7 @@ def capability(door: Gating, function: Callable[P, R], **declared: Any) -> Calla
 
 
 def reduces_risk_for(
-    door: Door, operation: str, risk: str | Risk
+    door: EmbeddedDoor, operation: str, risk: str | Risk
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A function that calls this operation only in a safe way: inside it, the operation counts as lower."""
     reducers = lowered({operation: risk})
@@ -117,7 +106,7 @@ def reduces_risk_for(
 
 
 @contextmanager
-def user_initiated(door: Door, operation: str) -> Iterator[None]:
+def user_initiated(door: EmbeddedDoor, operation: str) -> Iterator[None]:
     """The user clicked: what runs in this block is what they started. Never for code an agent can reach."""
     session = door.session_here()
     user_started(door.gate, session, operation)
@@ -143,7 +132,7 @@ def _check_told(made: Capability) -> None:
             )
 
 
-def _wrapped(door: Gating, function: Callable[P, R]) -> Callable[P, R]:
+def _wrapped(door: Door, function: Callable[P, R]) -> Callable[P, R]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -160,15 +149,15 @@ def _wrapped(door: Gating, function: Callable[P, R]) -> Callable[P, R]:
     return judged
 
 
-def _alone(door: Gating, wrapped: Callable[..., Any]) -> Capability:
+def _alone(door: Door, wrapped: Callable[..., Any]) -> Capability:
     """The capability as a direct call means it: its own operation, without those it may come to."""
     capability: Capability = getattr(wrapped, GATED)[door]
     return msgspec.structs.replace(capability, declared=())
 
 
-def _known(door: Gating, function: Callable[..., Any]) -> Capability | None:
+def _known(door: Door, function: Callable[..., Any]) -> Capability | None:
     """What this gate, and no other, made of the function already."""
-    made: dict[Gating, Capability] = getattr(function, GATED, {})
+    made: dict[Door, Capability] = getattr(function, GATED, {})
     return made.get(door)
 
 

@@ -1,37 +1,34 @@
-"""What the Python door holds: the gate, its surfaces, the calls under way here, and who is calling."""
+"""What Python code holds of a gate, wherever that is: its functions, the calls under way here, who calls.
+
+The procedures of this door (calls, run, workflow) are the same for a gate in this process and for a service;
+what differs is how a call is decided, kept and waited for.
+"""
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from sayso.core.decision import Question
+from sayso.core.decision import Decision, Offer
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Origin, Request
+from sayso.core.ledger import State
+from sayso.core.model import Call, Operation, Request, Risk
 from sayso.core.session import Scope
-from sayso.doors.python.asking import Asker
 from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.keeper import Keeper
 from sayso.doors.python.scope import Job, session_around
 from sayso.doors.python.steps import Done, Steps
-from sayso.gate import calls, lease, sessions
+from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
-from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.recovery import Reconcile
-from sayso.gate.request import make_call, make_request, restated
-from sayso.gate.state import as_written
-from sayso.gate.surface import Surface
-from sayso.gate.waiting import question_row
-from sayso.gate.workflows import encoded
-from sayso.policy.resolve import with_content
-from sayso.store.base import SessionRow
+from sayso.gate.request import make_call, restated
+from sayso.gate.workflows import Note, encoded
 
 AGENT = "python"
 
@@ -42,19 +39,157 @@ class CannotSay(SaysoError):
     code = "cannot_say"
 
 
-class Door:
+class Asks(msgspec.Struct, frozen=True):
+    """What a pending call asks for: the riskiest of it, and the answers there are."""
+
+    question: str
+    operation: str
+    reason: str
+    risk: Risk
+    digest: str
+    offers: tuple[Offer, ...]
+
+
+class Waited(msgspec.Struct, frozen=True):
+    """How a question stands after waiting for it; `open` if nobody answered."""
+
+    state: str
+    answer: str | None = None
+
+
+class Keys(msgspec.Struct, frozen=True):
+    """What makes two calls the same one: the host's id for it, a key of the caller's, or its effect."""
+
+    host_id: str | None = None
+    key: str | None = None
+    effect: str | None = None
+
+
+NO_KEYS = Keys()
+
+
+class Door(ABC):
     """One gate as seen from the code of this process."""
 
-    def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
-        self.gate = gate
-        self.asker = Asker(gate, surfaces)
-        self.keeper = Keeper(gate)
+    nests = True
+    """Whether what an outer call was granted is believed of the calls inside it."""
+
+    def __init__(self) -> None:
+        self.keeper = Keeper(self.beat)
         self.capabilities = Capabilities()
         self.workflows: dict[str, Any] = {}
         self.reducers: dict[str, dict[str, str]] = {}
-        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._own: str | None = None
         self._opening = threading.Lock()
+
+    # --- how calls are decided and kept ---
+
+    @abstractmethod
+    def requested(
+        self, call: Call, operations: Sequence[Operation], session: str, workflow: str | None = None
+    ) -> Request:
+        """The request for this call. Who makes it is known here and nowhere asked for."""
+
+    @abstractmethod
+    def check_workflow(self, name: str, operations: Sequence[str]) -> None:
+        """Refuse a workflow that declares more than the policy lets it, where that is known here."""
+
+    @abstractmethod
+    def preview(self, request: Request, scope: Scope) -> Decision:
+        """What would be decided now."""
+
+    @abstractmethod
+    def begin(
+        self, request: Request, scope: Scope, keys: Keys = NO_KEYS, bundle: Bundle | None = None
+    ) -> Attempt:
+        """Have the call decided and, if it may run, started."""
+
+    @abstractmethod
+    def begin_ungated(self, request: Request, keys: Keys) -> Attempt:
+        """Start what is not asked about by itself. It runs once all the same."""
+
+    @abstractmethod
+    def look(self, call: str, session: str) -> Attempt:
+        """Where a call of this session stands."""
+
+    @abstractmethod
+    def wanted(self, attempt: Attempt) -> Request:
+        """What trying the call again would run: what was asked for, or what a person made of it."""
+
+    @abstractmethod
+    def again(
+        self,
+        call: str,
+        scope: Scope,
+        *,
+        state: str | None = None,
+        effect: str | None = None,
+        meant: bytes | None = None,
+    ) -> Attempt:
+        """Start the call if it may run now."""
+
+    @abstractmethod
+    def replay(self, call: str, session: str) -> Attempt:
+        """Start a queued call as a new one, in this session."""
+
+    @abstractmethod
+    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
+        """Write down how the call ended."""
+
+    @abstractmethod
+    def beat(self, call: str, fence: int) -> None:
+        """Say that the holder of the call is alive."""
+
+    @abstractmethod
+    def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
+        """The call waits for an answer, without a lease."""
+
+    @abstractmethod
+    def resume(self, call: str) -> Attempt:
+        """Go on with a parked call under a new number."""
+
+    @abstractmethod
+    def keep_note(self, call: str, fence: int, note: Note) -> None:
+        """Write down how far a run has come."""
+
+    # --- how people are asked ---
+
+    @abstractmethod
+    def asks(self, attempt: Attempt) -> Asks:
+        """What a pending call asks for."""
+
+    @abstractmethod
+    def show(self, capability: Capability, attempt: Attempt) -> threading.Event:
+        """Put the question to people. Set the event once it is no longer of interest here."""
+
+    @abstractmethod
+    def wait(self, attempt: Attempt, seconds: float) -> Waited:
+        """The question of this call once it is closed, or as it stands when the time is over."""
+
+    @abstractmethod
+    def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[Waited]:
+        """The same for a coroutine."""
+
+    @abstractmethod
+    def put(self, question: str) -> str | None:
+        """Put a question in the conversation; the text it is put in."""
+
+    @abstractmethod
+    def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
+        """Refuse a call that nobody can be asked about."""
+
+    @abstractmethod
+    def tell(self, notice: str) -> None:
+        """Say something on the surfaces."""
+
+    # --- sessions ---
+
+    @abstractmethod
+    def open_own(self) -> str:
+        """A session for what this process does under no other name."""
+
+    @abstractmethod
+    def end_session(self, session: str) -> None: ...
 
     def session_here(self) -> str:
         """The session of this point of the program; a process without one has its own, clean."""
@@ -62,18 +197,11 @@ class Door:
 
     def close(self) -> None:
         """End the session nobody asked for by name."""
-        if self._own is not None:
-            sessions.end_session(self.gate, self._own)
+        own, self._own = self._own, None
+        if own:
+            self.end_session(own)
 
-    def row(self, session: str) -> SessionRow:
-        with self.gate.store.read() as tx:
-            row = tx.session(session)
-        if row is None:
-            raise UnknownSession("there is no such session", hint="open one first")
-        return row
-
-    def question(self, name: str) -> Question:
-        return as_written(question_row(self.gate, name))
+    # --- what is the same everywhere ---
 
     def request(
         self,
@@ -82,18 +210,10 @@ class Door:
         session: str,
         operations: Sequence[Operation] | None = None,
     ) -> Request:
-        """The request for a call with these arguments. Who makes it is known here and nowhere asked for."""
-        row = self.row(session)
-        call = make_call(
-            capability.name,
-            plain,
-            folder=_folder(),
-            workspace=row.workspace,
-            schema=capability.shape.schema,
-        )
+        """The request for a call of this function with these arguments."""
+        call = make_call(capability.name, plain, folder=_folder(), schema=capability.shape.schema)
         named = operations if operations is not None else self.operations(capability)
-        told = [with_content(operation, plain, self.gate.policy) for operation in named]
-        return make_request(call, told, agent=row.agent, session=session, origin=origin_of(row))
+        return self.requested(call, named, session)
 
     def operations(self, capability: Capability) -> list[Operation]:
         """Everything the capability declares, its own operation first."""
@@ -104,36 +224,30 @@ class Door:
             if capability.own is None or name != capability.own.name
         ]
 
-    def edited(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
-        """The same call with other arguments, which must fit the function as well."""
-        plain = capability.shape.edited(arguments, request.call.arguments)
-        edited = self.request(capability, plain, request.session, request.operations)
-        return restated(edited, self.state_of(capability, edited))
-
-    def start(self, capability: Capability, request: Request, scope: Scope, **more: Any) -> Attempt:
+    def start(
+        self,
+        capability: Capability,
+        request: Request,
+        scope: Scope,
+        keys: Keys = NO_KEYS,
+        bundle: Bundle | None = None,
+    ) -> Attempt:
         """Decide and, if it may run, start; with what the function says of its effect and the world."""
         effect, state = self.effect_of(capability, request), self.state_of(capability, request)
-        stated = restated(request, state)
-        return calls.start_call(self.gate, stated, scope, holder=self.holder, effect_key=effect, **more)
+        named = msgspec.structs.replace(keys, effect=effect)
+        return self.begin(restated(request, state), scope, named, bundle)
 
-    def start_ungated(self, capability: Capability, request: Request, **more: Any) -> Attempt:
-        """Start what is not asked about by itself. It runs once all the same."""
+    def start_ungated(self, capability: Capability, request: Request, keys: Keys) -> Attempt:
         effect = self.effect_of(capability, request)
-        return calls.start_ungated(self.gate, request, holder=self.holder, effect_key=effect, **more)
+        return self.begin_ungated(request, msgspec.structs.replace(keys, effect=effect))
 
     def retry(self, capability: Capability, attempt: Attempt, scope: Scope) -> Attempt:
         """Try again what was asked for, or what a person made of it."""
-        request = calls.wanted(self.gate, attempt.call)
+        if capability.state is None and capability.effect_key is None:
+            return self.again(attempt.call, scope)
+        request = self.wanted(attempt)
         effect, state = self.effect_of(capability, request), self.state_of(capability, request)
-        return calls.retry_call(
-            self.gate,
-            attempt.call,
-            scope,
-            holder=self.holder,
-            state=state,
-            effect_key=effect,
-            meant=request,
-        )
+        return self.again(attempt.call, scope, state=state, effect=effect, meant=request.call.arguments)
 
     def gated(self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Steps[Done]:
         """A call of a decorated function: judged, and run if it may."""
@@ -160,7 +274,7 @@ class Door:
             if job.waiting == 0:
                 self.keeper.drop(job.call)
                 job.note = msgspec.structs.replace(job.note, ran=bool(job.started))
-                lease.park_call(self.gate, job.call, job.fence, question, encoded(job.note))
+                self.park_call(job.call, job.fence, question, encoded(job.note))
             job.waiting += 1
 
     def unpark(self, job: Job) -> None:
@@ -168,14 +282,13 @@ class Door:
         with job.parking:
             job.waiting -= 1
             if job.waiting == 0:
-                attempt = lease.unpark_call(self.gate, job.call, holder=self.holder)
-                job.fence = attempt.fence
+                job.fence = self.resume(job.call).fence
                 self.keeper.hold(job.call, job.fence)
 
     def _own_session(self) -> str:
         with self._opening:
             if self._own is None:
-                self._own = sessions.open_session(self.gate, agent=AGENT, owner=self.holder)
+                self._own = self.open_own()
             return self._own
 
 
@@ -198,12 +311,7 @@ def _reconciler(capability: Capability) -> Reconcile:
     return became
 
 
-def origin_of(row: SessionRow) -> Origin:
-    return Origin.AGENT if row.parent is None else Origin.SUBAGENT
-
-
 def _folder() -> str:
-    try:
+    with suppress(OSError):
         return str(Path.cwd().resolve())
-    except OSError:
-        return ""
+    return ""

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Decision
+from sayso.core.digest import decode
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request, Risk
-from sayso.doors.python.door import Door, origin_of
-from sayso.gate import calls, outcome
+from sayso.doors.python.door import Door, Keys
+from sayso.doors.python.embedded import EmbeddedDoor, origin_of
 from sayso.gate.call_rows import Attempt
-from sayso.gate.conversation import put_question
+from sayso.gate.gate import NO_SCOPE
 from sayso.gate.request import make_call, make_request
 from sayso.gate.telemetry import run_ended, run_started
 from sayso.policy.resolve import entry_for, operations_for, target_for, with_content
@@ -33,20 +34,31 @@ class Declared(msgspec.Struct, frozen=True):
     names: bool = False
     schema: str = ""
     folder: str | None = None
+    state: str | None = None
+    workflow: str | None = None
+    """The workflow that the call starts, if it starts one."""
 
 
 NOTHING_DECLARED = Declared()
 
 
+class Runs(msgspec.Struct, frozen=True):
+    """What to run, and nothing else: a person may have edited it."""
+
+    tool: str
+    args: dict[str, Any]
+    command: str | None = None
+
+
 class Called:
-    """One proposed call. Run it only if `allowed`; then say `succeeded()` or `failed()`."""
+    """One proposed call. Run it only if `allowed`, as `runs` says; then say `succeeded()` or `failed()`."""
 
     def __init__(self, door: Door, attempt: Attempt) -> None:
         self._door = door
         self._attempt = attempt
         if attempt.runs:
             run_started(attempt.call, attempt.record.request)
-        self.text = put_question(door.gate, attempt.question) if attempt.question and self.asked else None
+        self.text = door.put(attempt.question) if attempt.question and self.asked else None
         """The question, as it was put in the conversation; None if nobody has to be asked."""
 
     @property
@@ -58,8 +70,18 @@ class Called:
         return self._attempt.state == "pending"
 
     @property
+    def runs(self) -> Runs | None:
+        """What to run, once it is allowed: decoded from the bytes that were approved."""
+        call = self._attempt.record.request.call
+        return Runs(call.tool, decode(call.arguments), call.command) if self.allowed else None
+
+    @property
     def decision(self) -> Decision:
         return self._attempt.record.decision
+
+    @property
+    def rule(self) -> str:
+        return self._attempt.record.rule
 
     @property
     def reason(self) -> str:
@@ -76,8 +98,7 @@ class Called:
 
     def retry(self) -> Called:
         """The same call, after the user has spoken."""
-        again = calls.retry_call(self._door.gate, self._attempt.call, holder=self._door.holder)
-        return Called(self._door, again)
+        return Called(self._door, self._door.again(self._attempt.call, NO_SCOPE))
 
     def succeeded(self, result: bytes | None = None) -> None:
         self._end("succeeded", result)
@@ -87,12 +108,12 @@ class Called:
 
     def _end(self, state: State, result: bytes | None = None) -> None:
         attempt = self._attempt
-        outcome.end_call(self._door.gate, attempt.call, attempt.fence, state, result)
+        self._door.end(attempt.call, attempt.fence, state, result)
         run_ended(attempt.call, attempt.record.request, state)
 
 
 def propose(
-    door: Door,
+    door: EmbeddedDoor,
     session: str,
     tool: str,
     args: Mapping[str, Any],
@@ -102,12 +123,11 @@ def propose(
 ) -> Called:
     """Decide a call as the policy reads it. A question it leads to is put in the conversation."""
     request = request_for(door, session, tool, args, command, confidence)
-    attempt = calls.start_call(door.gate, request, holder=door.holder, host_id=call_id)
-    return Called(door, attempt)
+    return Called(door, door.begin(request, NO_SCOPE, Keys(host_id=call_id)))
 
 
 def request_for(
-    door: Door,
+    door: EmbeddedDoor,
     session: str,
     tool: str,
     args: Mapping[str, Any],
@@ -129,6 +149,7 @@ def request_for(
         folder=folder,
         workspace=row.workspace,
         schema=said.schema,
+        state=said.state,
     )
     unknown = entry_for(tool, args, policy, folder=folder)[0] is None
     named = said.names and bool(said.operations) and unknown
@@ -140,20 +161,26 @@ def request_for(
         session=session,
         origin=origin_of(row),
         confidence=confidence,
+        workflow=said.workflow,
     )
 
 
 def joined(read: Sequence[Operation], declared: Sequence[Operation]) -> tuple[Operation, ...]:
     """What the policy reads in a call, and what was declared besides. A declaration only adds and raises.
 
-    That something is low is for the policy to say: over a socket nobody is believed it.
+    That something is low, or weighs less than its risk, is for the policy to say: over a socket nobody is
+    believed it.
     """
     found = {one.name: one for one in read}
     for one in declared:
         risk = one.risk if one.risk is not Risk.LOW else None
+        weight = one.weight if one.weight is Risk.HIGH else None
         known = found.get(one.name)
         if known is None:
-            found[one.name] = Operation(one.name, risk=risk, reason=one.reason, content=one.content)
-        elif risk is not None:
-            found[one.name] = msgspec.structs.replace(known, risk=max(risk, known.risk or risk))
+            found[one.name] = Operation(
+                one.name, risk=risk, weight=weight, reason=one.reason, content=one.content
+            )
+            continue
+        raised = known.risk if risk is None else max(risk, known.risk or risk)
+        found[one.name] = msgspec.structs.replace(known, risk=raised, weight=weight or known.weight)
     return tuple(found.values())

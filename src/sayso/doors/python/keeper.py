@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE
-from sayso.gate.gate import Gate
-from sayso.gate.lease import keep_alive
 from sayso.gate.telemetry import lease_lost
 
 BEAT = LEASE / 3
@@ -17,8 +16,8 @@ BEAT = LEASE / 3
 class Keeper:
     """Says for every call held here that its holder is alive. Its thread ends once nothing is held."""
 
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
+    def __init__(self, beat: Callable[[str, int], None]) -> None:
+        self._say = beat
         self._held: dict[str, int] = {}
         self._lock = threading.Lock()
         self._beating = False
@@ -47,6 +46,6 @@ class Keeper:
 
     def _beat_one(self, call: str, fence: int) -> None:
         try:
-            keep_alive(self._gate, call, fence)
+            self._say(call, fence)
         except SaysoError as error:
             lease_lost(call, error)

@@ -15,18 +15,14 @@ from sayso.core.model import Operation, Risk, Verdict
 from sayso.core.session import Scope
 from sayso.doors.python.calls import STATES, cleared, entered, reported
 from sayso.doors.python.capability import Capability, check_callable
-from sayso.doors.python.door import Door
+from sayso.doors.python.door import Door, Keys, Waited
 from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result, Status
 from sayso.doors.python.scope import Frame, Job, begun, carried, scope_of
 from sayso.doors.python.steps import Done, Steps, Wait, Work
-from sayso.gate import calls, lease
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
-from sayso.gate.explaining import preview
-from sayso.gate.replays import replay_call
 from sayso.gate.telemetry import Asking
 from sayso.gate.workflows import note_of
-from sayso.store.base import QuestionRow
 
 PATIENCE = 90.0
 MOST_RUNS = 3
@@ -74,7 +70,7 @@ def run(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[R
 def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     """Go on with a call that had to be asked about, without its parameters being sent again."""
     try:
-        attempt: Attempt = yield Work(lambda: calls.look_at(door.gate, operation_id, wish.session))
+        attempt: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
         if attempt.state not in ("pending", "waiting"):
             return told(attempt)
         capability = door.capabilities.find(attempt.record.request.call.tool)
@@ -89,7 +85,7 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         tried: Attempt = yield Work(lambda: door.retry(capability, attempt, scope))
         return (yield from _carried_out(door, capability, tried, scope, wish))
     except NotNow:  # somebody else was quicker
-        now: Attempt = yield Work(lambda: calls.look_at(door.gate, operation_id, wish.session))
+        now: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
         return told(now)
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
@@ -98,9 +94,7 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
 def replay(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     """Run a queued operation again, as a new call: with its own session's grants for it, or this one's."""
     try:
-        attempt: Attempt = yield Work(
-            lambda: replay_call(door.gate, operation_id, wish.session, holder=door.holder)
-        )
+        attempt: Attempt = yield Work(lambda: door.replay(operation_id, wish.session))
         capability = door.capabilities.find(attempt.record.request.call.tool)
         return (yield from _carried_out(door, capability, attempt, scope_of(door, wish.session), wish))
     except SaysoError as error:
@@ -112,7 +106,7 @@ def check(door: Door, name: str, params: Mapping[str, Any], session: str) -> Dec
     capability = door.capabilities.find(name)
     operations = door.operations(capability) or [unnamed(capability.name)]
     request = door.request(capability, capability.shape.given(params), session, operations)
-    return preview(door.gate, request, scope_of(door, session))
+    return door.preview(request, scope_of(door, session))
 
 
 def told(attempt: Attempt) -> Result:
@@ -137,7 +131,7 @@ def refused(error: ConsentDenied, call: str, ran: tuple[str, ...] = ()) -> Resul
 
 def late(door: Door, error: ConsentRequired) -> Result:
     """Nobody answered in time: the question stays, and whoever sees it is told that the agent went on."""
-    door.asker.tell(LATER.format(error.operation))
+    door.tell(LATER.format(error.operation))
     return Result("timeout", operation_id=error.operation_id, reason=str(error), retry_with=RETRY)
 
 
@@ -153,7 +147,7 @@ def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
     if isinstance(error, ConsentTimeout) and (restartable or not ran) and job.note.runs < MOST_RUNS:
         question = error.question or ""
         yield Work(lambda: door.park(job, question))
-        door.asker.tell(LATER.format(error.operation))
+        door.tell(LATER.format(error.operation))
         return Result("timeout", operation_id=job.call, reason=str(error), retry_with=RETRY)
     yield from reported(door, job.call, job.fence, Done(error=error))
     where = f"stopped at {error.operation}: {error.reason}"
@@ -170,16 +164,15 @@ def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> 
     note = note_of(attempt.note)
     if note.runs >= MOST_RUNS or (note.ran and not restartable):
         raise NotNow("this run can only be gone on with where it waits")
-    question, asker = attempt.question, door.asker
-    if question is not None:
-        with Asking(question, attempt.record.request) as wait:
-            row: QuestionRow = yield Wait(
-                lambda: asker.wait(question, wish.wait), lambda: asker.await_answer(question, wish.wait)
+    if attempt.question is not None:
+        with Asking(attempt.question, attempt.record.request) as wait:
+            waited: Waited = yield Wait(
+                lambda: door.wait(attempt, wish.wait), lambda: door.await_answer(attempt, wish.wait)
             )
-            wait.over(row.state, row.answer)
-        if row.state == "open":
+            wait.over(waited.state, waited.answer)
+        if waited.state == "open":
             return None
-    resumed: Attempt = yield Work(lambda: lease.unpark_call(door.gate, attempt.call, holder=door.holder))
+    resumed: Attempt = yield Work(lambda: door.resume(attempt.call))
     return resumed
 
 
@@ -192,33 +185,35 @@ def _begun(
     door: Door, capability: Capability, plain: Mapping[str, Any], scope: Scope, wish: Wish
 ) -> Steps[Attempt]:
     """Everything declared is decided in one go. High risk whose arguments are not known yet waits."""
-    operations = door.operations(capability)
-    keys: dict[str, Any] = {"key": wish.key, "host_id": wish.host_id}
+    operations, bundle = door.operations(capability), None
+    keys = Keys(wish.host_id, wish.key)
     if capability.declared:
         everything = door.request(capability, plain, wish.session, operations)
-        decision: Decision = yield Work(lambda: preview(door.gate, everything, scope))
-        later = _for_later(capability, decision)
+        decision: Decision = yield Work(lambda: door.preview(everything, scope))
+        later = _for_later(capability, decision, nests=door.nests)
         operations = [one for one in operations if one.name not in later]
-        keys["bundle"] = Bundle(f"bundle:{capability.name}", later)
+        bundle = Bundle(f"bundle:{capability.name}", later)
     if operations:
         request = door.request(capability, plain, wish.session, operations)
-        attempt: Attempt = yield Work(lambda: door.start(capability, request, scope, **keys))
+        attempt: Attempt = yield Work(lambda: door.start(capability, request, scope, keys, bundle))
         return attempt
-    keys.pop("bundle", None)
     bare = door.request(capability, plain, wish.session, [unnamed(capability.name)])
-    attempt = yield Work(lambda: door.start_ungated(capability, bare, **keys))
+    attempt = yield Work(lambda: door.start_ungated(capability, bare, keys))
     return attempt
 
 
-def _for_later(capability: Capability, decision: Decision) -> tuple[str, ...]:
-    """Operations of high risk that have to be asked, other than the function's own."""
+def _for_later(capability: Capability, decision: Decision, *, nests: bool) -> tuple[str, ...]:
+    """What is asked when it is reached, other than the function's own: high risk that has to be asked.
+
+    Where calls are not believed to be part of another, all of it is; unless it would be denied anyway.
+    """
+    if not nests and decision.verdict is not Verdict.DENY:
+        later = [item.operation for item in decision.items]
+    else:
+        asked = [item for item in decision.items if item.ruling.verdict is Verdict.ASK]
+        later = [item.operation for item in asked if item.risk >= Risk.HIGH]
     own = capability.own.name if capability.own is not None else None
-    high = [
-        item.operation
-        for item in decision.items
-        if item.ruling.verdict is Verdict.ASK and item.risk >= Risk.HIGH and item.operation != own
-    ]
-    return tuple(dict.fromkeys(high))
+    return tuple(name for name in dict.fromkeys(later) if name != own)
 
 
 def healthy(capability: Capability) -> Steps[None]:
@@ -245,7 +240,7 @@ def _carried_out(
     except ConsentDenied as error:
         if error.rule not in STATES:
             return refused(error, attempt.call)
-        now: Attempt = yield Work(lambda: calls.look_at(door.gate, attempt.call, wish.session))
+        now: Attempt = yield Work(lambda: door.look(attempt.call, wish.session))
         return told(now)
     if ready.record.items:
         begun(door, ready.record.request.operations[0].name)

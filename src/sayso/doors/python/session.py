@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -12,22 +13,118 @@ from sayso.core.lifecycle import Report
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.doors.python.door import Door
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.python.host import Called, propose
 from sayso.doors.python.results import Result
 from sayso.doors.python.run import Wish, replay
 from sayso.doors.python.scope import Frame, inside
 from sayso.doors.python.steps import adrive, drive
 from sayso.doors.python.workflow import retry_any, run_any
-from sayso.gate import conversation, grants, handoff, sessions
+from sayso.gate import conversation, grants, handoff
+from sayso.gate.grants import Listed
 from sayso.gate.plans import plan_of
 
 
-class Session:
+class AnySession(ABC):
     """One session of one agent. Everything asked, granted and run through it is in it alone."""
 
     def __init__(self, door: Door, name: str) -> None:
-        self._door = door
+        self._of = door
         self.id = name
+
+    # --- the conversation ---
+
+    @abstractmethod
+    def plan(self, plan: str | Mapping[str, Any]) -> PlanText:
+        """A plan as the assistant's text, or as a structure; show the user the `text` that comes back."""
+
+    @abstractmethod
+    def call(
+        self,
+        tool: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        command: str | None = None,
+        confidence: float = 0.0,
+        call_id: str | None = None,
+    ) -> Called:
+        """A call the agent wants to make. The host runs it itself, if it may, and says how it went."""
+
+    @abstractmethod
+    def begin_task(self, name: str) -> Report: ...
+
+    @abstractmethod
+    def end_task(self) -> Report: ...
+
+    @abstractmethod
+    def switch(self) -> Report:
+        """The conversation turned to something else entirely."""
+
+    @abstractmethod
+    def offer_handoff(self) -> str | None:
+        """Before the context is renewed: what to ask the user, None if there is nothing to keep."""
+
+    @abstractmethod
+    def handoff(self) -> None:
+        """The user said yes: keep the allowlist for their next context."""
+
+    @abstractmethod
+    def show_handoff(self) -> str | None:
+        """What was kept for this context, to be shown before it is taken."""
+
+    @abstractmethod
+    def take_handoff(self) -> tuple[str, ...]:
+        """The user said yes to the list shown."""
+
+    @abstractmethod
+    def consents(self) -> list[Listed]:
+        """What is granted in this session now."""
+
+    # --- running ---
+
+    def run(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
+        """Run a capability in this session: bundled, asked, waited for, run once."""
+        return drive(run_any(self._of, name, params or {}, Wish(self.id, **how)))
+
+    async def arun(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
+        wish = Wish(self.id, is_async=True, **how)
+        return await adrive(run_any(self._of, name, params or {}, wish))
+
+    def retry(self, operation_id: str, **how: Any) -> Result:
+        return drive(retry_any(self._of, operation_id, Wish(self.id, **how)))
+
+    async def aretry(self, operation_id: str, **how: Any) -> Result:
+        wish = Wish(self.id, is_async=True, **how)
+        return await adrive(retry_any(self._of, operation_id, wish))
+
+    def replay(self, operation_id: str, **how: Any) -> Result:
+        """Run a queued operation later, in this session."""
+        return drive(replay(self._of, operation_id, Wish(self.id, **how)))
+
+    @contextmanager
+    def active(self) -> Iterator[Self]:
+        """In this block, decorated functions belong to this session."""
+        with inside(Frame(self._of, self.id)):
+            yield self
+
+    def end(self) -> None:
+        self._of.end_session(self.id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+class Session(AnySession):
+    """A session of a gate in this process."""
+
+    def __init__(self, door: EmbeddedDoor, name: str) -> None:
+        super().__init__(door, name)
+        self._door = door
 
     def hear(self, text: str, *, assured: bool = True) -> Heard:
         """Take a user's message. Only what the user typed: never text of the model, a tool or a file."""
@@ -35,7 +132,6 @@ class Session:
         return conversation.hear_message(self._door.gate, self.id, text, assurance)
 
     def plan(self, plan: str | Mapping[str, Any]) -> PlanText:
-        """A plan as the assistant's text, or as a structure; show the user the `text` that comes back."""
         text = plan_of(plan, self._door.gate.policy)
         conversation.show_plan(self._door.gate, self.id, text)
         return text
@@ -49,7 +145,6 @@ class Session:
         confidence: float = 0.0,
         call_id: str | None = None,
     ) -> Called:
-        """A call the agent wants to make. The host runs it itself, if it may, and says how it went."""
         return propose(self._door, self.id, tool, args or {}, command, confidence, call_id)
 
     def begin_task(self, name: str) -> Report:
@@ -59,61 +154,19 @@ class Session:
         return conversation.end_task(self._door.gate, self.id)
 
     def switch(self) -> Report:
-        """The conversation turned to something else entirely."""
         return conversation.switch_context(self._door.gate, self.id)
 
     def offer_handoff(self) -> str | None:
-        """Before the context is renewed: what to ask the user, None if there is nothing to keep."""
         return handoff.offer_handoff(self._door.gate, self.id)
 
     def handoff(self) -> None:
-        """The user said yes: keep the allowlist for their next context."""
         handoff.save_handoff(self._door.gate, self.id)
 
     def show_handoff(self) -> str | None:
-        """What was kept for this context, to be shown before it is taken."""
         return handoff.show_handoff(self._door.gate, self.id)
 
     def take_handoff(self) -> tuple[str, ...]:
-        """The user said yes to the list shown."""
         return handoff.take_handoff(self._door.gate, self.id)
 
-    def run(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
-        """Run a capability in this session: bundled, asked, waited for, run once."""
-        return drive(run_any(self._door, name, params or {}, Wish(self.id, **how)))
-
-    async def arun(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
-        wish = Wish(self.id, is_async=True, **how)
-        return await adrive(run_any(self._door, name, params or {}, wish))
-
-    def retry(self, operation_id: str, **how: Any) -> Result:
-        return drive(retry_any(self._door, operation_id, Wish(self.id, **how)))
-
-    async def aretry(self, operation_id: str, **how: Any) -> Result:
-        wish = Wish(self.id, is_async=True, **how)
-        return await adrive(retry_any(self._door, operation_id, wish))
-
-    def replay(self, operation_id: str, **how: Any) -> Result:
-        """Run a queued operation later, in this session."""
-        return drive(replay(self._door, operation_id, Wish(self.id, **how)))
-
-    def consents(self) -> list[grants.Listed]:
-        """What is granted in this session now."""
+    def consents(self) -> list[Listed]:
         return grants.list_grants(self._door.gate, self.id)
-
-    @contextmanager
-    def active(self) -> Iterator[Self]:
-        """In this block, decorated functions belong to this session."""
-        with inside(Frame(self._door, self.id)):
-            yield self
-
-    def end(self) -> None:
-        sessions.end_session(self._door.gate, self.id)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()

@@ -18,17 +18,15 @@ from sayso.core.session import Run, Scope
 from sayso.doors.python.arguments import Shape, WrongArguments
 from sayso.doors.python.calls import cleared, ending, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
-from sayso.doors.python.door import Door
+from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
 from sayso.doors.python.run import RETRY, Wish, check, late, refused, retry, run, stopped, told, unparked
 from sayso.doors.python.scope import Frame, Job, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
-from sayso.gate import calls
 from sayso.gate.call_rows import Attempt
-from sayso.gate.explaining import preview
-from sayso.gate.request import make_call, make_request
+from sayso.gate.request import make_call
 from sayso.gate.telemetry import Running
-from sayso.gate.workflows import Note, keep_note, note_of
+from sayso.gate.workflows import Note, note_of
 
 
 class Named(Protocol):
@@ -85,17 +83,13 @@ class Workflow:
 
     def request(self, params: Mapping[str, Any], session: str) -> Request:
         """The request to start a run with these parameters."""
-        row = self._door.row(session)
         shape = ", ".join(f"{step.name}{self.shapes[step.name].signature}" for step in self.steps)
-        call = make_call(
-            f"workflow:{self.name}", params, workspace=row.workspace, schema=sha256(shape.encode())
-        )
+        call = make_call(f"workflow:{self.name}", params, schema=sha256(shape.encode()))
         named = [self._door.capabilities.operation(name) for name in self.operations]
-        return make_request(
+        return self._door.requested(
             call,
             named or [Operation(f"workflow.{self.name}", risk=Risk.LOW)],
-            agent=row.agent,
-            session=session,
+            session,
             workflow=self.name,
         )
 
@@ -141,7 +135,7 @@ def run_any(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Ste
 def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     """Go on with a call or a run that timed out."""
     try:
-        attempt: Attempt = yield Work(lambda: calls.look_at(door.gate, operation_id, wish.session))
+        attempt: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
         name = attempt.record.request.workflow
         if name is None:
             return (yield from retry(door, operation_id, wish))
@@ -160,7 +154,7 @@ def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) ->
     workflow: Workflow | None = door.workflows.get(name)
     if workflow is None:
         return check(door, name, params, session)
-    return preview(door.gate, workflow.request(workflow.given(params), session), scope_of(door, session))
+    return door.preview(workflow.request(workflow.given(params), session), scope_of(door, session))
 
 
 def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
@@ -168,9 +162,7 @@ def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish
     try:
         given = workflow.given(params)
         request, scope = workflow.request(given, wish.session), scope_of(door, wish.session)
-        attempt: Attempt = yield Work(
-            lambda: calls.start_call(door.gate, request, scope, holder=door.holder, key=wish.key)
-        )
+        attempt: Attempt = yield Work(lambda: door.begin(request, scope, Keys(key=wish.key)))
         return (yield from _asked(door, workflow, attempt, scope, wish))
     except SaysoError as error:
         return Result("error", reason=str(error))
@@ -245,7 +237,7 @@ def _done(
 
 def _noted(door: Door, job: Job, step: str, state: str) -> Steps[None]:
     job.note = msgspec.structs.replace(job.note, steps={**job.note.steps, step: state})
-    yield Work(lambda: keep_note(door.gate, job.call, job.fence, job.note))
+    yield Work(lambda: door.keep_note(job.call, job.fence, job.note))
 
 
 def _ordered(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -272,10 +264,7 @@ def _ordered(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
 def _declared(door: Door, name: str, steps: Sequence[Step], more: tuple[str, ...]) -> tuple[str, ...]:
     """All operations the workflow declares. Where the policy knows it, it may not declare more than there."""
     listed = names([*more, *(operation for step in steps for operation in step.operations)])
-    known = door.gate.policy.workflows.get(name)
-    beyond = sorted(set(listed) - set(known.operations)) if known is not None else []
-    if beyond:
-        raise NotGateable(f"the policy does not let the workflow {name} declare {', '.join(beyond)}")
+    door.check_workflow(name, listed)
     return listed
 
 

@@ -7,24 +7,27 @@ is part of another: those scopes are the gate's own process's alone, and asking 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NoReturn, ParamSpec, Self, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from sayso.core.decision import Decision, Item, Offer, Ruling
+import msgspec
+
 from sayso.core.hear import Heard
-from sayso.core.model import Risk, Verdict
-from sayso.doors.python import consent
-from sayso.doors.python.results import Result
-from sayso.doors.python.run import PATIENCE
-from sayso.doors.remote.calling import check_host, operations
-from sayso.doors.remote.door import AGENT, NotConnected, Remote
+from sayso.core.ledger import NotNow
+from sayso.core.model import Risk
+from sayso.doors.python.door import AGENT
+from sayso.doors.python.host import Called
+from sayso.doors.python.program import Program
+from sayso.doors.remote.door import NotConnected, RemoteDoor
 from sayso.doors.remote.finding import place_of
 from sayso.doors.remote.line import Line, Sent
-from sayso.doors.remote.session import ConnectedCall, ConnectedSession, listed
+from sayso.doors.remote.session import ConnectedSession
+from sayso.doors.remote.told import attempt_of, listed_of
 from sayso.gate.answer import Stands
 from sayso.gate.grants import Listed
+from sayso.gate.recovery import said_of
+from sayso.gate.workflows import Progress
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,131 +36,35 @@ TOKEN = "SAYSO_TOKEN"  # noqa: S105  the name of the variable, not a token
 OF_AGENTS = "sayso_agent_"
 
 
-class Connected:
-    """One service, and what Python code does with it."""
+class Connected(Program[ConnectedSession]):
+    """One service, and what Python code does with it.
 
-    def __init__(self, door: Remote) -> None:
-        self.door = door
+    Where the service's policy has an entry for a tool of a function's name, a call is also what that entry
+    reads in it. A declared risk or weight can raise and never lower: only the policy says that something is
+    low. What a capability declares in `operations` is looked at first, so that a run that would be denied is
+    not begun; each is asked when it is reached.
+    """
 
-    # --- what needs consent ---
+    def __init__(self, door: RemoteDoor) -> None:
+        self.door: RemoteDoor = door
 
-    def requires_consent(
-        self,
-        operation: str,
-        *,
-        risk: str | Risk | None = None,
-        weight: str | Risk | None = None,
-        reason: str | None = None,
-        wait: float | None = None,
-        live: Collection[str] = (),
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """The function runs only with consent for this operation, whoever calls it.
-
-        If the service's policy has an entry for a tool of this name, the call is also what that entry reads
-        in it. A declared risk can raise and never lower: only the policy says that something is low.
-        """
-        check_host(self.door)
-        return consent.requires_consent(
-            self.door, operation, risk=risk, weight=weight, reason=reason, wait=wait, live=live
-        )
+    def requires_consent(self, operation: str, **declared: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        self.door.check_host()
+        return super().requires_consent(operation, **declared)
 
     def capability(
-        self,
-        name: str | None = None,
-        *,
-        operations: Iterable[str] | str = (),
-        restartable: bool = False,
-        health: Callable[[], object] | None = None,
-        effect_key: Callable[..., str] | None = None,
-        state: Callable[..., str] | None = None,
-        reconcile: Callable[..., str | None] | None = None,
+        self, name: str | None = None, **declared: Any
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """The function can be run by name, as a tool of that name: what it does is for the policy to say.
-
-        What it declares in `operations` is looked at first, so that a run that would be denied is not begun;
-        each is asked when it is reached. A run is never begun again by itself, `restartable` or not.
-        """
-        check_host(self.door)
-        for what, told in (("effect_key", effect_key), ("state", state), ("reconcile", reconcile)):
-            if told is not None:
-                _refuse(f"{what} of a capability")
-        declared = {
-            "declared": consent.operations_of(operations),
-            "restartable": restartable,
-            "health": health,
-        }
-
-        def decorate(function: Callable[P, R]) -> Callable[P, R]:
-            return consent.capability(self.door, function, name=name, **declared)
-
-        return decorate
+        self.door.check_host()
+        return super().capability(name, **declared)
 
     def reduces_risk_for(self, operation: str, risk: str | Risk) -> NoReturn:
         _refuse("a safe caller")
 
-    def list_risk_reducers(self) -> dict[str, dict[str, str]]:
-        """There are none over a connection."""
-        return {}
-
     def user_initiated(self, operation: str) -> NoReturn:
         _refuse("a user-initiated scope")
 
-    def workflow(self, name: str, steps: Sequence[object], **declared: object) -> NoReturn:
-        _refuse("a workflow")
-
-    def replay(self, operation_id: str, **how: object) -> NoReturn:
-        _refuse("a replay")
-
-    # --- running ---
-
-    def run(
-        self,
-        name: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        session: ConnectedSession | str | None = None,
-        wait: float = PATIENCE,
-        key: str | None = None,
-    ) -> Result:
-        """Run a capability: have it decided, ask, wait, and run it once, here."""
-        return self._session(session).run(name, params, wait=wait, key=key)
-
-    async def arun(
-        self,
-        name: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        session: ConnectedSession | str | None = None,
-        wait: float = PATIENCE,
-        key: str | None = None,
-    ) -> Result:
-        return await self._session(session).arun(name, params, wait=wait, key=key)
-
-    def retry(
-        self, operation_id: str, *, session: ConnectedSession | str | None = None, wait: float = PATIENCE
-    ) -> Result:
-        """Go on with a call that timed out, without its parameters."""
-        return self._session(session).retry(operation_id, wait=wait)
-
-    async def aretry(
-        self, operation_id: str, *, session: ConnectedSession | str | None = None, wait: float = PATIENCE
-    ) -> Result:
-        return await self._session(session).aretry(operation_id, wait=wait)
-
-    def check(
-        self,
-        name: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        session: ConnectedSession | str | None = None,
-    ) -> Decision:
-        """What would be decided if this were run now. Nothing is asked or used up."""
-        capability = self.door.capabilities.find(name)
-        plain = capability.shape.given(params or {})
-        named = operations(self.door, capability)
-        return _decision(self.door.check(capability, plain, self._session(session).id, named))
-
-    def proposed(self, tool: str, args: Mapping[str, Any] | None = None, **how: Any) -> ConnectedCall:
+    def proposed(self, tool: str, args: Mapping[str, Any] | None = None, **how: Any) -> Called:
         """A call that an agent's own program makes, in the agent's session."""
         return self._session(None).call(tool, args, **how)
 
@@ -174,9 +81,12 @@ class Connected:
     ) -> ConnectedSession:
         """A session of this token's that is open, by its id; without one, a new one with a clean slate."""
         if name is None:
-            return ConnectedSession(self.door, self.door.open_session(agent, user, workspace, parent))
-        self.door.line.ask(Sent("GET", f"/v1/sessions/{name}"))
-        return ConnectedSession(self.door, name)
+            return self.named(self.door.open_session(agent, user, workspace, parent))
+        self._ask(Sent("GET", f"/v1/sessions/{name}"))
+        return self.named(name)
+
+    def named(self, session: str) -> ConnectedSession:
+        return ConnectedSession(self.door, session)
 
     def open_session(
         self, agent: str, *, user: str = "", workspace: str = "", parent: str | None = None
@@ -187,53 +97,76 @@ class Connected:
         self.door.end_session(session)
 
     def hear(self, session: str, text: str) -> Heard:
-        return ConnectedSession(self.door, session).hear(text)
+        return self.named(session).hear(text)
 
-    def list_consents(self, session: ConnectedSession | str) -> list[Listed]:
-        """What is granted in this session now: the way to see that a grant landed."""
-        return self._session(session).consents()
+    # --- runs ---
+
+    def runs(self, session: ConnectedSession | str | None = None) -> list[Progress]:
+        """Workflow runs under way, or that nobody ended, with how far each step has come."""
+        query = {} if session is None else {"session": self._session(session).id}
+        return msgspec.convert(self._ask(Sent("GET", "/v1/runs", query=query)), list[Progress])
+
+    def recover(self) -> dict[str, str]:
+        """Ask the tools that can tell what became of their calls that nobody ended; what they said."""
+        tools = self.door.reconcilers()
+        left = [one for one in self._ask(Sent("GET", "/v1/calls")) if one["status"] == "ambiguous"]
+        resolved: dict[str, str] = {}
+        for attempt in map(attempt_of, left):
+            request = attempt.record.request
+            tool = tools.get(request.call.tool)
+            state = None if tool is None else said_of(tool, request)
+            if state is not None and self._resolve(attempt.call, state):
+                resolved[attempt.call] = state
+        return resolved
 
     # --- for an operator's token ---
 
     def questions(self, session: str | None = None) -> list[dict[str, Any]]:
         """The open questions this token may see, as the service tells them."""
         query = {} if session is None else {"session": session}
-        found: list[dict[str, Any]] = self.door.line.ask(Sent("GET", "/v1/questions", query=query))
+        found: list[dict[str, Any]] = self._ask(Sent("GET", "/v1/questions", query=query))
         return found
 
     def answer(self, question: str, given: str | Mapping[str, str], *, reason: str | None = None) -> Stands:
         """Answer a question: with one answer, or one for each item by its number. The token says who does."""
         what = {"answer": given} if isinstance(given, str) else {"items": given}
-        said = self.door.line.ask(
-            Sent("POST", f"/v1/questions/{question}/answer", {**what, "reason": reason}, again=False)
-        )
-        fields = ("question", "state", "answer", "by", "at", "yours")
-        return Stands(**{name: said[name] for name in fields})
+        return self._answered(question, {**what, "reason": reason})
+
+    def edit(self, question: str, arguments: Mapping[str, Any], *, reason: str | None = None) -> Stands:
+        """Allow the call with other arguments. It is decided again with them: a deny stays a deny."""
+        return self._answered(question, {"answer": "edit", "edited": arguments, "reason": reason})
 
     def grants(self, session: str | None = None) -> list[Listed]:
         query = {} if session is None else {"session": session}
-        return listed(self.door.line.ask(Sent("GET", "/v1/grants", query=query)))
+        return listed_of(self._ask(Sent("GET", "/v1/grants", query=query)))
 
     def revoke(self, grant: str) -> None:
         """End a grant. The next decision of any process does not use it."""
-        self.door.line.ask(Sent("DELETE", f"/v1/grants/{grant}"))
+        self._ask(Sent("DELETE", f"/v1/grants/{grant}"))
+
+    def cascade_revoke(self, workflow: str, *, session: ConnectedSession | str) -> int:
+        """Withdraw trust in a workflow: its class grant and every run grant in flight; how many ended."""
+        path = f"/v1/sessions/{self._session(session).id}/workflows/{workflow}/revoke"
+        return int(self._ask(Sent("POST", path))["ended"])
 
     def close(self) -> None:
         """End what was only open for this program, and let the line go."""
         self.door.close()
 
-    def __enter__(self) -> Self:
-        return self
+    def _answered(self, question: str, body: Mapping[str, Any]) -> Stands:
+        said = self._ask(Sent("POST", f"/v1/questions/{question}/answer", body, again=False))
+        fields = ("question", "state", "answer", "by", "at", "yours")
+        return Stands(**{name: said[name] for name in fields})
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def _resolve(self, call: str, state: str) -> bool:
+        try:
+            self._ask(Sent("POST", f"/v1/calls/{call}/resolve", {"state": state}, again=False))
+        except NotNow:  # somebody else has said it meanwhile, and that stands
+            return False
+        return True
 
-    def _session(self, session: ConnectedSession | str | None) -> ConnectedSession:
-        if isinstance(session, ConnectedSession):
-            return session
-        return ConnectedSession(self.door, self.door.session_here() if session is None else session)
+    def _ask(self, sent: Sent) -> Any:
+        return self.door.line.ask(sent)
 
 
 def connect(where: Where = None, token: str | None = None, *, start: bool = True) -> Connected:
@@ -249,30 +182,10 @@ def connect(where: Where = None, token: str | None = None, *, start: bool = True
         )
     named = [where] if where is None or isinstance(where, (str, Path)) else list(where)
     line = Line([place_of(one, start=start) for one in named], token)
-    return Connected(Remote(line, agent=token.startswith(OF_AGENTS)))
+    return Connected(RemoteDoor(line, agent=token.startswith(OF_AGENTS)))
 
 
 def _refuse(what: str) -> NoReturn:
     raise NotConnected(
         f"{what} cannot be claimed over a connection", hint="that takes an embedded gate: Sayso.open()"
     )
-
-
-def _decision(told: Mapping[str, Any]) -> Decision:
-    """The decision as an object again, as far as the service tells it."""
-    return Decision(
-        Verdict(told["verdict"]),
-        told["rule"],
-        told["reason"],
-        told["announce"],
-        tuple(_item(one) for one in told["operations"]),
-        tuple(told["grants"]),
-        (),
-        tuple(Offer(answer, "") for answer in told["offers"]),
-    )
-
-
-def _item(told: Mapping[str, Any]) -> Item:
-    risk, weight = Risk.of(told["risk"]), Risk.of(told["weight"])
-    ruling = Ruling(Verdict(told["verdict"]), told["rule"], told["reason"])
-    return Item(told["operation"], told["category"], told["category"], risk, risk, weight, ruling)

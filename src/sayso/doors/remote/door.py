@@ -1,4 +1,8 @@
-"""What a connected program holds: the line to the service, its functions, and the session they belong to."""
+"""A service as seen from the code of this process: it decides and keeps the ledger, functions run here.
+
+Over a connection nobody is believed that one call is part of another: what a function calls is decided on its
+own, and asked when it is reached. A workflow run is told by its number, which the service gave out.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,31 @@ import secrets
 import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from sayso.core.decision import Offer
+from sayso.core.decision import Decision
+from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow, State
-from sayso.core.model import Operation, Risk
-from sayso.doors.python.capability import Capabilities, Capability
-from sayso.doors.python.scope import session_around
-from sayso.doors.python.steps import Done, Steps
+from sayso.core.model import Call, Operation, Request
+from sayso.core.session import Scope
+from sayso.doors.python.capability import Capability
+from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited
 from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
+from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
+from sayso.gate.authorize import Bundle
+from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import UnknownSession
+from sayso.gate.outcome import KEPT_RESULT
+from sayso.gate.request import make_request
+from sayso.gate.waiting import LONGEST
+from sayso.gate.workflows import Note
 
-AGENT = "python"
 REPORTING = 120.0
 """How long a call that has run is tried to be reported while the service is away."""
+BEATING = 5.0
 
 
 class NotConnected(SaysoError):
@@ -32,60 +43,154 @@ class NotConnected(SaysoError):
     code = "not_over_a_connection"
 
 
-class Runs(msgspec.Struct, frozen=True):
-    """What to run, and nothing else: a person may have edited it."""
+class RemoteDoor(Door):
+    """One service, spoken to over a line."""
 
-    tool: str
-    args: dict[str, Any]
-    command: str | None = None
-
-
-class Told(msgspec.Struct, frozen=True):
-    """Where a call stands, as the service tells it."""
-
-    operation_id: str
-    status: str
-    rule: str = ""
-    reason: str = ""
-    tool: str = ""
-    announce: str | None = None
-    question: str | None = None
-    fence: int = 0
-    result: Any = None
-    call: Runs | None = None
-    digest: str = ""
-    operation: str = ""
-    risk: str = Risk.MODERATE.word
-    offers: tuple[Offer, ...] = ()
-    answered: bool = False
-
-    @property
-    def runs(self) -> bool:
-        """Whether this is to be run, here and now, with the arguments it came with."""
-        return self.status == "allowed" and self.fence > 0 and self.call is not None
-
-
-class Remote:
-    """One service as seen from the code of this process."""
+    nests = False
 
     def __init__(self, line: Line, *, agent: bool = False) -> None:
+        super().__init__()
         self.line = line
         self.agent = agent
         """Whether the token is an agent's, who has one session and may not say how calls ended."""
-        self.capabilities = Capabilities()
-        self._own: str | None = None
-        self._opening = threading.Lock()
 
-    def gated(self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Steps[Done]:
-        from sayso.doors.remote.calling import gated
+    def check_host(self) -> None:
+        """Functions run in a program that holds a host's token: only a host may say how a call ended."""
+        if self.agent:
+            raise NotConnected(
+                "an agent's token cannot run functions here: how they end is a host's to say",
+                hint="connect with a token made by `sayso token new host NAME`",
+            )
 
-        return gated(self, capability, args, kwargs)
+    # --- how calls are decided and kept ---
+
+    def requested(
+        self, call: Call, operations: Sequence[Operation], session: str, workflow: str | None = None
+    ) -> Request:
+        """What is asked for. The service makes the request of it that counts, and says who made it."""
+        return make_request(call, operations, session=session, workflow=workflow)
+
+    def check_workflow(self, name: str, operations: Sequence[str]) -> None:
+        """The service checks it when a run is begun."""
+        self.check_host()
+
+    def preview(self, request: Request, scope: Scope) -> Decision:
+        body = {**_call(request), **_where(scope), "session": request.session}
+        return decision_of(self.line.ask(Sent("POST", "/v1/check", body)))
+
+    def begin(
+        self, request: Request, scope: Scope, keys: Keys = NO_KEYS, bundle: Bundle | None = None
+    ) -> Attempt:
+        return self._started({**_call(request), **_where(scope)}, request.session, keys)
+
+    def begin_ungated(self, request: Request, keys: Keys) -> Attempt:
+        bare = {**_call(request), "operations": [], "ungated": True}
+        return self._started(bare, request.session, keys)
+
+    def propose(self, session: str, body: Mapping[str, Any]) -> Attempt:
+        """A call that a host or an agent makes itself, as the policy reads it."""
+        named = {} if self.agent else {"session": session}
+        return self._sent({**body, **named}, None)
+
+    def look(self, call: str, session: str) -> Attempt:
+        return attempt_of(self.line.ask(Sent("GET", f"/v1/calls/{call}")))
+
+    def wanted(self, attempt: Attempt) -> Request:
+        found = attempt_of(self.line.ask(Sent("GET", f"/v1/calls/{attempt.call}")))
+        return found.record.request
+
+    def again(
+        self,
+        call: str,
+        scope: Scope,
+        *,
+        state: str | None = None,
+        effect: str | None = None,
+        meant: bytes | None = None,
+    ) -> Attempt:
+        """Start the call if it may run now. Sent again, it is the same start."""
+        said = {
+            "state": state,
+            "effect_key": effect,
+            "meant": None if meant is None else decode(meant),
+            "beats": not self.agent,
+        }
+        query = {"attempt": secrets.token_hex(16)}
+        sent = Sent("POST", f"/v1/calls/{call}/retry", {**said, **_where(scope)}, query=query)
+        return attempt_of(self.line.ask(sent))
+
+    def replay(self, call: str, session: str) -> Attempt:
+        body = {"session": session, "attempt": secrets.token_hex(16), "beats": True}
+        return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/replay", body, again=False)))
+
+    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
+        """Say how the call ended. If the answer to that got lost, what the ledger says is looked at."""
+        body: dict[str, Any] = {"fence": fence, "state": state}
+        if result and len(result) <= KEPT_RESULT:
+            body["result"] = msgspec.Raw(result)
+        try:
+            self.line.ask(Sent("POST", f"/v1/calls/{call}/outcome", body), away=REPORTING)
+        except NotNow:
+            if self.look(call, "").state != state:
+                raise
+
+    def beat(self, call: str, fence: int) -> None:
+        self.line.ask(Sent("POST", f"/v1/calls/{call}/heartbeat", {"fence": fence}), away=BEATING)
+
+    def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
+        """Park it. If the answer to that got lost, what the ledger says is looked at."""
+        body = {"fence": fence, "question": question, "note": msgspec.Raw(note)}
+        try:
+            self.line.ask(Sent("POST", f"/v1/calls/{call}/park", body))
+        except NotNow:
+            if self.look(call, "").state != "waiting":
+                raise
+
+    def resume(self, call: str) -> Attempt:
+        body = {"attempt": secrets.token_hex(16), "beats": True}
+        return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/resume", body), away=REPORTING))
+
+    def keep_note(self, call: str, fence: int, note: Note) -> None:
+        self.line.ask(Sent("PUT", f"/v1/calls/{call}/note", {"fence": fence, "note": note}))
+
+    # --- how people are asked ---
+
+    def asks(self, attempt: Attempt) -> Asks:
+        if not isinstance(attempt, ToldAttempt) or attempt.asks is None:
+            raise AssertionError("only a pending call asks for something")
+        return attempt.asks
+
+    def show(self, capability: Capability, attempt: Attempt) -> threading.Event:
+        """The service shows it, on surfaces of its own."""
+        return threading.Event()
+
+    def wait(self, attempt: Attempt, seconds: float) -> Waited:
+        sent = _waiting(attempt, seconds)
+        return _waited(attempt_of(self.line.ask(sent, away=max(AWAY, seconds))))
+
+    def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[Waited]:
+        async def waited() -> Waited:
+            sent = _waiting(attempt, seconds)
+            return _waited(attempt_of(await self.line.ask_later(sent, away=max(AWAY, seconds))))
+
+        return waited()
+
+    def put(self, question: str) -> str | None:
+        """A host puts a question in the conversation; an agent's is for the operator alone."""
+        if self.agent:
+            return None
+        return str(self.line.ask(Sent("POST", f"/v1/questions/{question}/show"))["text"])
+
+    def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
+        """The service is always there to be asked on."""
+
+    def tell(self, notice: str) -> None:
+        """The service knows by itself who waits."""
 
     # --- sessions ---
 
-    def session_here(self) -> str:
-        """The session of this point of the program; a process without one has its own, clean."""
-        return session_around(self) or self._own_session()
+    def open_own(self) -> str:
+        return "" if self.agent else self.open_session(AGENT, "", "", None)
 
     def open_session(self, agent: str, user: str, workspace: str, parent: str | None) -> str:
         body = {"agent": agent, "user": user, "workspace": workspace, "parent": parent}
@@ -97,104 +202,51 @@ class Remote:
 
     def close(self) -> None:
         """End the session nobody asked for by name. If the service is away, it ends with its time."""
-        own, self._own = self._own, None
         with suppress(Unreachable, UnknownSession):
-            if own:
-                self.end_session(own)
+            super().close()
         self.line.close()
 
-    def _own_session(self) -> str:
-        with self._opening:
-            if self._own is None:
-                self._own = "" if self.agent else self.open_session(AGENT, "", "", None)
-            return self._own
+    def _started(self, body: Mapping[str, Any], session: str, keys: Keys) -> Attempt:
+        self.check_host()
+        said = {"session": session, "call_id": keys.host_id, "effect_key": keys.effect, "beats": True}
+        return self._sent({**body, **said}, keys.key)
 
-    # --- calls ---
-
-    def check(
-        self, capability: Capability, plain: Mapping[str, Any], session: str, operations: Sequence[Operation]
-    ) -> dict[str, Any]:
-        """What would be decided now, as the service tells decisions."""
-        body = self._body(capability, plain, session, operations)
-        told: dict[str, Any] = self.line.ask(Sent("POST", "/v1/check", body))
-        return told
-
-    def start(
-        self,
-        capability: Capability,
-        plain: Mapping[str, Any],
-        session: str,
-        *,
-        key: str | None = None,
-        host_id: str | None = None,
-    ) -> Told:
-        """Have the call decided and, if it may run, started. Sent again, it is the same start."""
-        own = [] if capability.own is None else [capability.own]
-        body = self._body(capability, plain, session, own)
-        more = {"attempt": secrets.token_hex(16), "call_id": host_id}
-        sent = Sent("POST", "/v1/calls", {**body, **more}, key=key or secrets.token_hex(16))
-        return told_of(self.line.ask(sent))
-
-    def propose(self, session: str, body: Mapping[str, Any]) -> Told:
-        """A call that a host makes itself, as the policy reads it."""
-        more: dict[str, Any] = {"attempt": secrets.token_hex(16)}
-        more |= {} if self.agent else {"session": session}
-        sent = Sent("POST", "/v1/calls", {**body, **more}, key=secrets.token_hex(16))
-        return told_of(self.line.ask(sent))
-
-    def retry(self, call: str) -> Told:
-        """Start the call if it may run now. Sent again, it is the same start."""
-        query = {"attempt": secrets.token_hex(16)}
-        return told_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/retry", query=query)))
-
-    def look(self, call: str) -> Told:
-        return told_of(self.line.ask(Sent("GET", f"/v1/calls/{call}")))
-
-    def wait(self, call: str, seconds: float) -> Told:
-        """The call once its question is closed, or as it stands when the time is over."""
-        sent = Sent("GET", f"/v1/calls/{call}", wait=seconds)
-        return told_of(self.line.ask(sent, away=max(AWAY, seconds)))
-
-    def await_answer(self, call: str, seconds: float) -> Awaitable[Told]:
-        async def waited() -> Told:
-            sent = Sent("GET", f"/v1/calls/{call}", wait=seconds)
-            return told_of(await self.line.ask_later(sent, away=max(AWAY, seconds)))
-
-        return waited()
-
-    def end(self, told: Told, state: State, result: bytes | None = None) -> None:
-        """Say how the call ended. If the answer to that got lost, what the ledger says is looked at."""
-        written = None if result is None else msgspec.Raw(result)
-        body = {"fence": told.fence, "state": state, "result": written}
-        try:
-            self.line.ask(Sent("POST", f"/v1/calls/{told.operation_id}/outcome", body), away=REPORTING)
-        except NotNow:
-            if self.look(told.operation_id).status != state:
-                raise
-
-    def _body(
-        self, capability: Capability, plain: Mapping[str, Any], session: str, operations: Sequence[Operation]
-    ) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "tool": capability.name,
-            "args": plain,
-            "schema": capability.shape.schema,
-            "operations": [_declared(one) for one in operations],
-        }
-        return body | ({} if self.agent else {"session": session, "folder": _folder()})
+    def _sent(self, body: Mapping[str, Any], key: str | None) -> Attempt:
+        """Have a call decided and, if it may run, started. Sent again, it is the same start."""
+        named = {**body, "attempt": secrets.token_hex(16)}
+        sent = Sent("POST", "/v1/calls", named, key=key or secrets.token_hex(16))
+        return attempt_of(self.line.ask(sent))
 
 
-def told_of(answer: object) -> Told:
-    return msgspec.convert(answer, Told)
+def _call(request: Request) -> dict[str, Any]:
+    """The call as its program declares it. What it is allowed is for the service to say."""
+    call = request.call
+    return {
+        "tool": call.tool,
+        "args": decode(call.arguments),
+        "schema": call.schema,
+        "folder": call.folder or None,
+        "state": call.state,
+        "workflow": request.workflow,
+        "operations": [_declared(one) for one in request.operations],
+    }
 
 
 def _declared(operation: Operation) -> dict[str, Any]:
     risk = None if operation.risk is None else operation.risk.word
-    return {"operation": operation.name, "risk": risk, "reason": operation.reason}
+    weight = None if operation.weight is None else operation.weight.word
+    return {"operation": operation.name, "risk": risk, "weight": weight, "reason": operation.reason}
 
 
-def _folder() -> str:
-    try:
-        return str(Path.cwd().resolve())
-    except OSError:
-        return ""
+def _where(scope: Scope) -> dict[str, Any]:
+    """Of all that is around a call, only the run it is part of can be told."""
+    return {"run": None if scope.run is None else scope.run.id, "individual": scope.individual}
+
+
+def _waiting(attempt: Attempt, seconds: float) -> Sent:
+    return Sent("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST))
+
+
+def _waited(attempt: ToldAttempt) -> Waited:
+    still = attempt.state in ("pending", "waiting") and not attempt.answered
+    return Waited("open" if still else "answered")

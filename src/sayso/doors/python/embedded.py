@@ -1,0 +1,209 @@
+"""The gate in this process: its use cases, its surfaces, and the calls this process holds."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sayso.core.decision import Decision, Question
+from sayso.core.digest import decode
+from sayso.core.ledger import State
+from sayso.core.model import Call, Operation, Origin, Request
+from sayso.core.session import Scope
+from sayso.doors.python.asking import Asker
+from sayso.doors.python.capability import Capability
+from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited
+from sayso.doors.python.results import ConsentDenied
+from sayso.gate import calls, lease, outcome, sessions, workflows
+from sayso.gate.answer import cancel_question
+from sayso.gate.authorize import Bundle
+from sayso.gate.call_rows import Attempt
+from sayso.gate.conversation import put_question
+from sayso.gate.explaining import preview
+from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.replays import replay_call
+from sayso.gate.request import make_request, restated
+from sayso.gate.state import as_written
+from sayso.gate.surface import Surface
+from sayso.gate.waiting import question_row
+from sayso.gate.workflows import check_workflow
+from sayso.policy.resolve import watches_content, with_content
+from sayso.store.base import QuestionRow, SessionRow
+
+NOBODY = "nobody can be asked: there is no surface that could show the question"
+
+
+class EmbeddedDoor(Door):
+    """A gate of this process."""
+
+    def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
+        super().__init__()
+        self.gate = gate
+        self.asker = Asker(gate, surfaces)
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+    def row(self, session: str) -> SessionRow:
+        with self.gate.store.read() as tx:
+            row = tx.session(session)
+        if row is None:
+            raise UnknownSession("there is no such session", hint="open one first")
+        return row
+
+    def question(self, name: str) -> Question:
+        return as_written(question_row(self.gate, name))
+
+    # --- how calls are decided and kept ---
+
+    def requested(
+        self, call: Call, operations: Sequence[Operation], session: str, workflow: str | None = None
+    ) -> Request:
+        row = self.row(session)
+        told = operations if workflow is not None else self._with_content(call, operations)
+        here = msgspec.structs.replace(call, workspace=row.workspace)
+        return make_request(
+            here, told, agent=row.agent, session=session, origin=origin_of(row), workflow=workflow
+        )
+
+    def check_workflow(self, name: str, operations: Sequence[str]) -> None:
+        check_workflow(self.gate.policy, name, operations)
+
+    def preview(self, request: Request, scope: Scope) -> Decision:
+        return preview(self.gate, request, scope)
+
+    def begin(
+        self, request: Request, scope: Scope, keys: Keys = NO_KEYS, bundle: Bundle | None = None
+    ) -> Attempt:
+        return calls.start_call(
+            self.gate,
+            request,
+            scope,
+            holder=self.holder,
+            host_id=keys.host_id,
+            key=keys.key,
+            effect_key=keys.effect,
+            bundle=bundle,
+        )
+
+    def begin_ungated(self, request: Request, keys: Keys) -> Attempt:
+        return calls.start_ungated(
+            self.gate,
+            request,
+            holder=self.holder,
+            host_id=keys.host_id,
+            key=keys.key,
+            effect_key=keys.effect,
+        )
+
+    def look(self, call: str, session: str) -> Attempt:
+        return calls.look_at(self.gate, call, session)
+
+    def wanted(self, attempt: Attempt) -> Request:
+        return calls.wanted(self.gate, attempt.call)
+
+    def again(
+        self,
+        call: str,
+        scope: Scope,
+        *,
+        state: str | None = None,
+        effect: str | None = None,
+        meant: bytes | None = None,
+    ) -> Attempt:
+        return calls.retry_call(
+            self.gate, call, scope, holder=self.holder, state=state, effect_key=effect, meant=meant
+        )
+
+    def replay(self, call: str, session: str) -> Attempt:
+        return replay_call(self.gate, call, session, holder=self.holder)
+
+    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
+        outcome.end_call(self.gate, call, fence, state, result)
+
+    def beat(self, call: str, fence: int) -> None:
+        lease.keep_alive(self.gate, call, fence)
+
+    def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
+        lease.park_call(self.gate, call, fence, question, note)
+
+    def resume(self, call: str) -> Attempt:
+        return lease.unpark_call(self.gate, call, holder=self.holder)
+
+    def keep_note(self, call: str, fence: int, note: workflows.Note) -> None:
+        workflows.keep_note(self.gate, call, fence, note)
+
+    # --- how people are asked ---
+
+    def asks(self, attempt: Attempt) -> Asks:
+        question = self.question(attempt.question or "")
+        asked = max(question.items, key=lambda item: item.risk)
+        return Asks(
+            question.id,
+            asked.operation,
+            asked.ruling.reason,
+            asked.risk,
+            question.request.digest,
+            question.offers,
+        )
+
+    def show(self, capability: Capability, attempt: Attempt) -> threading.Event:
+        question = self.question(attempt.question or "")
+        return self.asker.show(question, lambda edited: self.edited(question.request, capability, edited))
+
+    def edited(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
+        """The same call with other arguments, which must fit the function as well."""
+        plain = capability.shape.edited(arguments, request.call.arguments)
+        edited = self.request(capability, plain, request.session, request.operations)
+        return restated(edited, self.state_of(capability, edited))
+
+    def wait(self, attempt: Attempt, seconds: float) -> Waited:
+        return _waited(self.asker.wait(attempt.question or "", seconds))
+
+    def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[Waited]:
+        async def waited() -> Waited:
+            return _waited(await self.asker.await_answer(attempt.question or "", seconds))
+
+        return waited()
+
+    def put(self, question: str) -> str | None:
+        return put_question(self.gate, question)
+
+    def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
+        """If nobody can be asked, the question is taken back, and the call with it."""
+        if self.asker.able:
+            return
+        operation = self.question(attempt.question or "").items[0].operation
+        cancel_question(self.gate, attempt.question or "", NOBODY)
+        self.retry(capability, attempt, scope)
+        raise ConsentDenied(operation, NOBODY, "no_surface")
+
+    def tell(self, notice: str) -> None:
+        self.asker.tell(notice)
+
+    # --- sessions ---
+
+    def open_own(self) -> str:
+        return sessions.open_session(self.gate, agent=AGENT, owner=self.holder)
+
+    def end_session(self, session: str) -> None:
+        sessions.end_session(self.gate, session)
+
+    def _with_content(self, call: Call, operations: Sequence[Operation]) -> Sequence[Operation]:
+        policy = self.gate.policy
+        if not any(watches_content(one, policy) for one in operations):
+            return operations
+        args = decode(call.arguments)
+        return [with_content(operation, args, policy) for operation in operations]
+
+
+def origin_of(row: SessionRow) -> Origin:
+    return Origin.AGENT if row.parent is None else Origin.SUBAGENT
+
+
+def _waited(row: QuestionRow) -> Waited:
+    return Waited(row.state, row.answer)

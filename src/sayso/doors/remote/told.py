@@ -1,0 +1,151 @@
+"""What the service tells of calls and decisions, as the objects an embedded gate gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.decision import Decision, Item, Offer, Ruling
+from sayso.core.digest import canonical
+from sayso.core.hear import Heard
+from sayso.core.lifecycle import Report
+from sayso.core.model import Call, Operation, Request, Risk, Verdict
+from sayso.core.plan_text import PlanText
+from sayso.doors.python.door import Asks
+from sayso.doors.python.host import Runs
+from sayso.gate.call_rows import Attempt, Record
+from sayso.gate.grants import Listed
+from sayso.gate.workflows import Note, encoded
+
+STATES = {"allowed": "running", "blocked": "denied"}
+"""The ledger's words for what callers are told."""
+
+
+class _Operation(msgspec.Struct, frozen=True):
+    operation: str
+    category: str
+    risk: str
+    weight: str
+    verdict: str
+    rule: str
+    reason: str
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """Where a call stands, as the service tells it."""
+
+    operation_id: str
+    status: str
+    rule: str = ""
+    reason: str = ""
+    tool: str = ""
+    announce: str | None = None
+    question: str | None = None
+    fence: int = 0
+    result: Any | msgspec.UnsetType = msgspec.UNSET
+    call: Runs | None = None
+    wanted: Runs | None = None
+    digest: str = ""
+    operation: str = ""
+    risk: str = Risk.MODERATE.word
+    offers: tuple[Offer, ...] = ()
+    answered: bool = False
+    verdict: str = Verdict.DENY.value
+    operations: tuple[_Operation, ...] = ()
+    schema: str = ""
+    state: str | None = None
+    workflow: str | None = None
+    session: str = ""
+    note: Note | None = None
+
+
+class ToldAttempt(Attempt, frozen=True):
+    """Where a call stands. `asks` is what it waits for; `answered` that the question is closed."""
+
+    asks: Asks | None = None
+    answered: bool = False
+
+
+def attempt_of(answer: object) -> ToldAttempt:
+    told = msgspec.convert(answer, _Told)
+    state = STATES.get(told.status, told.status)
+    runs = told.status == "allowed" and told.fence > 0 and told.call is not None
+    return ToldAttempt(
+        told.operation_id,
+        state,
+        told.fence if runs else 0,
+        _record(told),
+        told.question,
+        None if told.result is msgspec.UNSET else msgspec.json.encode(told.result),
+        None if told.note is None else encoded(told.note),
+        asks=_asks(told) if state == "pending" and told.question is not None else None,
+        answered=told.answered,
+    )
+
+
+def decision_of(told: Mapping[str, Any]) -> Decision:
+    """The decision as an object again, as far as the service tells it."""
+    return Decision(
+        Verdict(told["verdict"]),
+        told["rule"],
+        told["reason"],
+        told["announce"],
+        tuple(_item(one) for one in msgspec.convert(told["operations"], list[_Operation])),
+        tuple(told["grants"]),
+        (),
+        tuple(Offer(answer, "") for answer in told["offers"]),
+    )
+
+
+def heard_of(said: Mapping[str, Any]) -> Heard:
+    return Heard(
+        said["kind"],
+        said["turn"],
+        tuple(said["did"]),
+        tuple(said["announced"]),
+        tuple(said["cleared"]),
+        said["answered"],
+        (),
+    )
+
+
+def plan_text_of(said: Mapping[str, Any]) -> PlanText:
+    evidence = said.get("evidence", {})
+    return PlanText(
+        said["shown"],
+        targets=tuple(said["targets"]),
+        changes=tuple(evidence.get("changes", ())),
+        scope=evidence.get("scope"),
+        success=evidence.get("success"),
+        operations=tuple(said["operations"]),
+    )
+
+
+def report_of(said: Mapping[str, Any]) -> Report:
+    return Report((), tuple(said["announced"]), tuple(said["cleared"]))
+
+
+def listed_of(answer: object) -> list[Listed]:
+    return msgspec.convert(answer, list[Listed])
+
+
+def _record(told: _Told) -> Record:
+    runs = told.call or told.wanted or Runs(told.tool, {})
+    call = Call(runs.tool, canonical(runs.args), command=runs.command, schema=told.schema, state=told.state)
+    named = tuple(Operation(one.operation) for one in told.operations) or (Operation(told.operation),)
+    request = Request(call, named, told.digest, told.digest, session=told.session, workflow=told.workflow)
+    items = tuple(_item(one) for one in told.operations)
+    return Record(request, Verdict(told.verdict), told.rule, told.reason, items, told.announce)
+
+
+def _asks(told: _Told) -> Asks:
+    risk = Risk.of(told.risk)
+    return Asks(told.question or "", told.operation, told.reason, risk, told.digest, told.offers)
+
+
+def _item(told: _Operation) -> Item:
+    risk, weight = Risk.of(told.risk), Risk.of(told.weight)
+    ruling = Ruling(Verdict(told.verdict), told.rule, told.reason)
+    return Item(told.operation, told.category, told.category, risk, risk, weight, ruling)
