@@ -51,9 +51,23 @@ class Aside:
 
 def asked(operator: Connected, count: int = 1) -> list[str]:
     """The open questions, once there are so many."""
+    return [str(one["id"]) for one in _until(operator, lambda found: len(found) >= count)]
+
+
+def asked_for(operator: Connected, operation: str) -> str:
+    """The open question about this operation alone, once there is one."""
+
+    def about(question: dict[str, Any]) -> bool:
+        return [item["operation"] for item in question["items"]] == [operation]
+
+    found = _until(operator, lambda questions: any(map(about, questions)))
+    return str(next(filter(about, found))["id"])
+
+
+def _until(operator: Connected, enough: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
     for _ in range(int(PATIENCE * 20)):
-        found = [str(one["id"]) for one in operator.questions()]
-        if len(found) >= count:
+        found = operator.questions()
+        if enough(found):
             return found
         threading.Event().wait(0.05)
     raise AssertionError("nothing was asked")

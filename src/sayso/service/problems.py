@@ -19,6 +19,7 @@ from sayso.gate.passkey_signin import SignInRefused
 from sayso.gate.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.proofs import BadProof
 from sayso.gate.tokens import UnknownToken
+from sayso.gate.workflows import BeyondPolicy
 from sayso.store.base import StoreBusy, StoreError
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
@@ -46,6 +47,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (MalformedRequest, 400),
     (NotCanonical, 400),
     (PolicyError, 422),
+    (BeyondPolicy, 422),
     (UnknownAnswer, 409),
     (SaysoError, 400),
 )

@@ -24,6 +24,7 @@ from sayso.gate.call_rows import UnknownCall
 from sayso.gate.calls import KeyReused
 from sayso.gate.gate import UnknownSession
 from sayso.gate.grants import UnknownGrant
+from sayso.gate.workflows import BeyondPolicy
 
 SOCKET_URL = "http://sayso"
 """What the service is called by over its socket."""
@@ -38,6 +39,7 @@ TOO_MANY, AWAY_NOW = 429, 503
 _KNOWN: dict[str, type[SaysoError]] = {
     kind.code: kind
     for kind in (
+        BeyondPolicy,
         EditRefused,
         KeyReused,
         MalformedRequest,

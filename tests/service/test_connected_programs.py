@@ -1,0 +1,268 @@
+"""Workflows, effects, states, replays and edits of a program whose gate is a service."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sayso import Ambiguous, ConsentRequired, Step
+from sayso.doors.remote.connected import Connected
+from sayso.gate.answer import EditRefused
+from sayso.gate.workflows import BeyondPolicy
+from tests.service.process import PATIENCE, POLICY, Home, Service
+from tests.service.programs import Aside, Tasks, asked, asked_for
+
+
+class Digest:
+    """A workflow of two steps: it makes a task and pushes, and what was done."""
+
+    def __init__(self, gate: Connected, *, alone: bool = False) -> None:
+        self.gate = gate
+        self.tasks = Tasks(gate)
+        self.pushed: list[str] = []
+
+        @gate.requires_consent("git.push")
+        def push_all(made: str) -> str:
+            self.pushed.append(made)
+            return "pushed"
+
+        def make(title: str) -> str:
+            return self.tasks.create(title)
+
+        def publish(make: str) -> str:
+            return push_all(make)
+
+        self.workflow = gate.workflow(
+            "digest",
+            [
+                Step("make", make, ("tasks.create",), requires_individual_consent=alone),
+                Step("publish", publish, ("git.push",), after=("make",)),
+            ],
+        )
+
+
+def test_a_workflow_is_asked_once_and_its_run_carries_what_it_declares_below_high(
+    home: Home, served: Service
+) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        digest = Digest(gate)
+        waiting = Aside(lambda: gate.run("digest", {"title": "x"}, wait=PATIENCE))
+        (start,) = asked(operator)
+        (progress,) = gate.runs()
+        assert (progress.workflow, progress.state) == ("digest", "pending")
+        operator.answer(start, "once")
+        push = asked_for(operator, "git.push")
+        assert digest.tasks.made == ["x"], "the run carried it"
+        assert digest.pushed == []
+        (progress,) = gate.runs()
+        assert progress.steps == {"make": "succeeded", "publish": "running"}
+        operator.answer(push, "once")
+        result = waiting.result()
+        assert result.value == {"make": "X", "publish": "pushed"}
+        assert digest.pushed == ["X"]
+        assert gate.runs() == []
+        assert [one.kind for one in operator.grants() if one.kind == "run"] == []
+
+
+def test_a_run_that_is_over_carries_nothing_more(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        tasks = Tasks(gate)
+        gate.workflow("make", [Step("make", tasks.create, ("tasks.create",))])
+        waiting = Aside(lambda: gate.run("make", {"title": "x"}, wait=PATIENCE))
+        operator.answer(asked(operator)[0], "once")
+        assert waiting.result().ok
+        with pytest.raises(ConsentRequired):
+            tasks.create("x")
+
+
+def test_a_step_that_wants_its_own_consent_is_carried_by_no_run(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        digest = Digest(gate, alone=True)
+        waiting = Aside(lambda: gate.run("digest", {"title": "x"}, wait=PATIENCE))
+        operator.answer(asked(operator)[0], "always")
+        operator.answer(asked_for(operator, "tasks.create"), "deny")
+        result = waiting.result()
+        assert result.status == "denied"
+        assert digest.tasks.made == []
+
+
+def test_an_async_run_of_a_workflow_is_the_same(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        digest = Digest(gate)
+
+        async def run() -> Any:
+            running = asyncio.create_task(gate.arun("digest", {"title": "x"}, wait=PATIENCE))
+            await asyncio.to_thread(lambda: operator.answer(asked(operator)[0], "once"))
+            await asyncio.to_thread(lambda: operator.answer(asked_for(operator, "git.push"), "once"))
+            return await running
+
+        assert asyncio.run(run()).ok
+        assert digest.pushed == ["X"]
+
+
+def test_a_run_goes_on_though_the_service_was_killed_while_a_step_waited(home: Home) -> None:
+    with home.serve() as first:
+        host, operator_token = home.token("host"), home.token("operator")
+        with first.connect(host) as gate:
+            digest = Digest(gate)
+            waiting = Aside(lambda: gate.run("digest", {"title": "x"}, wait=PATIENCE))
+            with first.connect(operator_token) as operator:
+                operator.answer(asked(operator)[0], "once")
+                push = asked_for(operator, "git.push")
+            first.kill()
+            with home.serve(port=first.port) as second, second.connect(operator_token) as operator:
+                operator.answer(push, "once")
+                assert waiting.result().ok
+                assert (digest.tasks.made, digest.pushed) == (["x"], ["X"])
+
+
+def test_trust_in_a_workflow_can_be_withdrawn(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        tasks = Tasks(gate)
+        gate.workflow("make", [Step("make", tasks.create, ("tasks.create",))])
+        session = gate.session(agent="helper")
+        waiting = Aside(lambda: session.run("make", {"title": "x"}, wait=PATIENCE))
+        operator.answer(asked(operator)[0], "always")
+        assert waiting.result().ok
+        assert session.run("make", {"title": "y"}).ok
+        assert operator.cascade_revoke("make", session=session.id) == 1
+        assert session.run("make", {"title": "z"}, wait=0).status == "timeout"
+        assert tasks.made == ["x", "y"]
+
+
+def test_a_workflow_may_not_declare_more_than_the_policy_lets_it(home: Home) -> None:
+    home.policy.write_text(POLICY + "workflows: {digest: {operations: [tasks.create]}}\n")
+    with home.serve() as served, served.connect(home.token("host")) as gate:
+        result = Digest(gate).workflow.run({"title": "x"})
+        assert result.status == "error"
+        assert "git.push" in (result.reason or "")
+        with pytest.raises(BeyondPolicy):
+            gate.check("digest", {"title": "x"})
+
+
+def test_what_an_outer_call_was_granted_is_not_believed_of_the_calls_inside_it(
+    home: Home, served: Service
+) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        tasks = Tasks(gate)
+
+        @gate.requires_consent("tasks.create")
+        def outer(title: str) -> str:
+            return tasks.create(title)
+
+        waiting = Aside(lambda: gate.run("outer", {"title": "x"}, wait=PATIENCE))
+        operator.answer(asked(operator)[0], "once")
+        operator.answer(asked(operator)[0], "deny")
+        assert waiting.result().status == "denied"
+        assert tasks.made == []
+
+
+def test_the_same_effect_is_not_had_twice_in_any_session(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate:
+        paid: list[str] = []
+
+        @gate.capability(effect_key=lambda invoice: invoice)
+        @gate.requires_consent("tasks.read")
+        def pay(invoice: str) -> str:
+            paid.append(invoice)
+            return "paid"
+
+        assert gate.run("pay", {"invoice": "7"}).ok
+        again = gate.run("pay", {"invoice": "7"}, session=gate.session(agent="other"))
+        assert again.status == "error"
+        assert "happened already" in (again.reason or "")
+        assert gate.run("pay", {"invoice": "8"}).ok
+        assert paid == ["7", "8"]
+
+
+def test_an_approval_is_for_the_state_of_the_world_it_was_given_in(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        world, made = ["3 rows"], list[str]()
+
+        @gate.capability(state=lambda title: world[0])
+        @gate.requires_consent("tasks.create")
+        def create(title: str) -> None:
+            made.append(title)
+
+        late = gate.run("create", {"title": "x"}, wait=0)
+        (first,) = asked(operator)
+        operator.answer(first, "once")
+        world[0] = "4 rows"
+        still = gate.retry(late.operation_id or "", wait=0)
+        assert still.status == "timeout"
+        assert made == []
+        (second,) = asked(operator)
+        operator.answer(second, "once")
+        assert gate.retry(late.operation_id or "").ok
+        assert made == ["x"]
+
+
+def test_a_tool_that_can_tell_says_what_became_of_a_call_nobody_could(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate:
+
+        @gate.capability(reconcile=lambda invoice: "succeeded")
+        @gate.requires_consent("tasks.read")
+        def pay(invoice: str) -> None:
+            raise Ambiguous("the bank hung up")
+
+        @gate.capability(reconcile=lambda: "who knows")
+        @gate.requires_consent("tasks.read")
+        def unsure() -> None:
+            raise Ambiguous("the bank hung up")
+
+        paid, left = gate.run("pay", {"invoice": "7"}), gate.run("unsure")
+        assert "nobody knows" in (gate.retry(paid.operation_id or "").reason or "")
+        assert gate.recover() == {paid.operation_id: "succeeded"}
+        assert gate.retry(paid.operation_id or "").ok
+        assert "nobody knows" in (gate.retry(left.operation_id or "").reason or "")
+
+
+def test_a_queued_call_is_replayed_with_the_consent_of_the_session_that_made_it(
+    home: Home, served: Service
+) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        tasks = Tasks(gate)
+        maker, later = gate.session(agent="maker"), gate.session(agent="later")
+        queued = maker.run("create_task", {"title": "x"}, wait=0)
+        operator.answer(asked(operator)[0], "always")
+        assert later.replay(queued.operation_id or "").value == "X"
+        (grant,) = [one for one in operator.grants(maker.id) if one.kind == "operation"]
+        operator.revoke(grant.id)
+        assert later.replay(queued.operation_id or "", wait=0).status in ("timeout", "error")
+        assert tasks.made == ["x"]
+
+
+def test_what_a_person_edits_is_what_runs(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        tasks = Tasks(gate)
+        waiting = Aside(lambda: gate.run("create_task", {"title": "everything"}, wait=PATIENCE))
+        (question,) = asked(operator)
+        for other in ({"title": 7}, {"title": "x", "list": "home"}, {}, {"title": None}):
+            with pytest.raises(EditRefused):
+                operator.edit(question, other)
+        operator.edit(question, {"title": "one thing"})
+        assert waiting.result().value == "ONE THING"
+        assert tasks.made == ["one thing"]
+
+
+def test_an_edited_call_of_a_tool_the_policy_knows_is_read_anew(home: Home) -> None:
+    home.policy.write_text(
+        POLICY.replace(
+            "tools:", "tools:\n  - {tool: send, operation: tasks.wipe, when: \"args.to == 'all'\"}"
+        )
+    )
+    with home.serve() as served, served.connect(home.token("host")) as gate:
+
+        @gate.requires_consent("tasks.create")
+        def send(to: str) -> str:
+            return to
+
+        with served.connect(home.token("operator")) as operator:
+            waiting = Aside(lambda: gate.run("send", {"to": "one"}, wait=PATIENCE))
+            (question,) = asked(operator)
+            with pytest.raises(EditRefused):
+                operator.edit(question, {"to": "all"})
+            operator.edit(question, {"to": "two"})
+            assert waiting.result().value == "two"
