@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import pytest
 
+from sayso import Sayso
 from sayso.gate.gate import Gate
+from sayso.surfaces.inbox import Inbox
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, WRITE, Service
 
@@ -211,25 +213,31 @@ def test_an_edit_whose_command_and_arguments_differ_is_refused(service: Service)
     assert answer(service, service.asked(), answer="edit", command="rm").status_code == 409
 
 
-def test_only_the_program_that_asks_can_edit_a_call_of_its_functions(service: Service, gate: Gate) -> None:
-    """The service knows no function of another process: it cannot say which arguments fit it."""
-    from sayso.doors.python.sayso import Sayso
-    from sayso.gate.calls import start_call
-
-    program = Sayso(gate)
+def test_of_a_program_on_the_same_store_values_can_be_edited_and_what_fits_it_runs(
+    service: Service, gate: Gate
+) -> None:
+    """The service knows no function of another process: it changes values, no names and no kinds."""
+    program = Sayso(gate, [Inbox()])
+    renamed: list[tuple[str, str]] = []
 
     @program.capability("rename")
     @program.requires_consent("files.write")
-    def rename(old: str, new: str) -> None: ...
+    def rename(old: str, new: Literal["b", "c"]) -> None:
+        renamed.append((old, new))
 
-    capability = program.door.capabilities.find("rename")
-    session = program.open_session("python")
-    request = program.door.request(capability, {"old": "a", "new": "b"}, session)
-    question = start_call(gate, request, holder="test").question
-    assert question is not None
-    refused = answer(service, question, answer="edit", edited={"old": "a", "new": "c"})
-    assert refused.json()["code"] == "edit_refused"
-    assert answer(service, question, answer="once").json()["yours"]
+    def edited(**instead: Any) -> str:
+        """How a run ends whose arguments a person edits so."""
+        late = program.run("rename", {"old": "a", "new": "b"}, wait=0)
+        (question,) = [one["id"] for one in service.told("operator", "GET", "/v1/questions")]
+        for other in ({"old": "a"}, {"old": "a", "new": ["c"]}, {"old": "a", "new": "c", "how": "now"}):
+            refused = answer(service, question, answer="edit", edited=other)
+            assert refused.json()["code"] == "edit_refused"
+        assert answer(service, question, answer="edit", edited=instead).json()["yours"]
+        return program.retry(late.operation_id or "").status
+
+    assert edited(old="a", new="c") == "ok"
+    assert edited(old="a", new="d") == "error", "the program itself looks at what it runs"
+    assert renamed == [("a", "c")]
 
 
 def test_a_denied_call_tells_the_agent_why(service: Service) -> None:
