@@ -82,6 +82,10 @@ class Door(ABC):
         self._own: str | None = None
         self._opening = threading.Lock()
 
+    @abstractmethod
+    def check_host(self) -> None:
+        """Refuse a program that may not run functions: how they end would not be its to say."""
+
     # --- how calls are decided and kept ---
 
     @abstractmethod

@@ -45,6 +45,7 @@ class Program(ABC, Generic[S]):
         Outside `run` a call that needs asking raises ConsentRequired, or waits up to `wait` seconds for an
         answer. `live` names parameters that are objects of this process and cannot be written down.
         """
+        self.door.check_host()
         return consent.requires_consent(
             self.door, operation, risk=risk, weight=weight, reason=reason, wait=wait, live=live
         )
@@ -67,6 +68,7 @@ class Program(ABC, Generic[S]):
         the call: what makes two calls the same effect, the state of the world it would meet, and, after a
         crash, "succeeded" or "failed".
         """
+        self.door.check_host()
         declared = {
             "declared": consent.operations_of(operations),
             "restartable": restartable,

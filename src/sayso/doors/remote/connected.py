@@ -7,9 +7,9 @@ is part of another: those scopes are the gate's own process's alone, and asking 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -29,8 +29,6 @@ from sayso.gate.grants import Listed
 from sayso.gate.recovery import said_of
 from sayso.gate.workflows import Progress
 
-P = ParamSpec("P")
-R = TypeVar("R")
 Where = str | Path | Sequence[str | Path] | None
 TOKEN = "SAYSO_TOKEN"  # noqa: S105  the name of the variable, not a token
 OF_AGENTS = "sayso_agent_"
@@ -47,16 +45,6 @@ class Connected(Program[ConnectedSession]):
 
     def __init__(self, door: RemoteDoor) -> None:
         self.door: RemoteDoor = door
-
-    def requires_consent(self, operation: str, **declared: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        self.door.check_host()
-        return super().requires_consent(operation, **declared)
-
-    def capability(
-        self, name: str | None = None, **declared: Any
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        self.door.check_host()
-        return super().capability(name, **declared)
 
     def reduces_risk_for(self, operation: str, risk: str | Risk) -> NoReturn:
         _refuse("a safe caller")

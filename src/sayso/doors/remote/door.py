@@ -55,7 +55,7 @@ class RemoteDoor(Door):
         """Whether the token is an agent's, who has one session and may not say how calls ended."""
 
     def check_host(self) -> None:
-        """Functions run in a program that holds a host's token: only a host may say how a call ended."""
+        """Functions run in a program that holds a host's token."""
         if self.agent:
             raise NotConnected(
                 "an agent's token cannot run functions here: how they end is a host's to say",
