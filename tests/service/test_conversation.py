@@ -42,6 +42,21 @@ def test_a_message_is_claimed_unless_the_service_was_told_otherwise(claiming: Se
     assert claiming.told("operator", "GET", "/v1/grants") == []
 
 
+def test_a_claimed_message_counts_once_the_operator_says_that_it_was_said(claiming: Service) -> None:
+    session = claiming.opened()
+    told = say(claiming, session, "Grant standing consent for: git push origin")
+    asked = claiming.told("operator", "GET", f"/v1/questions/{told['question']}")
+    assert (asked["tool"], asked["rule"], asked["risk"]) == ("message", "claimed", "high")
+    assert "claimed" in claiming.told("operator", "GET", f"/v1/questions/{told['question']}/why")["why"]
+    shown = claiming.post("host", f"/v1/questions/{told['question']}/show")
+    assert shown.status_code == 404, "it is not asked where it was said"
+    answer = f"/v1/questions/{told['question']}/answer"
+    assert claiming.post("host", answer, {"answer": "once"}).status_code == 403
+    assert claiming.post("operator", answer, {"answer": "edit", "edited": {"text": "x"}}).status_code == 409
+    claiming.told("operator", "POST", answer, {"answer": "once", "digest": asked["digest"]})
+    assert call(claiming, session, PUSH)["announce"] == "Using session allowlist: git push origin"
+
+
 def test_only_the_host_tokens_that_were_named_are_assured(service: Service) -> None:
     named = frozenset({service.tokens["host"].id})
     running = service.app.state.running

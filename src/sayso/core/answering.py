@@ -56,7 +56,7 @@ def refuse(h: Hearing) -> None:
 def _just_shown(h: Hearing) -> list[Question]:
     """The questions put in the conversation in the turn just before this message."""
     shown = [q for q in h.session.questions.values() if h.session.shown.get(q.id) == h.before.turn]
-    return [q for q in shown if is_open(q, h.session, h.now)]
+    return [q for q in shown if q.claim is None and is_open(q, h.session, h.now)]
 
 
 def _asked_back(h: Hearing, about: str) -> bool:

@@ -84,6 +84,8 @@ def answer_each(
     if not is_open(question, session, now):
         raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
     question = session.questions[question.id]  # what was asked, not what the caller holds
+    if question.claim is not None:
+        raise UnknownAnswer("this asks about a message, and not about a call")
     _check_answers(question, answers, session)
     if "deny" in answers.values():
         return (Refused(question.request.digest, session.turn, now), Closed(question.id, "deny"))

@@ -77,7 +77,8 @@ class Question(msgspec.Struct, frozen=True):
     """What an ask opens for a person; answered once. `task` is what "for this task" means.
 
     `bundle` is the label of what was checked ahead in one go; `later` names what will be asked when reached.
-    `policy` is the digest of the one it was asked under, which computed the offers.
+    `policy` is the digest of the one it was asked under, which computed the offers. `claim` is the message
+    that a host says the user wrote, if that is what is asked.
     """
 
     id: str
@@ -91,6 +92,7 @@ class Question(msgspec.Struct, frozen=True):
     bundle: str | None = None
     later: tuple[str, ...] = ()
     policy: str = ""
+    claim: str | None = None
 
     @property
     def risk(self) -> Risk:

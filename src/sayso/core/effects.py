@@ -70,6 +70,12 @@ class Closed(Effect, frozen=True):
     answer: str
 
 
+class Withdrawn(Effect, frozen=True):
+    """A question that is no longer of interest, unanswered."""
+
+    question: str
+
+
 class SlashUsed(Effect, frozen=True):
     """One more call ran on this turn's slash command."""
 

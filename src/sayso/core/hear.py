@@ -35,6 +35,8 @@ class Heard(msgspec.Struct, frozen=True):
     cleared: tuple[str, ...]
     answered: str | None
     effects: tuple[fx.Effect, ...]
+    question: str | None = None
+    """The question whether it was said, if that was asked."""
 
 
 class Hearing:
@@ -109,6 +111,9 @@ def hear(
 
 def _advance(h: Hearing) -> None:
     """A new turn: last turn's message no longer allows anything, and what was idle too long ends."""
+    for question in h.session.questions.values():
+        if question.claim is not None:  # the conversation goes on without it
+            h.do(fx.Withdrawn(question.id))
     s, trusted = h.session, h.policy.settings.trust_hook_messages
     lifted = s.stopped is not None and h.assurance >= s.stopped and not h.message.stop
     h.change(

@@ -237,6 +237,10 @@ def _closed(session: Session, effect: fx.Closed) -> Session:
     return _replace(session, questions=left, shown=shown)
 
 
+def _withdrawn(session: Session, effect: fx.Withdrawn) -> Session:
+    return _closed(session, fx.Closed(effect.question, ""))
+
+
 def _slash_used(session: Session, effect: fx.SlashUsed) -> Session:
     return _replace(session, slash_calls=session.slash_calls + 1)
 
@@ -309,6 +313,7 @@ _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
     fx.Opened: _opened,
     fx.Shown: _shown,
     fx.Closed: _closed,
+    fx.Withdrawn: _withdrawn,
     fx.SlashUsed: _slash_used,
     fx.Retried: _retried,
     fx.Suspended: _suspended,

@@ -338,3 +338,12 @@ def _with_turns(grants: Iterable[Grant]) -> str:
     return ", ".join(
         f"{name} (granted turn {turn})" for name, turn in {g.value: g.turn for g in grants}.items()
     )
+
+
+ONLY_CLAIMED = "only the agent's host says that you wrote this, and it would loosen what is allowed"
+COUNTS_AS_YOURS = "it counts as written by you"
+NOT_YOURS = "it changes nothing"
+
+
+def did_you_say(agent: str, text: str) -> str:
+    return f"{visible(agent)} says that you wrote this. Did you?\n{visible(text)}"

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.asking import answer, answer_each, said
+from sayso.core.asking import answer_each, said
+from sayso.core.claims import answer_claim
 from sayso.core.decide import decide
 from sayso.core.decision import Question
 from sayso.core.effects import Closed, Effect, Granted
@@ -16,6 +17,7 @@ from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.offers import given as once
 from sayso.gate.acts import operator_act
+from sayso.gate.consents import record_consents
 from sayso.gate.expiry import expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
@@ -75,7 +77,7 @@ def answer_question(
     """
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return Reply(answer(asked, given, gate.policy, found.session, tx.now, by=by))
+        return _answered(gate, tx, asked, dict.fromkeys(asked.item_ids, given), found, by)
 
     return _reply(gate, question, given, by, reason, reply, signing)
 
@@ -92,7 +94,7 @@ def answer_items(
     """The same with an answer to each item by its id. One no refuses the call."""
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by))
+        return _answered(gate, tx, asked, given, found, by)
 
     return _reply(gate, question, said(given), by, reason, reply, signing)
 
@@ -125,6 +127,8 @@ def edit_and_allow(
     """
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        if asked.claim is not None:
+            raise EditRefused("a message is confirmed as it is, or denied")
         if _maker(asked.request) != _maker(edited):
             raise EditRefused("an edit changes what a call does, not who makes it with which tool")
         decision = decide(edited, gate.policy, view_of(gate, tx, found, edited), tx.now)
@@ -140,6 +144,15 @@ def edit_and_allow(
         return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call), risk)
 
     return _reply(gate, question, "edit", by, reason, reply, signing)
+
+
+def _answered(
+    gate: Gate, tx: Writer, asked: Question, given: Mapping[str, str], found: Loaded, by: str
+) -> Reply:
+    """What these answers change: what they grant for a call, or that a claimed message counts."""
+    if asked.claim is None:
+        return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by))
+    return Reply(answer_claim(asked, given, gate.policy, found.session, tx.now))
 
 
 def _reply(
@@ -217,6 +230,9 @@ def _closed(
             stream=gate.stream,
             sensitive=reply.sensitive,
         )
+        if asked.claim is not None:
+            told = tuple(one for one in reply.effects if one != Closed(row.id, given))
+            record_consents(gate, tx, row.session, told)
         return _stands(closed, yours=True, grants=grants)
 
 

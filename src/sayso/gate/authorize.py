@@ -152,10 +152,10 @@ def _question(
         return None
     label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
     question = open_question(decision, request, gate.policy, session, tx.now, bundle=label, later=later)
-    return None if question.id not in session.questions and _flooded(gate, tx, request.session) else question
+    return None if question.id not in session.questions and flooded(gate, tx, request.session) else question
 
 
-def _flooded(gate: Gate, tx: Writer, session: str) -> bool:
+def flooded(gate: Gate, tx: Writer, session: str) -> bool:
     """Whether this session has asked too much; what nobody answered in time does not count as open."""
     still_open, lately = tx.count_questions(session, since=tx.now - HOUR)
     if still_open >= MOST_OPEN:

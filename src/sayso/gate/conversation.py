@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from sayso.core import lifecycle
 from sayso.core.asking import show
-from sayso.core.effects import Claimed, Cleared, Closed, Effect, Granted, Revoked
+from sayso.core.claims import OPERATION, TOOL, claim_question
+from sayso.core.decision import Question
+from sayso.core.effects import Claimed, Cleared, Effect, Opened
 from sayso.core.hear import Heard, hear
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
-from sayso.core.session import Session
+from sayso.core.session import Session, apply
 from sayso.gate.answer import UnknownQuestion
+from sayso.gate.authorize import flooded
+from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, TamperedSession, everything, loaded, settle, writing
 from sayso.gate.journal import record
+from sayso.gate.request import make_call, make_request
 from sayso.gate.said import keep_said
+from sayso.gate.state import Loaded
 from sayso.store.base import Writer
 
 Change = Callable[[Session, float], lifecycle.Report]
@@ -36,16 +44,17 @@ def hear_message(
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         heard = hear(found.session, text, gate.policy, tx.now, assurance)
-        settle(gate, tx, found, heard.effects)
+        asked = _ask_whether_said(gate, tx, found, heard)
+        settle(gate, tx, found, heard.effects if asked is None else (*heard.effects, Opened(asked)))
         details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
         if by:
             details["by"] = by
         if keep:
             keep_said(gate, tx, session, text)
         record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
-        _record_consents(gate, tx, session, heard.effects)
+        record_consents(gate, tx, session, heard.effects)
         _clear_children(gate, tx, session, heard.effects)
-    return heard
+    return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
 
 
 def show_plan(gate: Gate, session: str, text: PlanText) -> lifecycle.Report:
@@ -62,6 +71,8 @@ def put_question(gate: Gate, question: str) -> str:
         asked = found.session.questions.get(question)
         if asked is None:
             raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
+        if asked.claim is not None:
+            raise UnknownQuestion("whether a message was said is not asked where it was said")
         settle(gate, tx, found, show(asked, found.session))
         record(tx, "SHOWN", session=row.session, details={"question": question}, stream=gate.stream)
     return asked.text
@@ -114,15 +125,17 @@ def _clear_child(gate: Gate, tx: Writer, child: str, clearing: tuple[Cleared, ..
     record(tx, "CLEARED", session=child, details={"why": clearing[0].why}, stream=gate.stream)
 
 
-def _record_consents(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
-    for effect in effects:
-        if isinstance(effect, Granted):
-            details = {"grant": effect.grant.id, "kind": effect.grant.kind, "risk": effect.grant.risk.word}
-            record(tx, "GRANTED", session=session, details=details, stream=gate.stream)
-        elif isinstance(effect, Revoked):
-            record(tx, "REVOKED", session=session, details={"grant": effect.grant}, stream=gate.stream)
-        elif isinstance(effect, Closed):
-            details = {"question": effect.question, "answer": effect.answer, "by": "user"}
-            record(tx, "ANSWERED", session=session, details=details, stream=gate.stream)
-        elif isinstance(effect, Claimed):
-            record(tx, "CLAIMED", session=session, details={"kind": effect.kind}, stream=gate.stream)
+def _ask_whether_said(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Question | None:
+    """The question whether the user wrote what is only claimed; None if too much was asked already."""
+    claimed = next((effect for effect in heard.effects if isinstance(effect, Claimed)), None)
+    if claimed is None:
+        return None
+    question = None
+    if not flooded(gate, tx, found.row.id):
+        session = apply(found.session, heard.effects)
+        call = make_call(TOOL, {"text": claimed.text, "turn": session.turn}, workspace=session.workspace)
+        request = make_request(call, [OPERATION], agent=found.row.agent, session=found.row.id)
+        question = claim_question(claimed.text, request, session, gate.policy, tx.now)
+    details = {"kind": claimed.kind, "question": "" if question is None else question.id}
+    record(tx, "CLAIMED", session=found.row.id, details=details, stream=gate.stream)
+    return question

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.decide import decide, explain
-from sayso.core.decision import Decision
+from sayso.core.decision import Decision, Question
 from sayso.core.model import Request
 from sayso.core.session import Scope
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, view_of
@@ -17,6 +17,13 @@ def preview(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     with gate.store.read() as tx:
         found = loaded(gate, tx, request.session, _wanted(gate, request, scope))
         return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
+
+
+def why_asked(gate: Gate, question: Question) -> str:
+    """Why this question is asked: the checks of its call, or that its message is only claimed."""
+    if question.claim is not None:
+        return f"{question.items[0].operation} (high risk)\n  * claimed: {question.items[0].ruling.reason}"
+    return told_trace(gate, question.request)
 
 
 def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:

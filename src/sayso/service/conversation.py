@@ -48,6 +48,8 @@ class HeardTold(msgspec.Struct, frozen=True):
     cleared: tuple[str, ...]
     answered: str | None = None
     assured: bool = True
+    question: str | None = None
+    """The question to the operator whether it was said, if it is only claimed and would loosen something."""
 
 
 class PlanTold(msgspec.Struct, frozen=True):
@@ -139,7 +141,14 @@ def assurance_of(context: Context) -> Assurance:
 
 def tell_heard(heard: Heard, *, assured: bool = True) -> HeardTold:
     return HeardTold(
-        heard.kind, heard.turn, heard.did, heard.announced, heard.cleared, heard.answered, assured
+        heard.kind,
+        heard.turn,
+        heard.did,
+        heard.announced,
+        heard.cleared,
+        heard.answered,
+        assured,
+        heard.question,
     )
 
 

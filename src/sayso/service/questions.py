@@ -10,7 +10,7 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.gate.answer import UnknownQuestion
 from sayso.gate.conversation import put_question
-from sayso.gate.explaining import told_trace
+from sayso.gate.explaining import why_asked
 from sayso.gate.waiting import question_row
 from sayso.service.answering import answer
 from sayso.service.callers import sees, sessions_seen
@@ -60,7 +60,7 @@ def look(context: Context) -> QuestionTold:
 
 def explain(context: Context) -> WhyTold:
     row = _own(context)
-    return WhyTold(row.id, told_trace(context.gate, _written(row).request))
+    return WhyTold(row.id, why_asked(context.gate, _written(row)))
 
 
 def show(context: Context) -> ShownTold:

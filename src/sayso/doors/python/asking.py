@@ -11,7 +11,7 @@ from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate.answer import answer_question, edit_and_allow
-from sayso.gate.explaining import told_trace
+from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
 from sayso.gate.telemetry import surface_failed
@@ -53,7 +53,7 @@ class Asker:
         """Put the question on every surface. Set the event once it is no longer of interest here."""
         over = threading.Event()
         row = question_row(self._gate, question.id)
-        asked = Asked(question, row.expires_at, lambda: told_trace(self._gate, question.request))
+        asked = Asked(question, row.expires_at, lambda: why_asked(self._gate, question))
         for surface in self._surfaces:
             if surface.able():
                 name = f"sayso-{surface.name}-{question.id}"

@@ -108,6 +108,7 @@ def heard_of(said: Mapping[str, Any]) -> Heard:
         tuple(said["cleared"]),
         said["answered"],
         (),
+        said["question"],
     )
 
 

@@ -1,0 +1,59 @@
+"""Messages that a host only claims: the operator is asked whether they were said; a yes makes them count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.asking import is_open
+from sayso.core.decision import Item, Offer, Question, Ruling
+from sayso.core.effects import Closed, Effect
+from sayso.core.errors import UnknownAnswer
+from sayso.core.hear import hear
+from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
+from sayso.core.policy import Policy
+from sayso.core.session import Session
+
+TOOL = "message"
+OPERATION = Operation("conversation.message", risk=Risk.HIGH)
+"""What a message does cannot be told from outside the conversation, so it counts as the worst."""
+OFFERS = (Offer("once", words.COUNTS_AS_YOURS), Offer("deny", words.NOT_YOURS))
+
+
+def claim_question(text: str, request: Request, session: Session, policy: Policy, now: float) -> Question:
+    """Ask whether the user wrote this message of the turn at hand."""
+    ruling = Ruling(Verdict.ASK, "claimed", words.ONLY_CLAIMED)
+    item = Item(OPERATION.name, OPERATION.name, "messages", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
+    return Question(
+        id=f"{session.id}.q{session.asked + 1}",
+        request=request,
+        items=(item,),
+        offers=OFFERS,
+        text=words.did_you_say(request.agent, text),
+        turn=session.turn,
+        opened_at=now,
+        policy=policy.digest,
+        claim=text,
+    )
+
+
+def answer_claim(
+    question: Question, answers: Mapping[str, str], policy: Policy, session: Session, now: float
+) -> tuple[Effect, ...]:
+    """A yes: the message counts as one that the user typed here and now. Anything but a yes changes nothing.
+
+    It belongs to its turn; once the conversation has gone on there is no question about it any more.
+    """
+    if not is_open(question, session, now) or session.turn != question.turn:
+        raise UnknownAnswer("this question is no longer open", hint="say it again")
+    question = session.questions[question.id]  # what was asked, not what the caller holds
+    if set(answers) != set(question.item_ids) or not set(answers.values()) <= {"once", "deny"}:
+        raise UnknownAnswer("that is not an answer to this question", hint="answer one of: once, deny")
+    if "deny" in answers.values() or question.claim is None:
+        return (Closed(question.id, "deny"),)
+    without = {name: one for name, one in session.questions.items() if name != question.id}
+    before = msgspec.structs.replace(session, turn=session.turn - 1, questions=without)
+    heard = hear(before, question.claim, policy, now, Assurance.ASSURED)
+    return (Closed(question.id, "once"), *heard.effects)

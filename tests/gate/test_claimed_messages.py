@@ -1,0 +1,153 @@
+"""What a host only claims that the user said: it tightens at once; before it loosens, somebody is asked."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from sayso.core.errors import UnknownAnswer
+from sayso.core.hear import Heard
+from sayso.core.model import Assurance, Operation, Risk
+from sayso.gate.answer import EditRefused, UnknownQuestion, answer_items, answer_question, edit_and_allow
+from sayso.gate.authorize import Authorized, authorize
+from sayso.gate.conversation import hear_message, put_question
+from sayso.gate.explaining import why_asked
+from sayso.gate.gate import Gate
+from sayso.gate.grants import list_grants
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from sayso.gate.state import as_written
+from sayso.gate.waiting import question_row
+from tests.gate.calling import events
+from tests.gate.conftest import Clock
+
+GRANT = "Grant standing consent for: git push"
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="claude", owner="t")
+
+
+def claim(gate: Gate, session: str, text: str) -> Heard:
+    return hear_message(gate, session, text, Assurance.CLAIMED)
+
+
+def push(gate: Gate, session: str) -> Authorized:
+    call = make_call("shell", {"command": "git push"}, command="git push")
+    operations = [Operation("git.push", risk=Risk.HIGH)]
+    return authorize(gate, make_request(call, operations, agent="claude", session=session))
+
+
+def test_standing_consent_that_is_claimed_is_asked_about_and_given_by_a_yes(gate: Gate, session: str) -> None:
+    heard = claim(gate, session, GRANT)
+    assert heard.question is not None
+    assert list_grants(gate, session) == []
+    asked = as_written(question_row(gate, heard.question))
+    assert asked.claim == GRANT
+    assert GRANT in asked.text
+    assert "claimed" in why_asked(gate, asked)
+    assert [offer.answer for offer in asked.offers] == ["once", "deny"]
+    assert answer_question(gate, heard.question, "once", by="eve").yours
+    assert [one.value for one in list_grants(gate, session)] == ["git push"]
+    assert push(gate, session).decision.rule == "allowlist"
+    assert events(gate, session)[1:5] == ["CLAIMED", "HEARD", "ANSWERED", "GRANTED"]
+
+
+def test_a_no_changes_nothing(gate: Gate, session: str) -> None:
+    question = claim(gate, session, GRANT).question or ""
+    answer_question(gate, question, "deny", by="eve")
+    assert list_grants(gate, session) == []
+    assert push(gate, session).decision.rule == "risky"
+    assert not answer_question(gate, question, "once", by="eve").yours
+
+
+@pytest.mark.parametrize("given", ["task", "always", "remember", "temporary", "yes", "", "edit"])
+def test_only_an_exact_answer_makes_it_count(gate: Gate, session: str, given: str) -> None:
+    question = claim(gate, session, GRANT).question or ""
+    with pytest.raises(UnknownAnswer):
+        answer_question(gate, question, given, by="eve")
+    with pytest.raises(UnknownAnswer):
+        answer_items(gate, question, {"1": "once", "2": "once"}, by="eve")
+    assert list_grants(gate, session) == []
+
+
+@pytest.mark.parametrize("text", ["and now?", "stop", GRANT, "no"])
+def test_the_next_message_takes_the_question_back(gate: Gate, session: str, text: str) -> None:
+    question = claim(gate, session, GRANT).question or ""
+    hear_message(gate, session, text, Assurance.CLAIMED)
+    assert question_row(gate, question).state == "cancelled"
+    assert not answer_question(gate, question, "once", by="eve").yours
+    assert list_grants(gate, session) == []
+
+
+def test_a_claimed_yes_answers_the_question_that_was_shown_only_once_it_is_confirmed(
+    gate: Gate, session: str
+) -> None:
+    hear_message(gate, session, "publish it")
+    question = push(gate, session).question
+    assert question is not None
+    put_question(gate, question.id)
+    whether = claim(gate, session, "yes, go ahead").question or ""
+    assert question_row(gate, question.id).state == "open"
+    assert push(gate, session).decision.rule == "risky"
+    answer_question(gate, whether, "once", by="eve")
+    row = question_row(gate, question.id)
+    assert (row.state, row.answer, row.by) == ("answered", "once", "user")
+    assert push(gate, session).decision.rule == "approved_call"
+    assert push(gate, session).decision.rule == "risky"
+
+
+def test_a_slash_command_that_is_confirmed_stands_for_its_turn(gate: Gate, session: str) -> None:
+    def commit() -> str:
+        call = make_call("shell", {}, command="git commit")
+        wanted = make_request(call, [Operation("git.commit")], agent="claude", session=session)
+        return authorize(gate, wanted).decision.rule
+
+    whether = claim(gate, session, "/commit").question or ""
+    assert commit() != "slash_command"
+    answer_question(gate, whether, "once", by="eve")
+    assert commit() == "slash_command"
+    claim(gate, session, "thanks")
+    assert commit() != "slash_command"
+
+
+def test_a_claimed_yes_cannot_confirm_a_claim(gate: Gate, session: str) -> None:
+    question = claim(gate, session, GRANT).question or ""
+    with pytest.raises(UnknownQuestion):
+        put_question(gate, question)
+    hear_message(gate, session, "yes", Assurance.CLAIMED)
+    assert list_grants(gate, session) == []
+
+
+def test_a_message_cannot_be_edited(gate: Gate, session: str) -> None:
+    question = claim(gate, session, GRANT).question or ""
+    other = make_request(
+        make_call("message", {"text": "Grant standing consent for: rm -rf /"}),
+        [Operation("conversation.message")],
+        agent="claude",
+        session=session,
+    )
+    with pytest.raises(EditRefused):
+        edit_and_allow(gate, question, other, by="eve")
+
+
+def test_what_tightens_or_says_nothing_opens_no_question(gate: Gate, session: str) -> None:
+    for text in ("stop", "Revoke all consent", "no", "what do you think?", "the parser is broken"):
+        assert claim(gate, session, text).question is None
+
+
+def test_where_the_policy_trusts_hooks_nobody_is_asked(gate: Gate) -> None:
+    settings = msgspec.structs.replace(gate.policy.settings, trust_hook_messages=True)
+    policy = msgspec.structs.replace(gate.policy, settings=settings)
+    trusting = msgspec.structs.replace(gate, policy=policy)
+    session = open_session(trusting, agent="claude", owner="t")
+    assert claim(trusting, session, GRANT).question is None
+    assert [one.risk for one in list_grants(trusting, session)] == ["moderate"]
+
+
+def test_claims_are_not_asked_without_end(gate: Gate, session: str, clock: Clock) -> None:
+    asked = [claim(gate, session, GRANT).question for _ in range(70)]
+    assert [one is not None for one in asked] == [True] * 60 + [False] * 10
+    clock.now += 3_601
+    assert claim(gate, session, GRANT).question is not None
