@@ -36,6 +36,10 @@ class Context(msgspec.Struct, frozen=True):
     """The Idempotency-Key of the request."""
     last_event: str | None = None
     """The Last-Event-ID of the request."""
+    session: str | None = None
+    """The X-Sayso-Session of the request: which session it is about, where the body has no place for it."""
+    base: str = ""
+    """Where the caller found us, without a path."""
 
     @property
     def door(self) -> Door:
@@ -88,3 +92,6 @@ class Endpoint(msgspec.Struct, frozen=True):
     query: Mapping[str, str] = {}
     """Parameters of the query, and what each is for."""
     media: str = "application/json"
+    authzen: bool = False
+    """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
+    whatever else is wrong with one is a 400, and an X-Request-ID comes back."""
