@@ -32,8 +32,11 @@ BODIES = (
     b"[" * 5_000,
     b'{"a":' * 5_000,
     b'{"tool": 12345678901234567890123}',
-    b'{"subject": {"type": "\\ud800", "id": "x"}, "action": {"name": "files.write"},'
-    b' "resource": {"type": "a", "id": "b"}, "denial": {"expires_at": "\\ud800", "binding_token": "1.\\ud800"}}',
+    b'{"subject":{"type":"a","id":"\\ud800"},"action":{"name":"a.b"},"resource":{"type":"a","id":"b"}}',
+    (
+        b'{"subject":{"type":"a","id":"x"},"action":{"name":"a.b"},"resource":{"type":"a","id":"b"},'
+        b'"denial": {"expires_at": "\\ud800", "binding_token": "1.\\ud800"}}'
+    ),
     b'{"subject": {}, "evaluations": [null, 1, [], {}], "options": {"evaluations_semantic": 5}}',
     b'{"args": [], "tool": {}, "text": 5, "role": [], "plan": {}, "session": {}, "name": {}, "agent": []}',
 )
