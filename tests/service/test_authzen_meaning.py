@@ -7,14 +7,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sayso.doors.python.door import Door
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
+from sayso.service.running import Settings
 from sayso.store.memory import MemoryStore
 from tests.service.calling import Service
-from tests.service.conftest import KEY
+from tests.service.conftest import KEY, POLICY
 
 ALICE = {"type": "user", "id": "alice"}
 ONE_EVALUATION, MANY = "/access/v1/evaluation", "/access/v1/evaluations"
@@ -176,3 +179,61 @@ def test_confidence_counts_for_nothing_even_where_the_policy_lets_it(runner: asy
     for body in (operation("mail.send"), tool("send", confidence=1.0)):
         sure = {**body, "confidence": 1.0, "context": {"confidence": 1.0}}
         assert service.told("agent", "POST", ONE_EVALUATION, sure)["decision"] is False
+
+
+WORDS = st.sampled_from(
+    ("files.read", "read", "files", "Files", "files.Read", "files.read ", "git.push", "files.wipe", "tool",
+     "Tool", "call", "tools/call", "read_file", "Read_file", "push", "wipe", "x", "", ".", "files.", "*")
+)  # fmt: skip
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
+    | WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS, inner, max_size=2),
+    max_leaves=5,
+)
+PROPERTIES = st.dictionaries(WORDS | st.sampled_from(("role", "risk", "approval")), ODD, max_size=2)
+
+
+def entity(*fields: str) -> st.SearchStrategy[Any]:
+    """An object with these fields, mostly as they should be."""
+    sound: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(fields, WORDS)
+    return st.fixed_dictionaries(sound, optional={"properties": PROPERTIES, "x": ODD}) | ODD
+
+
+BODIES = st.fixed_dictionaries(
+    {"subject": entity("type", "id"), "action": entity("name"), "resource": entity("type", "id")},
+    optional={"context": PROPERTIES, "decision": ODD},
+)
+PERMITTED = {("files.read", None), ("read", "files")}
+
+
+def named_exactly(body: dict[str, Any]) -> bool:
+    """Whether the body names what the policy allows by itself, letter for letter."""
+    action, resource = body["action"]["name"], body["resource"]
+    if resource["type"] == "tool":
+        return action in ("call", "tools/call") and resource["id"] == "read_file"
+    return (action, None) in PERMITTED or (action, resource["type"]) in PERMITTED
+
+
+@pytest.fixture
+def unlimited(runner: asyncio.Runner) -> Service:
+    door = Door(open_gate(load_text(POLICY), MemoryStore(), key=KEY), ())
+    return Service(door, runner, Settings(rate=1e9))
+
+
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=300)
+@given(body=BODIES)
+def test_whatever_is_asked_only_what_the_policy_allows_by_name_is_permitted(
+    unlimited: Service, body: dict[str, Any]
+) -> None:
+    told = unlimited.post("agent", ONE_EVALUATION, body)
+    assert told.status_code in (200, 400), told.text
+    permitted = told.json().get("decision") is True
+    if permitted:
+        assert named_exactly(body)
+    many = unlimited.post("agent", MANY, {"evaluations": [body]})
+    if many.status_code == 200:
+        assert many.json()["evaluations"][0]["decision"] is permitted

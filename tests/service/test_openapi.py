@@ -157,8 +157,9 @@ async def sent(service: Service, role: str, case: Any, real: dict[str, str]) -> 
     }
     if body and not any(name.lower() == "content-type" for name in headers):
         headers["Content-Type"] = "application/json"
-    if "/access/" in case.path and role != "agent" and real:
-        headers["X-Sayso-Session"] = real["session"]
+    if "/access/" in case.path and real:
+        headers.pop("X-Sayso-Session", None)
+        headers |= {} if role == "agent" else {"X-Sayso-Session": real["session"]}
     try:
         return await service.ask(
             role, case.method, path or case.formatted_path, headers=headers, params=flat(query), **body
