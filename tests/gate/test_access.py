@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import msgspec
 import pytest
 
@@ -71,6 +73,16 @@ def test_a_key_stands_for_one_submission(gate: Gate, session: str) -> None:
         request_access(gate, edit(session), key="k", same="other")
     other = open_session(gate, agent="tester", owner="host")
     assert request_access(gate, edit(other), key="k", same="other").call != first.call
+
+
+def test_of_many_submissions_at_once_under_one_key_there_is_one_task(gate: Gate, session: str) -> None:
+    def submit(_: int) -> str:
+        return request_access(gate, edit(session), key="k", same="body").call
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(submit, range(24)))) == 1
+    with gate.store.read() as tx:
+        assert tx.count_open() == 1
 
 
 def test_too_many_are_refused_and_that_is_recorded(gate: Gate, session: str) -> None:

@@ -113,7 +113,7 @@ def _operation_done(context: Context, session: str, body: EvaluationBody) -> Req
     row, policy = context.door.row(session), context.gate.policy
     name = _operation_named(body)
     said = body.said
-    data = {name: value for name, value in body.context.items() if name not in MACHINERY}
+    data = {key: value for key, value in body.context.items() if key not in MACHINERY}
     canonical(data)  # what has no clear form is nothing to decide by
     read = {**said, "context": data}
     where = {"folder": row.workspace, "workspace": row.workspace, "home": str(Path.home())}
