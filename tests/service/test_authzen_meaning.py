@@ -165,6 +165,19 @@ def test_no_claim_anywhere_in_a_body_changes_the_decision(
         assert ("access_request" in told["context"]) == ("access_request" in plain["context"])
 
 
+def test_what_the_profile_sends_around_is_no_data_for_the_policy(runner: asyncio.Runner) -> None:
+    policy = load_text(
+        "sayso: 1\n"
+        "domains: {mail: {trust_level: high, autonomous: [read], requires_approval: [send], blocked: []}}\n"
+        "tools: [{tool: mail.send, operation: mail.read, when: 'has(args.context.approval)'},\n"
+        "        {tool: mail.send, operation: mail.read, when: 'has(args.context.hurry)'}]"
+    )
+    service = Service(Door(open_gate(policy, MemoryStore(), key=KEY), ()), runner)
+    for context, permitted in (({"approval": {"id": "apr_1"}}, False), ({"hurry": True}, True), ({}, False)):
+        told = service.told("agent", "POST", ONE_EVALUATION, operation("mail.send", context=context))
+        assert told["decision"] is permitted
+
+
 def test_confidence_counts_for_nothing_even_where_the_policy_lets_it(runner: asyncio.Runner) -> None:
     policy = load_text(
         "sayso: 1\nsettings: {confidence_bypass: true}\n"

@@ -76,6 +76,8 @@ def test_a_denial_of_one_caller_or_session_serves_no_other(service: Service) -> 
     hosts = bound(service, who="host", session=one)
     moved = submitted(service, hosts, who="host", **{"X-Sayso-Session": two})
     assert_refused(moved, 400, "invalid_denial_binding")
+    taken = submitted(service, hosts, who="operator", **{"X-Sayso-Session": one})
+    assert_refused(taken, 400, "invalid_denial_binding")
     assert submitted(service, hosts, who="other_host", **{"X-Sayso-Session": one}).status_code == 404
     assert submitted(service, hosts, who="host", **{"X-Sayso-Session": one}).status_code == 202
 

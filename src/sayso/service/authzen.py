@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from sayso.core.decision import Decision
-from sayso.core.errors import MalformedRequest, NotCanonical
+from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, Verdict
 from sayso.gate.access import granted_until
 from sayso.gate.explaining import preview
@@ -116,7 +116,7 @@ def _item(context: Context, session: str, defaults: dict[str, Any], item: Any) -
     try:
         whole = {**defaults, **item} if isinstance(item, dict) else item
         return _evaluated(context, session, _converted(whole))
-    except (MalformedRequest, NotCanonical, Refused) as error:
+    except (MalformedRequest, Refused) as error:
         return Evaluated(False, {"reason": "malformed", "error": {"status": 400, "message": error.message}})
 
 
