@@ -16,7 +16,13 @@ from tests.service.conftest import in_memory
 
 ROLES = ("agent", "host", "operator", "trusted")
 MAY = {
-    "everybody": {"GET /healthz", "GET /openapi.json", "POST /v1/sign-in/options", "POST /v1/sign-in"},
+    "everybody": {
+        "GET /healthz",
+        "GET /openapi.json",
+        "GET /.well-known/authzen-configuration",
+        "POST /v1/sign-in/options",
+        "POST /v1/sign-in",
+    },
     "agent": {
         "POST /v1/check",
         "POST /v1/calls",
@@ -32,6 +38,10 @@ MAY = {
         "GET /v1/runs",
         "GET /v1/runs/{run}",
         "GET /v1/events",
+        "POST /access/v1/evaluation",
+        "POST /access/v1/evaluations",
+        "POST /access/v1/requests",
+        "GET /access/v1/requests/{task}",
     },
     "host": {
         "POST /v1/calls/{call}/outcome",

@@ -11,6 +11,7 @@ from sayso.doors.python.host import Declared, request_for
 from sayso.gate.answer import EditRefused, Stands, answer_items, answer_question, edit_and_allow
 from sayso.gate.waiting import question_row
 from sayso.service.endpoints import Context
+from sayso.service.evaluating import SCHEMA as AUTHZEN
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered
 from sayso.service.signing import signing
@@ -93,7 +94,7 @@ def _of_capability(
     call = request.call
     if body.command is not None:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
-    if call.state is not None or request.workflow is not None:
+    if call.state is not None or request.workflow is not None or call.schema == AUTHZEN:
         raise EditRefused(ELSEWHERE, hint="deny it, and say why")
     _check_alike(decode(call.arguments), arguments)
     said = Declared(request.operations, True, call.schema, call.folder)

@@ -20,7 +20,9 @@ from sayso.core.errors import SaysoError
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.tokens import Token
 from sayso.service import (
+    arap,
     audit,
+    authzen,
     calls,
     conversation,
     events,
@@ -48,9 +50,11 @@ LARGEST_BODY = 1024 * 1024
 LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
+REQUEST_ID = "x-request-id"
+SESSION = "x-sayso-session"
 GROUPS = (
     calls, holding, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
-    passkeys, events, system,
+    passkeys, authzen, arap, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.endpoint(ENDPOINTS))
@@ -75,6 +79,9 @@ def make_app(
 def _route(running: Running, endpoint: Endpoint) -> Route:
     async def answer(request: Request) -> Response:
         response = await _answer(running, endpoint, request)
+        named = request.headers.get(REQUEST_ID)
+        if endpoint.authzen and named is not None:
+            response.headers[REQUEST_ID] = named
         running.metrics.requested(endpoint.method, endpoint.path, response.status_code)
         return response
 
@@ -101,6 +108,8 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
         await _body(endpoint, request, running.settings.slowest_body),
         _key(request),
         request.headers.get("last-event-id"),
+        request.headers.get(SESSION),
+        _base(running, request),
     )
     result = await _called(endpoint.answer, context)
     if isinstance(result, Response):
@@ -151,6 +160,13 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
     return found
 
 
+def _base(running: Running, request: Request) -> str:
+    """Where the caller found us. The name is one of ours; before TLS stands whoever speaks it for us."""
+    host = request.headers.get("host", "")
+    known = (origin for origin in running.settings.origins if origin.partition("://")[2] == host)
+    return next(known, f"{request.url.scheme}://{host}")
+
+
 async def _body(endpoint: Endpoint, request: Request, seconds: float) -> Any:
     """The body as the endpoint's type: strict JSON, no unknown fields, and not more than it may hold."""
     raw = await _read(request, seconds)
@@ -158,10 +174,16 @@ async def _body(endpoint: Endpoint, request: Request, seconds: float) -> Any:
         if raw:
             raise Refused(400, "malformed", "this takes no body")
         return None
+    if endpoint.authzen and _media(request) != "application/json":
+        raise Refused(400, "malformed", "the body has to be JSON", hint="Content-Type: application/json")
     try:
         return msgspec.convert(parse(raw) if raw or not endpoint.bare else {}, endpoint.body)
     except msgspec.ValidationError as error:
-        raise Refused(422, "malformed", str(error)) from error
+        raise Refused(400 if endpoint.authzen else 422, "malformed", str(error)) from error
+
+
+def _media(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def _read(request: Request, seconds: float) -> bytes:

@@ -36,6 +36,10 @@ class Context(msgspec.Struct, frozen=True):
     """The Idempotency-Key of the request."""
     last_event: str | None = None
     """The Last-Event-ID of the request."""
+    session: str | None = None
+    """The X-Sayso-Session of the request: which session it is about, where the body has no place for it."""
+    base: str = ""
+    """Where the caller found us, without a path."""
 
     @property
     def door(self) -> EmbeddedDoor:
@@ -90,3 +94,6 @@ class Endpoint(msgspec.Struct, frozen=True):
     media: str = "application/json"
     bare: bool = False
     """The body may be left out."""
+    authzen: bool = False
+    """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
+    whatever else is wrong with one is a 400, and an X-Request-ID comes back."""

@@ -14,12 +14,15 @@ from sayso.service.problems import Problem
 
 NUMBERS = {"limit": "integer", "wait": "number", "seconds": "number"}
 """Parameters of queries that are no text."""
+KEYED = ("/v1/calls", "/access/v1/requests")
+"""Where an Idempotency-Key says that requests are the same one."""
 REFUSALS = {
     "400": "The request says nothing clear",
     "401": "No token, or nobody's",
     "403": "Not for this role, or started by another site",
     "404": "Nothing of that name exists for this caller",
     "409": "Not as things stand",
+    "410": "Too late for it",
     "413": "The body is too large",
     "422": "The body is not of the type described",
     "429": "Too many requests with this token",
@@ -103,11 +106,18 @@ def _parameters(one: Endpoint) -> list[dict[str, Any]]:
         {"name": name, "in": "query", "description": about, "schema": {"type": NUMBERS.get(name, "string")}}
         for name, about in one.query.items()
     ]
-    if one.method == "POST" and one.path == "/v1/calls":
-        about = "The same key with the same call gives the recorded decision again."
-        schema = {"type": "string", "minLength": 1, "maxLength": 200}
-        told.append({"name": "Idempotency-Key", "in": "header", "description": about, "schema": schema})
+    if one.method == "POST" and one.path in KEYED:
+        about = "The same key with the same body gives what was recorded again."
+        told.append(_header("Idempotency-Key", about, {"minLength": 1, "maxLength": 200}))
+    if one.authzen:
+        told.append(_header("X-Request-ID", "Comes back with the answer.", {}))
+    if one.authzen and one.body is not None:
+        told.append(_header("X-Sayso-Session", "The session it is about; an agent has its own.", {}))
     return told
+
+
+def _header(name: str, about: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "in": "header", "description": about, "schema": {"type": "string", **schema}}
 
 
 def _refusal(words: str, problem: Any) -> dict[str, Any]:

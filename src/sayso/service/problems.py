@@ -70,20 +70,28 @@ class Refused(SaysoError):
     code = "refused"
 
     def __init__(
-        self, status: int, code: str, message: str, hint: str | None = None, after: int | None = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        hint: str | None = None,
+        after: int | None = None,
+        uri: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.code = code
         self.after = after
         """Seconds until it is worth trying again."""
+        self.uri = uri
+        """What a standard calls this problem, where one does."""
 
 
 def problem(error: SaysoError) -> Response:
     """The answer to a request that failed with this error."""
     status = error.status if isinstance(error, Refused) else _status(error)
     told = Problem(
-        type=f"urn:sayso:problem:{error.code}",
+        type=getattr(error, "uri", None) or f"urn:sayso:problem:{error.code}",
         title=error.code.replace("_", " "),
         status=status,
         code=error.code,

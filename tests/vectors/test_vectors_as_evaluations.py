@@ -1,0 +1,116 @@
+"""Every vector again, and each of its calls evaluated first, as AuthZEN asks: permitted if allowed, else not.
+
+The rest of the vector then comes out as written, so the evaluations changed nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from sayso.core.policy import Tool
+from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, in_mode, named
+from tests.vectors.test_vectors_over_http import UNTOLD, HttpPlayer, tool_of, why_beside
+from tests.vectors.vector_files import Vector
+
+EVALUATED = {"evaluated": 462, "command": 598, "beside": 84, "confidence": 37}
+"""How many calls are evaluated, and why others are not: AuthZEN has no command line and no confidence."""
+
+CHECKED = 43
+"""How many checks are evaluated by the name of their operation."""
+
+
+def why_not(call: Mapping[str, Any]) -> str:
+    """Why a call cannot be said in AuthZEN's words; `evaluated` if it can."""
+    if why_beside(call) is not None:
+        return "beside"
+    if call.get("command") is not None:
+        return "command"
+    return "confidence" if "confidence" in call else "evaluated"
+
+
+def as_tool(call: Mapping[str, Any]) -> dict[str, Any]:
+    """The call of a tool."""
+    return {
+        "subject": {"type": "agent", "id": "claude", "properties": {"role": "operator"}},
+        "action": {"name": "call"},
+        "resource": {"type": "tool", "id": tool_of(call), "properties": call.get("args", {})},
+        "context": {"confidence": 1.0, "origin": "user"},
+    }
+
+
+def as_operation(call: Mapping[str, Any]) -> dict[str, Any]:
+    """The operation by its name."""
+    return {
+        "subject": {"type": "agent", "id": "claude"},
+        "action": {"name": call["operations"][0]},
+        "resource": {"type": "thing", "id": "this"},
+    }
+
+
+class Evaluating(HttpPlayer):
+    """Plays a script over HTTP, and evaluates every call before it is made."""
+
+    def _over_http(self, call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        if why_not(call) != "evaluated":
+            return super()._over_http(call)
+        self._declare(call)
+        permitted = [self.evaluated(self.session, as_tool(call)) for _ in range(2)]
+        decided, told = super()._over_http(call)
+        assert permitted == [decided["verdict"] == "allow"] * 2
+        return decided, told
+
+    def checked(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        """The check of a script, and the same by the operation's name, in sessions of their own."""
+        told = self.check(call)
+        if "error" in told or why_not(call) != "evaluated" or call.get("args"):
+            return told
+        tool = self.service.door.gate.policy.tools[0]
+        self.declare_tool(msgspec.structs.replace(tool, tool=call["operations"][0]))
+        assert self.evaluated(self.service.opened(), as_operation(call)) == (told["verdict"] == "allow")
+        return told
+
+    def declare_tool(self, tool: Tool) -> None:
+        door = self.service.door
+        policy = msgspec.structs.replace(door.gate.policy, tools=(tool,))
+        door.gate = msgspec.structs.replace(door.gate, policy=policy)
+
+    def evaluated(self, session: str, body: Mapping[str, Any]) -> bool:
+        """Whether it is permitted; what is refused is not."""
+        headers = {"X-Sayso-Session": session}
+        response = self.service.post("host", "/access/v1/evaluation", body, headers=headers)
+        assert response.status_code in (200, 400), response.text
+        permitted = response.json().get("decision")
+        assert permitted in ((True, False) if response.status_code == 200 else (None,))
+        return permitted is True
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@named(VECTORS)
+def test_an_evaluation_permits_what_is_allowed_and_changes_nothing(
+    vector: Vector, runner: asyncio.Runner
+) -> None:
+    player = Evaluating(in_mode(vector), runner)
+    for number, step in enumerate(vector.steps, 1):
+        result = player.checked(as_call(step.value)) if step.kind == "check" else player.step(step)
+        untold = {key for kind, key in UNTOLD if kind == step.kind}
+        expect = {key: wanted for key, wanted in step.expect.items() if key not in OF_THE_PROGRAM | untold}
+        hold(vector, number, msgspec.structs.replace(step, expect=expect), result)
+
+
+def test_what_cannot_be_evaluated_is_counted() -> None:
+    """One more has to say why here."""
+    calls = [step.value for vector in VECTORS for step in vector.steps if step.kind == "call"]
+    assert dict(Counter(map(why_not, calls))) == EVALUATED
+    checks = [as_call(step.value) for vector in VECTORS for step in vector.steps if step.kind == "check"]
+    assert sum(why_not(call) == "evaluated" and not call.get("args") for call in checks) == CHECKED
