@@ -11,6 +11,7 @@ from sayso.core.digest import canonical
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request
 from sayso.doors.python.host import Declared, request_for
+from sayso.doors.remote.shapes import CallTold
 from sayso.gate import calls, outcome
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.explaining import preview
@@ -19,7 +20,6 @@ from sayso.gate.workflows import check_workflow
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
 from sayso.service.declaring import (
     UNDER_WAY,
-    CallTold,
     DeclaredBody,
     Saying,
     check_saying,

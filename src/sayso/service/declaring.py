@@ -6,8 +6,6 @@ the policy does not know, as it does when the gate is in its own process; whatev
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from sayso.core.decision import Item
@@ -16,6 +14,7 @@ from sayso.core.grants import DAY
 from sayso.core.model import Call, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
 from sayso.doors.python.host import Declared, Runs
+from sayso.doors.remote.shapes import CallTold, OperationTold
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.state import as_written
@@ -55,62 +54,6 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """The step it is made in wants a consent of its own, whatever the run has."""
     beats: bool = False
     """Its holder sends heartbeats: without them for two minutes, nobody knows what became of the call."""
-
-
-class OperationTold(msgspec.Struct, frozen=True):
-    """What was decided of one operation of the call."""
-
-    operation: str
-    category: str
-    risk: str
-    weight: str
-    verdict: str
-    rule: str
-    reason: str
-
-
-class Offered(msgspec.Struct, frozen=True):
-    """An answer the operator can give, and in words what it would allow."""
-
-    answer: str
-    words: str
-
-
-class CallTold(msgspec.Struct, frozen=True):
-    """Where a call stands. Only `allowed` means: run `call` now, once; `fence` is the number to end it by."""
-
-    operation_id: str
-    status: str
-    rule: str
-    reason: str
-    tool: str = ""
-    announce: str | None = None
-    question: str | None = None
-    fence: int = 0
-    result: Any | msgspec.UnsetType = msgspec.UNSET
-    """What it returned, as long as that is kept."""
-    call: Runs | None = None
-    wanted: Runs | None = None
-    """Until it is over: what trying it again would run. That it is told allows nothing."""
-    digest: str = ""
-    operation: str = ""
-    """The riskiest of what is asked, or of what the call does."""
-    risk: str = ""
-    offers: tuple[Offered, ...] = ()
-    answered: bool = False
-    """Its question is closed: a retry tells what came of it."""
-    announced: tuple[str, ...] = ()
-    """With an outcome: what to tell the user of the consent that ended by it."""
-    cleared: tuple[str, ...] = ()
-    verdict: str = ""
-    operations: tuple[OperationTold, ...] = ()
-    """What was decided of each operation; nothing where the call is not gated by itself."""
-    schema: str = ""
-    state: str | None = None
-    workflow: str | None = None
-    session: str = ""
-    note: Note | None = None
-    """Of a run that waits: how far it has come."""
 
 
 def declared(
@@ -213,7 +156,7 @@ def _asking(gate: Gate, attempt: Attempt, here: CallTold) -> CallTold:
     asked = msgspec.structs.replace(here, question=row.id, answered=row.state != "open")
     if here.status != "pending":
         return asked
-    offers = tuple(Offered(one.answer, one.words) for one in as_written(row).offers)
+    offers = as_written(row).offers
     edited = gate.sealer.open_edited(row)
     wanted = here.wanted if edited is None else _runs(edited.call)
     return msgspec.structs.replace(asked, offers=offers, wanted=wanted)

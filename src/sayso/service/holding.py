@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.ledger import State
+from sayso.doors.remote.shapes import CallTold
 from sayso.gate import lease, recovery, workflows
 from sayso.gate.replays import replay_call
 from sayso.gate.workflows import Note
@@ -15,7 +16,6 @@ from sayso.service.callers import session_for
 from sayso.service.calls import own_call
 from sayso.service.declaring import (
     BEATEN,
-    CallTold,
     Saying,
     holder_of,
     lease_of,

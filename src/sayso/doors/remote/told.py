@@ -15,50 +15,13 @@ from sayso.core.model import Call, Operation, Request, Risk, Verdict
 from sayso.core.plan_text import PlanText
 from sayso.doors.python.door import Asks
 from sayso.doors.python.host import Runs
+from sayso.doors.remote.shapes import CallTold, OperationTold
 from sayso.gate.call_rows import Attempt, Record
 from sayso.gate.grants import Listed
-from sayso.gate.workflows import Note, encoded
+from sayso.gate.workflows import encoded
 
 STATES = {"allowed": "running", "blocked": "denied"}
 """The ledger's words for what callers are told."""
-
-
-class _Operation(msgspec.Struct, frozen=True):
-    operation: str
-    category: str
-    risk: str
-    weight: str
-    verdict: str
-    rule: str
-    reason: str
-
-
-class _Told(msgspec.Struct, frozen=True):
-    """Where a call stands, as the service tells it."""
-
-    operation_id: str
-    status: str
-    rule: str = ""
-    reason: str = ""
-    tool: str = ""
-    announce: str | None = None
-    question: str | None = None
-    fence: int = 0
-    result: Any | msgspec.UnsetType = msgspec.UNSET
-    call: Runs | None = None
-    wanted: Runs | None = None
-    digest: str = ""
-    operation: str = ""
-    risk: str = Risk.MODERATE.word
-    offers: tuple[Offer, ...] = ()
-    answered: bool = False
-    verdict: str = Verdict.DENY.value
-    operations: tuple[_Operation, ...] = ()
-    schema: str = ""
-    state: str | None = None
-    workflow: str | None = None
-    session: str = ""
-    note: Note | None = None
 
 
 class ToldAttempt(Attempt, frozen=True):
@@ -69,7 +32,7 @@ class ToldAttempt(Attempt, frozen=True):
 
 
 def attempt_of(answer: object) -> ToldAttempt:
-    told = msgspec.convert(answer, _Told)
+    told = msgspec.convert(answer, CallTold)
     state = STATES.get(told.status, told.status)
     runs = told.status == "allowed" and told.fence > 0 and told.call is not None
     return ToldAttempt(
@@ -92,7 +55,7 @@ def decision_of(told: Mapping[str, Any]) -> Decision:
         told["rule"],
         told["reason"],
         told["announce"],
-        tuple(_item(one) for one in msgspec.convert(told["operations"], list[_Operation])),
+        tuple(_item(one) for one in msgspec.convert(told["operations"], list[OperationTold])),
         tuple(told["grants"]),
         (),
         tuple(Offer(answer, "") for answer in told["offers"]),
@@ -132,7 +95,7 @@ def listed_of(answer: object) -> list[Listed]:
     return msgspec.convert(answer, list[Listed])
 
 
-def _record(told: _Told) -> Record:
+def _record(told: CallTold) -> Record:
     runs = told.call or told.wanted or Runs(told.tool, {})
     call = Call(runs.tool, canonical(runs.args), command=runs.command, schema=told.schema, state=told.state)
     named = tuple(Operation(one.operation) for one in told.operations) or (Operation(told.operation),)
@@ -141,12 +104,12 @@ def _record(told: _Told) -> Record:
     return Record(request, Verdict(told.verdict), told.rule, told.reason, items, told.announce)
 
 
-def _asks(told: _Told) -> Asks:
+def _asks(told: CallTold) -> Asks:
     risk = Risk.of(told.risk)
     return Asks(told.question or "", told.operation, told.reason, risk, told.digest, told.offers)
 
 
-def _item(told: _Operation) -> Item:
+def _item(told: OperationTold) -> Item:
     risk, weight = Risk.of(told.risk), Risk.of(told.weight)
     ruling = Ruling(Verdict(told.verdict), told.rule, told.reason)
     return Item(told.operation, told.category, told.category, risk, risk, weight, ruling)
