@@ -146,14 +146,18 @@ def request_for(
 def joined(read: Sequence[Operation], declared: Sequence[Operation]) -> tuple[Operation, ...]:
     """What the policy reads in a call, and what was declared besides. A declaration only adds and raises.
 
-    That something is low is for the policy to say: over a socket nobody is believed it.
+    That something is low is for the policy to say: over a socket nobody is believed it. Of several readings
+    under one name (two paths, one of them a secret) each is kept, so that the strictest decides.
     """
-    found = {one.name: one for one in read}
+    found = list(read)
     for one in declared:
         risk = one.risk if one.risk is not Risk.LOW else None
-        known = found.get(one.name)
-        if known is None:
-            found[one.name] = Operation(one.name, risk=risk, reason=one.reason, content=one.content)
+        if all(known.name != one.name for known in found):
+            found.append(Operation(one.name, risk=risk, reason=one.reason, content=one.content))
         elif risk is not None:
-            found[one.name] = msgspec.structs.replace(known, risk=max(risk, known.risk or risk))
-    return tuple(found.values())
+            found = [_raised(known, risk) if known.name == one.name else known for known in found]
+    return tuple(found)
+
+
+def _raised(operation: Operation, risk: Risk) -> Operation:
+    return msgspec.structs.replace(operation, risk=max(risk, operation.risk or risk))
