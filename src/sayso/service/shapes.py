@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from sayso.core.model import Piece
 from sayso.gate.grants import Listed
 from sayso.gate.proofs import Proof
 
@@ -65,6 +66,8 @@ class QuestionTold(msgspec.Struct, frozen=True):
     """Whether the agent still waits for the answer."""
     signed: bool
     """Whether an answer that allows has to be signed by a passkey."""
+    because: tuple[Piece, ...] = ()
+    """The parts of the call that made it what is asked, word for word, as far as what read it says so."""
     answer: str | None = None
     by: str | None = None
     reason: str | None = None
