@@ -21,6 +21,7 @@ from typing import Any
 from sayso.store import postgres_server as server
 from sayso.store.base import StoreBusy, StoreError
 from sayso.store.postgres_server import explain, placed
+from sayso.store.statements import OPERATIONS_IN_POSTGRES
 from sayso.store.threads import Look
 from sayso.store.transactions import SqlStore, Transaction
 
@@ -63,6 +64,8 @@ _SNAPSHOT = "SELECT pg_current_snapshot()::text"
 
 class PostgresTransaction(Transaction):
     """`xid` names it on the server; a transaction that only reads has none."""
+
+    operations = OPERATIONS_IN_POSTGRES
 
     def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:
         super().__init__(now)

@@ -28,6 +28,8 @@ os.register_at_fork(after_in_child=_forked)
 class Transaction(ABC):
     """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept."""
 
+    operations: str
+
     def __init__(self, now: float) -> None:
         self.now = now
         self.failed = False
