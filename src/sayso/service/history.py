@@ -10,10 +10,11 @@ import msgspec
 from sayso.core.audit import MAIN, Entry
 from sayso.core.decision import Item
 from sayso.core.errors import SaysoError
-from sayso.core.model import Request
+from sayso.core.model import Piece, Request
 from sayso.gate.explaining import traced
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.history import newest_first
+from sayso.gate.journal import what_would_run
 from sayso.gate.past import DECIDING, past_decision
 from sayso.gate.telling import tell_trace
 from sayso.service.audit import IN_STREAM, seq_in
@@ -43,6 +44,8 @@ def look(context: Context) -> WholeDecision:
     past = past_decision(gate, seq_in(context), stream=context.query.get("stream", MAIN))
     with gate.store.read() as tx:
         told = _told(tx, past.row, past.said)
+    if told.call is None and "call" not in past.said.commitments and past.request is not None:
+        told = msgspec.structs.replace(told, call=_what_ran(past.request))
     again, again_not = _again(gate, past.request)
     return WholeDecision(
         decision=told,
@@ -52,12 +55,19 @@ def look(context: Context) -> WholeDecision:
         grants=past.grants,
         call=None if past.call is None else past.call.id,
         state=None if past.call is None else past.call.state,
-        because=()
-        if past.request is None
-        else tuple(dict.fromkeys(piece for one in past.request.operations for piece in one.because)),
+        because=() if told.call is None or past.request is None else _because(past.request),
         again=again,
         again_not=again_not,
     )
+
+
+def _what_ran(request: Request) -> Mapping[str, Any]:
+    """What the ledger has of a call that was allowed; the trail has what was stopped, until it is erased."""
+    return msgspec.json.decode(what_would_run(request.call)["call"], type=dict[str, Any])
+
+
+def _because(request: Request) -> tuple[Piece, ...]:
+    return tuple(dict.fromkeys(piece for one in request.operations for piece in one.because))
 
 
 def _again(gate: Gate, request: Request | None) -> tuple[AgainTold | None, str | None]:
@@ -65,6 +75,8 @@ def _again(gate: Gate, request: Request | None) -> tuple[AgainTold | None, str |
         return None, GONE
     try:
         decision, traces = traced(gate, request)
+    except UnknownSession:
+        return None, "its session is over"
     except SaysoError as error:
         return None, error.message
     trace = tuple(msgspec.convert(one, TraceTold) for one in tell_trace(traces))
