@@ -46,8 +46,8 @@ Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
 class Connection(Protocol):
     """One open transaction of a database. Its own errors come out as StoreError, and end the transaction."""
 
-    operations: str
-    """How this database cuts the operations out of the body of an entry."""
+    last_named: str
+    """How this database finds the operations in the bodies of entries."""
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
@@ -189,7 +189,7 @@ class SqlReader:
         wanted = sorted(set(events))
         if not wanted:
             return []
-        text = sql.repeated(sql.last_named(self._connection.operations), len(wanted), 1)
+        text = sql.repeated(self._connection.last_named, len(wanted), 1)
         found: dict[tuple[str, str], float] = {}
         for event, at, names in self._connection.rows(text, (stream, after, *wanted)):
             for name in listed(names):

@@ -13,7 +13,6 @@ from typing import Any
 from sayso.store import sqlite_file
 from sayso.store.base import StoreError
 from sayso.store.sqlite_file import connect, explain, locked
-from sayso.store.statements import OPERATIONS_IN_SQLITE
 from sayso.store.threads import Look
 from sayso.store.transactions import SqlStore, Transaction
 
@@ -24,8 +23,6 @@ COMMITS = 256
 
 
 class SqliteTransaction(Transaction):
-    operations = OPERATIONS_IN_SQLITE
-
     def __init__(self, connection: sqlite3.Connection, path: Path, now: float, *, full: bool) -> None:
         super().__init__(now)
         self.connection = connection

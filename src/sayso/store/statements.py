@@ -167,33 +167,17 @@ WITH RECURSIVE found (stream) AS (
 )
 SELECT stream FROM found WHERE stream IS NOT NULL ORDER BY stream
 """
-# What stands between the words around the operations of a body, cut out as bytes: nothing in a body may
-# make the statement fail. Grouped by that, a million entries come out as a few rows. LIMIT -1 and OFFSET 0
-# keep the inner parts apart, which would otherwise be worked out again for every use.
-OPERATIONS_IN_SQLITE = """
-substr(rest, 1, instr(rest, CAST('],"seq":' AS BLOB)) - 1) FROM (
+# The operations of bodies, cut out as bytes by the words around them: nothing in a body may make this
+# fail. Grouped by that, a million entries come out as a few rows. LIMIT -1 keeps the inner parts apart, which
+# would otherwise be worked out again for every use. PostgreSQL has other words for this (postgres.py).
+LAST_NAMED = f"""
+SELECT event, MAX(at), substr(rest, 1, instr(rest, CAST('],"seq":' AS BLOB)) - 1) FROM (
     SELECT event, at, substr(body, place + 14) AS rest FROM (
         SELECT event, at, body, instr(body, CAST('"operations":[' AS BLOB)) AS place FROM entries
-        WHERE {which} LIMIT -1
+        WHERE stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH}) LIMIT -1
     ) WHERE place > 0 LIMIT -1
-)
-"""
-OPERATIONS_IN_POSTGRES = """
-decode(part, 'escape') FROM (
-    SELECT event, at, split_part(rest, '],"seq":', 1) AS part FROM (
-        SELECT event, at, split_part(encode(body, 'escape'), '"operations":[', 2) AS rest FROM entries
-        WHERE {which} OFFSET 0
-    ) AS after WHERE strpos(rest, '],"seq":') > 0 OFFSET 0
-) AS cut
-"""
-
-
-def last_named(operations: str) -> str:
-    """When operations were named last, given how a database cuts them out of a body."""
-    which = f"stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH})"
-    return f"SELECT event, MAX(at), {operations.format(which=which)} GROUP BY 1, 3"
-
-
+) GROUP BY 1, 3
+"""  # noqa: S608  only names written in this file
 ADD_ENTRY = _insert("entries", base.EntryRow)
 PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
 
