@@ -218,6 +218,8 @@ def test_the_matrix_says_how_long_ago_an_operation_was_used(desk: Desk, signed_i
 def test_figures_are_told_by_agent_and_by_category_in_pictures_words_and_tables(
     desk: Desk, signed_in: SignedIn
 ) -> None:
+    long = desk.session("an-agent-" * 20)
+    desk.ask(long, "git.commit", command="y", agent="an-agent-" * 20)
     session = desk.session("<b>bold</b>")
     answer_question(
         desk.gate, desk.ask(session, "files.edit", command="x", agent="<b>bold</b>"), "deny", by="ana"
@@ -227,9 +229,9 @@ def test_figures_are_told_by_agent_and_by_category_in_pictures_words_and_tables(
         for by, label in (("agent", "<b>bold</b>"), ("category", "file-edit")):
             figure = page.locator("figure", has=page.get_by_role("heading", name=f"{name}, by {by}"))
             expect(figure.locator("figcaption p")).to_contain_text(label)
-            expect(figure.locator(".bar-row")).to_have_count(1)
+            expect(figure.locator(".bar-row", has_text=label)).to_have_count(1)
             figure.locator("summary").click()
-            expect(figure.locator("tbody tr")).to_contain_text(label)
+            expect(figure.locator("tbody tr", has_text=label)).to_have_count(1)
     fast = page.locator("figure", has=page.get_by_role("heading", name="Too fast to be read, by agent"))
     expect(fast.locator(".bar-row")).to_contain_text("1 of 1")
     assert page.locator("main b").count() == 0
