@@ -45,6 +45,7 @@ def test_without_a_browser_the_person_at_the_terminal_is_asked_and_what_they_all
     assert "ran  git commit -am 'A friendlier greeting'" in text
     assert "not run  git push origin main" in text
     assert "not now" in text
+    assert 'Because of path: "../copy-of-NOTES.md"' in text
 
 
 def played(home: Path, answers: list[str]) -> str:
