@@ -18,6 +18,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signin import make_link
+from sayso.policy.resolve import operations_for
 from sayso.service.app import make_app
 from sayso.service.pages import pages
 from sayso.service.running import Settings
@@ -53,6 +54,16 @@ class Desk(msgspec.Struct, frozen=True):
         call = make_call(tool, given, command=command, folder="/home/ana/sayso-demo", **where)
         request = make_request(call, _named(operations), session=session, agent=agent)
         attempt = start_call(self.gate, request, holder="desk", bundle=bundle)
+        assert attempt.question is not None, attempt.record
+        return attempt.question
+
+    def call(self, session: str, tool: str, args: dict[str, Any], command: str | None = None) -> str:
+        """An agent calls a tool, and the policy reads what that does; the question that opens."""
+        where = {"folder": "/home/ana/sayso-demo", "workspace": "/home/ana/sayso-demo"}
+        read = operations_for(tool, args, self.gate.policy, home="/home/ana", **where)
+        call = make_call(tool, args, command=command, **where)
+        request = make_request(call, read, session=session, agent="claude-code")
+        attempt = start_call(self.gate, request, holder="desk")
         assert attempt.question is not None, attempt.record
         return attempt.question
 

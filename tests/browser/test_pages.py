@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
+from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
 from sayso.gate.authorize import Bundle
+from sayso.gate.calls import start_call
 from sayso.gate.grants import list_grants
+from sayso.gate.request import make_call, make_request
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 
@@ -42,6 +47,14 @@ def busy(desk: Desk) -> str:
     desk.ask(session, "git.commit", "files.edit", command="./release.sh", bundle=Bundle("release"))
     desk.ask(session, "scripts.run", command="run\n" * 900)
     return session
+
+
+def edit_call(session: str) -> Request:
+    """What `Desk.edit` asks for."""
+    call = make_call(
+        "Edit", {"file_path": "src/parse.py"}, folder="/home/ana/sayso-demo", target="src/parse.py"
+    )
+    return make_request(call, [Operation("files.edit")], session=session, agent="claude-code")
 
 
 def no_violations(page: Page) -> None:
@@ -139,6 +152,95 @@ def test_history_is_filtered_and_a_row_opens(desk: Desk, signed_in: SignedIn) ->
     expect(page.locator(".opened")).to_contain_text("high risk asks every time")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_row_opens_to_what_was_recorded_its_proof_and_the_trace_of_deciding_it_now(
+    desk: Desk, signed_in: SignedIn, scheme: str
+) -> None:
+    desk.ask(desk.session(), "git.commit", "git.push", command="./release.sh")
+    page = signed_in("/history", color_scheme=scheme)
+    expect(page.locator("tbody tr[tabindex]")).to_have_count(1)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    recorded = page.locator(".past section").nth(0)
+    expect(recorded.get_by_role("heading", name="As it was recorded")).to_be_visible()
+    expect(recorded.locator("tbody tr")).to_have_count(2)
+    expect(recorded.locator("tbody tr", has_text="git.push")).to_contain_text("high risk asks every time")
+    expect(recorded).to_contain_text("still in force")
+    now = page.locator(".past .again")
+    expect(now).to_contain_text("This is not what happened then")
+    expect(now).to_contain_text("It would be decided alike: asked")
+    now.locator("summary", has_text="git.push").click()
+    expect(now.locator("details[open] .spoke")).to_contain_text("risky")
+    no_violations(page)
+    page.set_viewport_size({"width": 360, "height": 740})
+    no_violations(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    with page.expect_download() as saved:
+        recorded.get_by_role("button", name="Download the proof").click()
+    assert saved.value.path().read_text(encoding="utf-8").startswith("c2sp.org/tlog-proof")
+
+
+def test_what_would_be_decided_otherwise_now_is_said_to_be(desk: Desk, signed_in: SignedIn) -> None:
+    answer_question(desk.gate, desk.edit(desk.session()), "once", by="ana")
+    page = signed_in("/history")
+    page.locator("tbody button.call").click()
+    expect(page.locator(".past .facts")).to_contain_text("allowed (once) by ana")
+    expect(page.locator(".again")).to_contain_text("It would be decided otherwise: allowed by the rule")
+
+
+def test_a_row_that_cannot_be_read_says_so_and_tries_again(desk: Desk, signed_in: SignedIn) -> None:
+    desk.push(desk.session())
+    page = signed_in("/history")
+    page.route("**/v1/history/*", lambda route: route.fulfill(status=503, body='{"detail": "busy"}'))
+    page.locator("tbody button.call").click()
+    expect(page.get_by_role("alert")).to_contain_text("busy")
+    page.unroute("**/v1/history/*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".past")).to_contain_text("As it was recorded")
+
+
+def test_the_matrix_says_how_long_ago_an_operation_was_used(desk: Desk, signed_in: SignedIn) -> None:
+    session = desk.session()
+    attempt = desk.edit(session)
+    page = signed_in("/policy")
+    files = page.locator("tbody tr", has=page.get_by_text("files", exact=True)).first
+    expect(files.locator("li", has_text="edit")).to_contain_text(re.compile(r"edit asked \d+ s ago"))
+    answer_question(desk.gate, attempt, "always", by="ana")
+    start_call(desk.gate, edit_call(session), holder="desk")
+    page.reload()
+    expect(files.locator("li", has_text="edit")).to_have_text(re.compile(r"^edit \d+ s ago$"))
+    expect(files.locator("li", has_text="search").locator("time")).to_have_count(0)
+    page.locator("main summary").click()
+    expect(page.locator("details tbody tr", has_text="files.edit").locator("time")).to_have_count(2)
+    no_violations(page)
+
+
+def test_figures_are_told_by_agent_and_by_category_in_pictures_words_and_tables(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    long = desk.session("an-agent-" * 20)
+    desk.ask(long, "git.commit", command="y", agent="an-agent-" * 20)
+    session = desk.session("<b>bold</b>")
+    answer_question(
+        desk.gate, desk.ask(session, "files.edit", command="x", agent="<b>bold</b>"), "deny", by="ana"
+    )
+    page = signed_in("/figures")
+    for name in ("Asked against avoided", "Time to answer", "Too fast to be read"):
+        for by, label in (("agent", "<b>bold</b>"), ("category", "file-edit")):
+            figure = page.locator("figure", has=page.get_by_role("heading", name=f"{name}, by {by}"))
+            expect(figure.locator("figcaption p")).to_contain_text(label)
+            expect(figure.locator(".bar-row", has_text=label)).to_have_count(1)
+            figure.locator("summary").click()
+            expect(figure.locator("tbody tr", has_text=label)).to_have_count(1)
+    fast = page.locator("figure", has=page.get_by_role("heading", name="Too fast to be read, by agent"))
+    expect(fast.locator(".bar-row")).to_contain_text("1 of 1")
+    assert page.locator("main b").count() == 0
+    no_violations(page)
+    page.set_viewport_size({"width": 360, "height": 740})
+    no_violations(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def test_the_trail_is_verified_and_a_proof_is_saved(desk: Desk, signed_in: SignedIn) -> None:
     busy(desk)
     page = signed_in("/audit")
@@ -155,6 +257,20 @@ def test_a_draft_is_compared_in_words(desk: Desk, signed_in: SignedIn) -> None:
     page.get_by_label("Draft").fill(draft)
     page.get_by_role("button", name="Compare").click()
     expect(page.locator(".changes")).to_contain_text("git.commit")
+    no_violations(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_a_draft_loosens_and_tightens_is_told_by_word_as_well_as_colour(
+    desk: Desk, signed_in: SignedIn, scheme: str
+) -> None:
+    page = signed_in("/policy", color_scheme=scheme)
+    lists = "autonomous: [edit], requires_approval: [], blocked: [read]"
+    page.get_by_label("Draft").fill(f"sayso: 1\nextends: [coding]\ndomains:\n  files: {{{lists}}}\n")
+    page.get_by_role("button", name="Compare").click()
+    for kind, operation in (("loosened", "files.edit"), ("tightened", "files.read")):
+        line = page.locator(f".changes .{kind}", has_text=operation).first
+        expect(line.locator("strong")).to_have_text(kind)
     no_violations(page)
 
 

@@ -20,6 +20,7 @@ from sayso.store.base import (
     FiledEntry,
     GrantRow,
     Kind,
+    LastNamed,
     QuestionRow,
     QuestionState,
     Reader,
@@ -28,6 +29,7 @@ from sayso.store.base import (
     Store,
     Writer,
 )
+from sayso.store.bodies import operations_in
 from sayso.store.memory import MemoryReader, MemoryStore, MemoryWriter
 from sayso.store.sqlite import SqliteStore, SqliteTransaction
 from sayso.store.threads import Look
@@ -123,6 +125,25 @@ class CountsClosedQuestionsAsOpen(MemoryWriter):
 class FindsClosedQuestionsLate(MemoryWriter):
     def late_sessions(self, now: float) -> Sequence[str]:
         return sorted({row.session for row in self.questions(state=None) if row.expires_at <= now})
+
+
+class TakesTheFirstTimeAnOperationIsNamed(MemoryWriter):
+    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
+        wanted, found = set(events), dict[tuple[str, str], float]()
+        for row in self.entries(stream, after=after):
+            for name in operations_in(row.body) if row.event in wanted else ():
+                found.setdefault((name, row.event), row.at)
+        return [(*key, found[key]) for key in sorted(found)]
+
+
+class NamesOperationsOfOtherEvents(MemoryWriter):
+    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
+        return super().last_named(stream, {*events, "GRANTED"}, after=after)
+
+
+class NamesOperationsFromTheBeginning(MemoryWriter):
+    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
+        return super().last_named(stream, events)
 
 
 class DropsAnEntry(MemoryWriter):
@@ -425,6 +446,9 @@ WRITERS: dict[type[MemoryWriter], str] = {
     BeginsEveryPageAtTheTop: PAGES,
     CountsClosedQuestionsAsOpen: "questions_are_counted_by_session_state_and_time",
     FindsClosedQuestionsLate: "sessions_with_a_late_question_are_found",
+    TakesTheFirstTimeAnOperationIsNamed: "operations_are_found_by_when_they_were_named_last",
+    NamesOperationsOfOtherEvents: "operations_are_found_by_when_they_were_named_last",
+    NamesOperationsFromTheBeginning: "operations_are_found_by_when_they_were_named_last",
     DropsAnEntry: CHAIN,
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec.structs import replace
 
+from sayso.core.audit import Entry, encode
 from sayso.store.base import (
     KINDS,
     AnyRow,
@@ -487,6 +488,43 @@ def check_entries_are_read_in_the_order_of_the_chain(make: Open) -> None:
         assert list(r.filed("another")) == [filed(entry(seq, "another")) for seq in (1, 2)]
         assert (r.head("main"), r.head("another")) == (entry(12), entry(2, "another"))
         assert list(r.streams()) == ["another", "main"]
+
+
+def check_operations_are_found_by_when_they_were_named_last(make: Open) -> None:
+    store = make()
+    odd = {"tool": 'x","operations":["fake.name"],"seq":1\0\\', "reason": rows.TEXT}
+    said: list[tuple[str, tuple[str, ...]]] = [
+        ("DECIDED", ("pruned.away",)),
+        ("DECIDED", ("git.push", "files.edit")),
+        ("DECIDED", ("git.push",)),
+        ("ASKED", ("git.push",)),
+        ("GRANTED", ("git.push",)),
+        ("DECIDED", ()),
+        ("DECIDED", ("größe.東京",)),
+    ]
+    bodies = [(event, encode(Entry(1, NOON, event, operations=names, details=odd))) for event, names in said]
+    garbage = (rows.BYTES, b"", b'"operations":["half', b'"operations":[\xff],"seq":')
+    with store.write() as w:
+        for seq, (event, body) in enumerate([*bodies, *(("DECIDED", body) for body in garbage)], 1):
+            w.add_entry(replace(entry(seq), event=event, body=body))
+        w.prune_entries("main", before=2)
+        alone = encode(Entry(1, NOON, "DECIDED", operations=("a.b",)))
+        w.add_entry(replace(entry(1, "another"), event="DECIDED", body=alone))
+    with store.read() as r:
+        assert list(r.last_named("main", ["DECIDED", "ASKED"])) == [
+            ("files.edit", "DECIDED", NOON + 2),
+            ("git.push", "ASKED", NOON + 4),
+            ("git.push", "DECIDED", NOON + 3),
+            ("größe.東京", "DECIDED", NOON + 7),
+        ]
+        assert list(r.last_named("main", ["DECIDED"], after=2)) == [
+            ("git.push", "DECIDED", NOON + 3),
+            ("größe.東京", "DECIDED", NOON + 7),
+        ]
+        assert list(r.last_named("main", ["DECIDED"], after=11)) == []
+        assert list(r.last_named("main", [])) == []
+        assert list(r.last_named("another", ["DECIDED"])) == [("a.b", "DECIDED", NOON + 1)]
+        assert list(r.last_named("gone", ["DECIDED"])) == []
 
 
 def check_a_place_in_the_chain_is_taken_once_and_without_gaps(make: Open) -> None:

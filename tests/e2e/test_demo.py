@@ -38,13 +38,14 @@ def test_with_nobody_there_only_what_is_free_is_done_and_it_ends_by_itself(tmp_p
 def test_without_a_browser_the_person_at_the_terminal_is_asked_and_what_they_allow_is_done(
     tmp_path: Path,
 ) -> None:
-    text = played(tmp_path, ["once", "once", "", "deny not now"])
+    text = played(tmp_path, ["once", "once", "", "deny not now", ""])
     assert "/sign-in#" in text
     assert "No browser could be opened here." in text
     assert "ran  edit_file (hello.py)" in text
     assert "ran  git commit -am 'A friendlier greeting'" in text
     assert "not run  git push origin main" in text
     assert "not now" in text
+    assert 'Because of path: "../copy-of-NOTES.md"' in text
 
 
 def played(home: Path, answers: list[str]) -> str:

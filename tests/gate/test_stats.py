@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
+from sayso.gate.charts import figures_and_charts
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate
@@ -155,3 +157,58 @@ def test_entries_whose_bodies_were_pruned_are_left_out_and_said_to_be(gate: Gate
         tx.prune_entries("main", before=newest.seq)
     found = figures(gate)
     assert (found.decisions, found.pruned) == (1, 1)
+
+
+def test_one_that_cannot_be_read_is_left_out_and_said_to_be(gate: Gate, session: str) -> None:
+    authorize(gate, edit(session))
+    with gate.store.write() as tx:
+        newest = tx.head("main")
+        assert newest is not None
+        tx.add_entry(replace(newest, seq=newest.seq + 1, body=b"{}", prev=newest.hash, hash=bytes(32)))
+    found = figures(gate)
+    assert (found.decisions, found.pruned) == (1, 1)
+
+
+def test_figures_with_charts_are_the_same_figures(gate: Gate, session: str, clock: Clock) -> None:
+    answered(gate, edit(session), "once")
+    clock.now += 4_000
+    authorize(gate, command(session))
+    for since in (0.0, clock.now - 100):
+        assert figures_and_charts(gate, since=since)[0] == figures(gate, since=since)
+
+
+def test_answers_are_told_by_agent_and_by_category(gate: Gate, clock: Clock) -> None:
+    def asked(agent: str, session: str, operation: str, path: str, seconds: float) -> None:
+        call = make_call("tool", {"path": path})
+        request = make_request(call, [Operation(operation)], session=session, agent=agent)
+        question = authorize(gate, request).question
+        assert question is not None
+        clock.now += seconds
+        answer_question(gate, question.id, "deny", by="ana")
+
+    one, two = (open_session(gate, agent=agent, owner="host") for agent in ("one", "two"))
+    for number, seconds in enumerate((0.5, 0.9, 30.0)):
+        asked("one", one, "files.edit", f"{number}", seconds)
+    asked("one", one, "git.push", "x", 60.0)
+    asked("two", two, "git.push", "x", 90.0)
+    waits = make_request(make_call("tool", {}), [Operation("git.push")], session=two, agent="two")
+    authorize(gate, waits)
+    _, charts = figures_and_charts(gate)
+    told: dict[str, object] = {
+        tally.name: (tally.prompts, tally.answers, tally.median_time_to_answer, tally.answers_too_fast)
+        for tally in (*charts.agents, *charts.categories)
+    }
+    assert told == {
+        "one": (4, 4, pytest.approx(15.45), 2),
+        "two": (2, 1, pytest.approx(90.0), 0),
+        "file-edit": (3, 3, pytest.approx(0.9), 2),
+        "git-remote": (3, 2, pytest.approx(75.0), 0),
+    }
+    assert sum(tally.prompts for tally in charts.hours) == 6
+
+
+def test_an_operation_in_two_categories_of_a_question_counts_in_both(gate: Gate, session: str) -> None:
+    both = [Operation("files.edit"), Operation("git.push")]
+    authorize(gate, make_request(make_call("tool", {}), both, session=session))
+    _, charts = figures_and_charts(gate)
+    assert {tally.name: tally.prompts for tally in charts.categories} == {"file-edit": 1, "git-remote": 1}

@@ -39,6 +39,7 @@ tools:
   - {tool: write_file, operation: files.write}
   - {tool: wipe, operation: files.wipe}
   - {tool: push, operation: git.push}
+  - {tool: read_files, resolve: path, operation: files.read, from: args.paths}
 """
 
 

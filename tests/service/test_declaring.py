@@ -120,3 +120,12 @@ def test_a_question_that_is_closed_is_told_to_whoever_waits(service: Service) ->
     assert {"once", "deny"} <= {offer["answer"] for offer in asked["offers"]}
     service.told("operator", "POST", f"/v1/questions/{asked['question']}/answer", {"answer": "deny"})
     assert service.told("agent", "GET", f"/v1/calls/{asked['operation_id']}")["answered"]
+
+
+@pytest.mark.parametrize("who", ["agent", "host"])
+@pytest.mark.parametrize("paths", [["keys/id_rsa", "a.txt"], ["a.txt", "keys/id_rsa"]])
+def test_a_secret_among_several_paths_is_not_hidden_by_the_one_after_it(
+    service: Service, who: str, paths: list[str]
+) -> None:
+    told = checked(service, who, {"tool": "read_files", "args": {"paths": paths}})
+    assert (told["verdict"], told["risk"]) == ("ask", "high")

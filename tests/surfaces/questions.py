@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sayso.core.decision import Item, Offer, Question, Ruling
-from sayso.core.model import Call, Operation, Risk, Verdict
+from sayso.core.model import Call, Operation, Piece, Risk, Verdict
 from sayso.core.words import offer
 from sayso.gate.request import make_call, make_request
 from sayso.gate.surface import Asked
@@ -22,12 +22,13 @@ def asked_about(
     *,
     risk: Risk = Risk.MODERATE,
     operation: str = "git.push",
+    because: tuple[Piece, ...] = (),
     reason: str = "the policy requires approval",
     why: Callable[[], str] = lambda: "1 blocked: silent\n2 approval_required: the policy requires approval",
     **who: Any,
 ) -> Asked:
     """A question about this call, with these answers on offer."""
-    request = make_request(call, [Operation(operation)], **who)
+    request = make_request(call, [Operation(operation, because=because)], **who)
     ruling = Ruling(Verdict.ASK, "ask", reason)
     item = Item(operation, "git-remote", "remote git", risk, risk, risk, ruling)
     pinned = call.command or f"{operation} with exactly these arguments"

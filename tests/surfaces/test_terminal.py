@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from sayso.core.model import Risk
+from sayso.core.model import Piece, Risk
 from sayso.gate.request import make_call
 from sayso.gate.surface import Reply, Surface
 from sayso.surfaces.prompt import ANSWER
@@ -120,6 +120,13 @@ def test_the_card_says_what_runs_what_it_does_who_asks_and_until_when(
         "│ m  15 min     for 15 minutes: git push origin main\n",
     ):
         assert fact in screen.text
+
+
+def test_the_card_says_which_part_of_the_call_made_it_so(screen: Screen) -> None:
+    parts = (Piece(None, "--force"), Piece("to", 'a"b\x1b[31m'))
+    with asking(push(because=parts), screen) as one:
+        one.answer("deny")
+    assert '│ Because of "--force"\n│            to: "a\\"b\\u001b[31m"\n' in screen.text
 
 
 def test_why_shows_the_checks_and_asks_again(screen: Screen) -> None:

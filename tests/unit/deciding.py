@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from sayso.core.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.model import Operation, Request
@@ -26,3 +28,8 @@ SURE = compile_policy(
 
 def decided(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> Decision:
     return decide(request, policy, View(session, **view), NOW)
+
+
+def bare(operation: Operation) -> Operation:
+    """The operation without the parts of the call it was told by."""
+    return msgspec.structs.replace(operation, because=())

@@ -10,6 +10,7 @@ import pytest
 from sayso.core.model import Operation, Risk
 from sayso.policy import PolicyProblems, load_preset, load_text
 from sayso.policy.resolve import operations_for, target_for
+from tests.unit.deciding import bare
 
 HOME = "/home/ana"
 WORK = "/home/ana/work"
@@ -29,7 +30,8 @@ tools:
 
 
 def resolved(tool: str, args: dict[str, Any], text: str = TOOLS) -> tuple[Operation, ...]:
-    return operations_for(tool, args, load_text(text), folder=WORK, workspace=WORK, home=HOME)
+    found = operations_for(tool, args, load_text(text), folder=WORK, workspace=WORK, home=HOME)
+    return tuple(map(bare, found))
 
 
 def test_the_first_entry_that_fits_is_used() -> None:

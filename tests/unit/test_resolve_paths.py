@@ -11,6 +11,7 @@ from sayso.core.policy import Policy
 from sayso.policy import load_preset, load_text
 from sayso.policy.paths import find_workspace, locate
 from sayso.policy.resolve import operations_for, target_for
+from tests.unit.deciding import bare
 
 GRAPH_FILES = """
 domains:
@@ -51,7 +52,8 @@ def policy() -> Policy:
 def done(tool: str, path: object, policy: Policy, home: Path, **more: object) -> tuple[Operation, ...]:
     args = {"path": path, **more} if path is not None else more
     work = str(home / "project")
-    return operations_for(tool, args, policy, folder=work, workspace=work, home=str(home))
+    found = operations_for(tool, args, policy, folder=work, workspace=work, home=str(home))
+    return tuple(map(bare, found))
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,11 @@ def test_a_write_without_a_path_is_outside_and_a_read_is_not_low(policy: Policy,
     assert done("read", None, policy, home) == (Operation("files.read", reading=Risk.MODERATE),)
 
 
+def test_a_path_that_no_system_takes_is_outside_and_reading_it_is_not_low(policy: Policy, home: Path) -> None:
+    assert done("write", "x" * 10_000, policy, home) == (Operation("files.write_outside_workspace"),)
+    assert done("read", "x" * 10_000, policy, home) == (Operation("files.read", reading=Risk.MODERATE),)
+
+
 def test_each_of_several_paths_counts(policy: Policy, home: Path) -> None:
     found = done("move", None, policy, home, source="src/a.py", target="~/.ssh/a")
     assert found == (Operation("files.write_workspace"), Operation("files.modify_secrets"))
@@ -132,7 +139,7 @@ def test_what_the_domain_does_not_list_is_high(home: Path) -> None:
 def test_without_a_working_folder_a_relative_path_is_outside(folder: str, policy: Policy, home: Path) -> None:
     work = str(home / "project")
     found = operations_for("write", {"path": "a.py"}, policy, folder=folder, workspace=work, home=str(home))
-    assert found == (Operation("files.write_outside_workspace"),)
+    assert tuple(map(bare, found)) == (Operation("files.write_outside_workspace"),)
 
 
 @pytest.mark.parametrize("workspace", ["", "/"])
@@ -189,7 +196,8 @@ def test_the_file_tools_of_the_presets_look_at_their_paths(home: Path) -> None:
     work = str(home / "project")
 
     def made(tool: str, key: str, path: str, policy: Policy) -> Operation:
-        return operations_for(tool, {key: path}, policy, folder=work, workspace=work, home=str(home))[0]
+        found = operations_for(tool, {key: path}, policy, folder=work, workspace=work, home=str(home))
+        return bare(found[0])
 
     assert made("read_file", "path", "src/a.py", balanced) == Operation("files.read")
     assert made("read_file", "path", "keys/id_rsa", balanced) == Operation("files.read", reading=Risk.HIGH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.effects import Effect
-from sayso.core.model import Request, Risk, Verdict
+from sayso.core.model import Piece, Request, Risk, Verdict
 
 
 class Ruling(msgspec.Struct, frozen=True):
@@ -102,6 +102,13 @@ class Question(msgspec.Struct, frozen=True):
     def item_ids(self) -> tuple[str, ...]:
         """What each item is called in an answer: its number."""
         return tuple(str(number) for number, _ in enumerate(self.items, 1))
+
+    @property
+    def because(self) -> tuple[Piece, ...]:
+        """The parts of the call that made what is asked for what it is, as far as its readers said so."""
+        asked = {item.operation for item in self.items}
+        told = (one.because for one in self.request.operations if one.name in asked)
+        return tuple(dict.fromkeys(piece for pieces in told for piece in pieces))
 
     def offers_answer(self, answer: str) -> bool:
         return any(offer.answer == answer for offer in self.offers)

@@ -103,12 +103,20 @@ class Call(msgspec.Struct, frozen=True):
     state: str | None = None
 
 
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a call, word for word: in its argument of this name, or in its command line (None)."""
+
+    argument: str | None
+    text: str
+
+
 class Operation(msgspec.Struct, frozen=True):
     """One thing a call does, with what is known of it before the policy is asked.
 
     `risk`, `weight` and `reason` are declarations (decorator, tool entry); `reading` is what the shell, path
     or other reading of the actual call found, and can only raise. `barred` says why a resolver refuses it
-    outright.
+    outright. `because` are the parts of the call that whoever read it went by: people are shown them, and
+    nothing else looks at them, no digest and no check.
     """
 
     name: str
@@ -118,6 +126,7 @@ class Operation(msgspec.Struct, frozen=True):
     content: str | None = None
     barred: str | None = None
     reason: str | None = None
+    because: tuple[Piece, ...] = ()
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -94,7 +94,7 @@ def authorize_in(
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
-    entry = record_decision(gate, tx, request, decision, question, bundle)
+    entry = record_decision(gate, tx, request, decision, question, bundle, call)
     new = question is not None and question.id not in found.session.questions
     return Authorized(decision, question, entry, new)
 
@@ -176,8 +176,12 @@ def record_decision(
     decision: Decision,
     question: Question | None = None,
     bundle: Bundle | None = None,
+    call: str | None = None,
 ) -> int:
-    """The entry of a decision. Where the call is stopped, it commits to what would have run."""
+    """The entry of a decision, with the call's name in the ledger if it has one.
+
+    Where the call is stopped, it commits to what would have run.
+    """
     details = {
         "digest": request.digest,
         "tool": request.call.tool,
@@ -196,6 +200,8 @@ def record_decision(
         details |= {"question": question.id, "task": question.task or ""}
     if bundle is not None:
         details["bundle"] = bundle.label
+    if call is not None:
+        details["call"] = call
     return record(
         tx,
         _event(decision),

@@ -1,30 +1,37 @@
-"""Decisions added up for pictures: hour by hour, by agent, by category."""
+"""Decisions and answers added up for pictures: hour by hour, by agent, by category."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import msgspec
 
-from sayso.core.audit import read
 from sayso.core.errors import MalformedRequest
 from sayso.core.policy import Policy
+from sayso.gate.counted import Asked, Decided, decisions, questions
 from sayso.gate.gate import Gate
-from sayso.gate.stats import CONSENTS, DECISIONS, HOUR, PAGE
-from sayso.store.base import EntryRow, Reader
+from sayso.gate.stats import HOUR, Count, Figures, pace_of, spared
 
 MOST_ROWS = 1_000
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What was decided under one name; `avoided` are allows that spared a question."""
+    """What was decided under one name, and how it was answered.
+
+    `asked` counts every time a call had to wait for an answer, `prompts` the questions that people saw;
+    `avoided` are allows that spared a question. Times are seconds, None without an answer.
+    """
 
     name: str
     allowed: int
     asked: int
     denied: int
     avoided: int
+    prompts: int = 0
+    answers: int = 0
+    median_time_to_answer: float | None = None
+    answers_too_fast: int = 0
 
 
 class Charts(msgspec.Struct, frozen=True):
@@ -35,62 +42,77 @@ class Charts(msgspec.Struct, frozen=True):
     categories: tuple[Tally, ...]
 
 
-def charts(gate: Gate, *, since: float = 0.0) -> Charts:
-    """Everything decided since this time."""
-    hours: dict[str, Counter[str]] = defaultdict(Counter)
-    agents: dict[str, Counter[str]] = defaultdict(Counter)
-    categories: dict[str, Counter[str]] = defaultdict(Counter)
+def figures_and_charts(gate: Gate, *, since: float = 0.0) -> tuple[Figures, Charts]:
+    """Everything decided and asked since this time, read once, as of one moment."""
     with gate.store.read() as tx:
-        for stream in tx.streams():
-            for row in _since(tx, stream, since):
-                if row.event not in DECISIONS or row.body is None:
-                    continue
-                entry = read(row.body)
-                counted = [row.event, *(["avoided"] if _avoided(row, entry.details.get("rule")) else [])]
-                hours[str(int(row.at // HOUR * HOUR))].update(counted)
-                agents[entry.agent].update(counted)
-                for category in {_category(gate.policy, name) for name in entry.operations}:
-                    categories[category].update(counted)
-    newest = sorted(hours.items(), key=lambda one: int(one[0]))[-MOST_ROWS:]
-    return Charts(tuple(_tally(*one) for one in newest), _most(agents), _most(categories))
+        asked = questions(tx, since=since)
+        count, drawn = Count(asked), _Drawn(gate.policy, asked)
+        for one in decisions(tx, since=since):
+            count.add(one)
+            drawn.add(one)
+        return count.figures(tx.now), drawn.charts()
 
 
-def _avoided(row: EntryRow, rule: object) -> bool:
-    return row.event == "DECIDED" and rule in CONSENTS
+class _Group:
+    """One way to tell decisions and questions apart: by hour, by agent or by category."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self.asked: dict[str, list[Asked]] = defaultdict(list)
+
+    def add(self, name: str, event: str, avoided: bool) -> None:
+        count = self.counts[name]
+        count[event] += 1
+        count["avoided"] += avoided
+
+    def tally(self, name: str) -> Tally:
+        count, asked = self.counts[name], self.asked.get(name, [])
+        pace = pace_of(asked)
+        decided = (count["DECIDED"], count["ASKED"], count["BLOCKED"], count["avoided"])
+        return Tally(name, *decided, len(asked), pace.answers, pace.median, pace.too_fast)
+
+    def most(self) -> tuple[Tally, ...]:
+        """Those with the most decisions first."""
+        names = sorted(self.counts, key=lambda name: (-self.counts[name].total(), name))
+        return tuple(self.tally(name) for name in names[:MOST_ROWS])
 
 
-def _category(policy: Policy, name: str) -> str:
-    try:
-        return policy.entry(name).category
-    except MalformedRequest:  # known under another spelling by now
-        return name
+class _Drawn:
+    """What is added up while the decisions go by."""
+
+    def __init__(self, policy: Policy, asked: Iterable[Asked]) -> None:
+        self._policy = policy
+        self._categories: dict[str, str] = {}
+        self._hour, self._agent, self._category = _Group(), _Group(), _Group()
+        for one in asked:
+            self._hour.asked[_hour(one.row.opened_at)].append(one)
+            self._agent.asked[one.agent].append(one)
+            for category in one.categories:
+                self._category.asked[category].append(one)
+
+    def add(self, one: Decided) -> None:
+        if one.said is None:
+            return
+        avoided = spared(one)
+        self._hour.add(_hour(one.at), one.event, avoided)
+        self._agent.add(one.said.agent, one.event, avoided)
+        for category in {self._category_of(name) for name in one.said.operations}:
+            self._category.add(category, one.event, avoided)
+
+    def charts(self) -> Charts:
+        newest = sorted(self._hour.counts, key=int)[-MOST_ROWS:]
+        hours = tuple(self._hour.tally(name) for name in newest)
+        return Charts(hours, self._agent.most(), self._category.most())
+
+    def _category_of(self, name: str) -> str:
+        """The category of an operation, looked up once for each."""
+        if name not in self._categories:
+            try:
+                self._categories[name] = self._policy.entry(name).category
+            except MalformedRequest:  # known under another spelling by now
+                self._categories[name] = name
+        return self._categories[name]
 
 
-def _most(counts: dict[str, Counter[str]]) -> tuple[Tally, ...]:
-    ordered = sorted(counts.items(), key=lambda one: (-one[1].total(), one[0]))
-    return tuple(_tally(*one) for one in ordered[:MOST_ROWS])
-
-
-def _tally(name: str, count: Counter[str]) -> Tally:
-    return Tally(name, count["DECIDED"], count["ASKED"], count["BLOCKED"], count["avoided"])
-
-
-def _since(tx: Reader, stream: str, since: float) -> Iterator[EntryRow]:
-    after = _place(tx, stream, since)
-    while page := tx.entries(stream, after=after, limit=PAGE):
-        yield from (row for row in page if row.at >= since)
-        after = page[-1].seq
-
-
-def _place(tx: Reader, stream: str, since: float) -> int:
-    """The last entry before this time. Times only grow along a stream, so it is found by halving."""
-    head = tx.head(stream)
-    low, high = 0, 0 if head is None else head.seq
-    while low < high:
-        middle = (low + high) // 2
-        found = tx.entries(stream, after=middle, limit=1)
-        if found and found[0].at < since:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _hour(at: float) -> str:
+    return str(int(at // HOUR * HOUR))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.decide import decide, explain
+from sayso.core.decide import Trace, decide, explain
 from sayso.core.decision import Decision, Question
 from sayso.core.model import Request
 from sayso.core.session import Scope
@@ -26,11 +26,16 @@ def why_asked(gate: Gate, question: Question) -> str:
     return told_trace(gate, question.request)
 
 
-def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
-    """One line a check, for each operation of the call. Deciding again changes nothing."""
+def traced(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> tuple[Decision, tuple[Trace, ...]]:
+    """The same, with every check on the way."""
     with gate.store.read() as tx:
         found = loaded(gate, tx, request.session, _wanted(gate, request, scope))
-        _, traces = explain(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
+        return explain(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
+
+
+def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
+    """One line a check, for each operation of the call. Deciding again changes nothing."""
+    _, traces = traced(gate, request, scope)
     lines: list[str] = []
     for trace in traces:
         lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")

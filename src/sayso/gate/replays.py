@@ -57,7 +57,7 @@ def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized |
     if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - set(BY_OWN):
         return None
     settle(gate, tx, found, decision.effects, call=name)
-    return Authorized(decision, None, record_decision(gate, tx, request, decision))
+    return Authorized(decision, None, record_decision(gate, tx, request, decision, call=name))
 
 
 def _for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Request:

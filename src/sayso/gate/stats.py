@@ -8,23 +8,18 @@ the figures say how many those are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from statistics import median
 
 import msgspec
 
-from sayso.core.audit import Entry, read
-from sayso.core.decision import Question
 from sayso.core.model import Risk
+from sayso.gate.counted import Asked, Decided, Said, decisions, questions
 from sayso.gate.gate import Gate
-from sayso.gate.state import as_written
-from sayso.store.base import EntryRow, QuestionRow, Reader
 
 HOUR = 3_600.0
 FASTER_THAN_READING = 1.0
 """An answer within this many seconds cannot follow from reading the question."""
-PAGE = 1_000
-DECISIONS = ("DECIDED", "ASKED", "BLOCKED")
 CONSENTS = frozenset(
     (
         "allowlist",
@@ -62,47 +57,46 @@ class Figures(msgspec.Struct, frozen=True):
     answers_too_fast: int
     expired: int
     pruned: int
-    """Entries left out because their bodies were pruned."""
+    """Entries left out because their bodies were pruned, or cannot be read."""
 
 
 def figures(gate: Gate, *, session: str | None = None, since: float = 0.0) -> Figures:
     """The figures since this time, of one session or of all."""
     with gate.store.read() as tx:
-        rows = [row for row in _questions(tx, session) if row.opened_at >= since]
-        count = _Count(rows)
-        for stream in tx.streams():
-            for row in _entries(tx, stream):
-                if row.at >= since and session in (None, row.session) and row.event in DECISIONS:
-                    count.add(row)
-        return _figures(count, rows, tx.now)
+        asked = questions(tx, session=session, since=since)
+        count = Count(asked)
+        for one in decisions(tx, session=session, since=since):
+            count.add(one)
+        return count.figures(tx.now)
 
 
-class _Count:
-    """What is added up while the entries go by."""
+class Count:
+    """What is added up while the decisions go by."""
 
-    def __init__(self, questions: list[QuestionRow]) -> None:
-        self._unseen = Counter((row.session, row.digest, row.opened_at) for row in questions)
-        self.commands = {row.digest for row in questions if as_written(row).request.call.command}
-        self.events: Counter[str] = Counter()
-        self.avoided = 0
-        self.high: Counter[str] = Counter()
-        self.repeated: Counter[str] = Counter()
-        self.hours: set[int] = set()
-        self.pruned = 0
+    def __init__(self, asked: list[Asked]) -> None:
+        self._asked = asked
+        self._unseen = Counter((one.row.session, one.row.digest, one.row.opened_at) for one in asked)
+        self._commands = {one.row.digest for one in asked if one.is_command}
+        self._events: Counter[str] = Counter()
+        self._avoided = 0
+        self._high: Counter[str] = Counter()
+        self._repeated: Counter[str] = Counter()
+        self._hours: set[int] = set()
+        self._pruned = 0
         self._seen: set[tuple[str, str]] = set()
 
-    def add(self, row: EntryRow) -> None:
-        if row.body is None:
-            self.pruned += 1
+    def add(self, one: Decided) -> None:
+        said = one.said
+        if said is None:
+            self._pruned += 1
             return
-        entry = read(row.body)
-        rule, digest = str(entry.details["rule"]), str(entry.details["digest"])
-        prompted = row.event == "ASKED" and self._opens(row.session, digest, row.at)
-        self.events[row.event] += 1
-        self.hours.add(int(row.at // HOUR))
-        self.avoided += row.event == "DECIDED" and rule in CONSENTS
-        self._add_high(entry, rule, prompted)
-        self._add_repeated(entry.session, digest, rule, prompted)
+        rule, digest = said.details.rule, said.details.digest
+        prompted = one.event == "ASKED" and self._opens(one.session, digest, one.at)
+        self._events[one.event] += 1
+        self._hours.add(int(one.at // HOUR))
+        self._avoided += spared(one)
+        self._add_high(one.event, said, prompted)
+        self._add_repeated(one.session, digest, rule, prompted)
 
     def _opens(self, session: str, digest: str, at: float) -> bool:
         """Whether this entry is the one that opened a question: they were written in the same moment."""
@@ -111,72 +105,82 @@ class _Count:
         self._unseen[session, digest, at] -= 1
         return True
 
-    def _add_high(self, entry: Entry, rule: str, prompted: bool) -> None:
+    def _add_high(self, event: str, said: Said, prompted: bool) -> None:
         """A call that runs on its approval was counted when it was asked."""
-        if entry.details["risk"] != Risk.HIGH.word or rule == "approved_call":
+        rule = said.details.rule
+        if said.details.risk != Risk.HIGH.word or rule == "approved_call":
             return
         if prompted:
-            self.high["asked"] += 1
-        elif entry.event == "DECIDED":
-            self.high[rule] += 1
+            self._high["asked"] += 1
+        elif event == "DECIDED":
+            self._high[rule] += 1
 
     def _add_repeated(self, session: str, digest: str, rule: str, prompted: bool) -> None:
         """Of commands seen before in their session: those the allowlist covered, and those asked again."""
         again = (session, digest) in self._seen
         self._seen.add((session, digest))
         if again and rule == "allowlist":
-            self.repeated["covered"] += 1
-        elif again and prompted and digest in self.commands:
-            self.repeated["asked"] += 1
+            self._repeated["covered"] += 1
+        elif again and prompted and digest in self._commands:
+            self._repeated["asked"] += 1
+
+    def figures(self, now: float) -> Figures:
+        """What it comes to."""
+        asked, events = self._asked, self._events
+        pace = pace_of(asked)
+        asked_in = _by_category_and_task(asked)
+        return Figures(
+            decisions=events.total(),
+            allowed=events["DECIDED"],
+            asked=events["ASKED"],
+            denied=events["BLOCKED"],
+            prompts=len(asked),
+            avoided=self._avoided,
+            prompts_per_category_per_task=_ratio(asked_in.total(), len(asked_in)),
+            most_prompts_in_a_category_of_a_task=max(asked_in.values(), default=0),
+            high_risk_asked=_ratio(self._high["asked"], self._high.total()),
+            high_risk_unasked={rule: times for rule, times in self._high.items() if rule != "asked"},
+            repeated_commands_on_allowlist=_ratio(self._repeated["covered"], self._repeated.total()),
+            prompts_per_hour=_ratio(len(asked), len(self._hours)),
+            median_time_to_answer=pace.median,
+            answers=pace.answers,
+            answers_too_fast=pace.too_fast,
+            expired=sum(_expired(one, now) for one in asked),
+            pruned=self._pruned,
+        )
 
 
-def _figures(count: _Count, rows: list[QuestionRow], now: float) -> Figures:
-    times = [row.closed_at - row.opened_at for row in rows if row.state == "answered" and row.closed_at]
-    asked_in = _by_category_and_task(as_written(row) for row in rows)
-    expired = sum(row.state == "expired" or (row.state == "open" and now >= row.expires_at) for row in rows)
-    return Figures(
-        decisions=count.events.total(),
-        allowed=count.events["DECIDED"],
-        asked=count.events["ASKED"],
-        denied=count.events["BLOCKED"],
-        prompts=len(rows),
-        avoided=count.avoided,
-        prompts_per_category_per_task=_ratio(asked_in.total(), len(asked_in)),
-        most_prompts_in_a_category_of_a_task=max(asked_in.values(), default=0),
-        high_risk_asked=_ratio(count.high["asked"], count.high.total()),
-        high_risk_unasked={rule: times for rule, times in count.high.items() if rule != "asked"},
-        repeated_commands_on_allowlist=_ratio(count.repeated["covered"], count.repeated.total()),
-        prompts_per_hour=_ratio(len(rows), len(count.hours)),
-        median_time_to_answer=median(times) if times else None,
-        answers=len(times),
-        answers_too_fast=sum(time < FASTER_THAN_READING for time in times),
-        expired=expired,
-        pruned=count.pruned,
-    )
+class Pace(msgspec.Struct, frozen=True):
+    """How fast people answered: how many answers, half of them within `median`, how many too fast."""
+
+    answers: int
+    median: float | None
+    too_fast: int
 
 
-def _by_category_and_task(questions: Iterator[Question]) -> Counter[tuple[str, str]]:
+def pace_of(asked: Iterable[Asked]) -> Pace:
+    """How fast these questions were answered."""
+    times = [one.waited for one in asked if one.waited is not None]
+    fast = sum(time < FASTER_THAN_READING for time in times)
+    return Pace(len(times), median(times) if times else None, fast)
+
+
+def spared(one: Decided) -> bool:
+    """Whether an earlier word of a person, or the agent's confidence, spared a question here."""
+    return one.event == "DECIDED" and one.said is not None and one.said.details.rule in CONSENTS
+
+
+def _expired(one: Asked, now: float) -> bool:
+    return one.row.state == "expired" or (one.row.state == "open" and now >= one.row.expires_at)
+
+
+def _by_category_and_task(asked: Iterable[Asked]) -> Counter[tuple[str, str]]:
     """How often each category was asked for in each task; high risk aside, which asks every time."""
-    asked: Counter[tuple[str, str]] = Counter()
-    for question in questions:
-        below_high = {item.category for item in question.items if item.risk < Risk.HIGH}
-        asked.update((question.task, category) for category in below_high if question.task is not None)
-    return asked
+    found: Counter[tuple[str, str]] = Counter()
+    for one in asked:
+        found.update((one.task, category) for category in one.below_high if one.task is not None)
+    return found
 
 
 def _ratio(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def _questions(tx: Reader, session: str | None) -> Iterator[QuestionRow]:
-    after = ""
-    while page := tx.questions(session, state=None, after=after, limit=PAGE):
-        yield from page
-        after = page[-1].id
-
-
-def _entries(tx: Reader, stream: str) -> Iterator[EntryRow]:
-    after = 0
-    while page := tx.entries(stream, after=after, limit=PAGE):
-        yield from page
-        after = page[-1].seq

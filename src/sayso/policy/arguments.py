@@ -11,10 +11,16 @@ def values_at(args: Mapping[str, Any], paths: str) -> list[Any]:
 
     A list on the way gives each of its members; what is not there gives nothing.
     """
-    found: list[Any] = []
+    return [value for _, value in found_at(args, paths)]
+
+
+def found_at(args: Mapping[str, Any], paths: str) -> list[tuple[str, Any]]:
+    """The same, each with the name of the argument it stands in."""
+    found: list[tuple[str, Any]] = []
     for path in paths.split(","):
         steps = path.strip().split(".")
-        found += _down(args, steps[1:] if steps[0] == "args" else steps)
+        steps = steps[1:] if steps[0] == "args" else steps
+        found += ((steps[0] if steps else "", value) for value in _down(args, steps))
     return found
 
 

@@ -92,9 +92,12 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
 
 
 def _unresolved(real: str) -> bool:
-    """Whether a symbolic link is left, which happens when links go in a circle."""
+    """Whether a symbolic link is left, which happens when links go in a circle; or nobody can say."""
     path = Path(real)
-    return any(step.is_symlink() for step in (path, *path.parents))
+    try:
+        return any(step.is_symlink() for step in (path, *path.parents))
+    except OSError:  # a name longer than the system takes
+        return True
 
 
 def _too_wide(folder: str, home: str) -> bool:

@@ -7,15 +7,19 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sayso.core.digest import canonical, sha256
 from sayso.core.errors import NotCanonical
-from sayso.core.model import Operation, Risk
+from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
-from sayso.policy.arguments import filled, values_at
+from sayso.policy.arguments import filled, found_at, values_at
+from sayso.policy.because import because, distinct, named_in, piece
+
+if TYPE_CHECKING:
+    from sayso.policy.paths import Place
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
@@ -35,26 +39,38 @@ def operations_for(
     tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str, workspace: str, home: str
 ) -> tuple[Operation, ...]:
     """Everything this call does. A tool that no entry fits is an operation of its own that nothing lists."""
-    entry, sure = entry_for(tool, args, policy, folder=folder)
+    entry, sure, asked = _chosen(tool, args, policy, folder)
+    went_by = named_in(asked, args)
     if entry is None:
-        return (_undeclared(tool, policy),)
+        return (because(_undeclared(tool, policy), went_by),)
     where = Where(folder, workspace, home)
     resolve = _RESOLVERS[entry.resolve] if entry.resolve else _named
-    operations = [_declared(one, entry) for one in resolve(entry, args, policy, where)]
+    operations = [because(_declared(one, entry), went_by) for one in resolve(entry, args, policy, where)]
     if not sure:
         operations = [msgspec.structs.replace(one, reading=Risk.HIGH) for one in operations]
-    return tuple(dict.fromkeys(with_content(one, args, policy) for one in operations))
+    return distinct(with_content(one, args, policy) for one in operations)
 
 
 def entry_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str) -> tuple[Tool | None, bool]:
     """The first entry that fits, and whether that is sure: one whose `when` fails is used, as high."""
+    entry, sure, _ = _chosen(tool, args, policy, folder)
+    return entry, sure
+
+
+def _chosen(
+    tool: str, args: Mapping[str, Any], policy: Policy, folder: str
+) -> tuple[Tool | None, bool, list[str]]:
+    """The same, with every `when` that had a say in it."""
+    asked: list[str] = []
     for entry in policy.tools:
         if not fnmatch.fnmatchcase(tool, entry.tool):
             continue
+        if entry.when is not None:
+            asked.append(entry.when)
         fits = _when(entry, args, tool, folder)
         if fits is not False:
-            return entry, fits is True
-    return None, True
+            return entry, fits is True, asked
+    return None, True, asked
 
 
 def target_for(
@@ -126,13 +142,14 @@ def _recipient(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Wher
     from sayso.policy.recipients import normalised, separated
 
     domain = entry.domain or "tools"
-    values = values_at(args, entry.source or "")
-    recipients = list(dict.fromkeys(normalised(one) or one for value in values for one in separated(value)))
-    operations = [_sending(one, domain, policy) for one in recipients] or [
+    values = found_at(args, entry.source or "")
+    written = {normalised(one) or one: piece(name, one) for name, value in values for one in separated(value)}
+    operations = [_sending(one, domain, policy, said) for one, said in written.items()] or [
         _barred(domain, policy, UNKNOWN, _NOBODY)
     ]
-    if len(recipients) > 1 and not (entry.context and filled(args, entry.context)):
-        operations.append(_barred(domain, policy, (GROUP,), _CROWD))
+    if len(written) > 1 and not (entry.context and filled(args, entry.context)):
+        crowd = _barred(domain, policy, (GROUP,), _CROWD)
+        operations.append(because(crowd, (one for said in written.values() for one in said)))
     return operations
 
 
@@ -141,7 +158,8 @@ _STRANGER = "the recipient is no known contact"
 _CROWD = "it goes to several recipients without context"
 
 
-def _sending(recipient: str, domain: str, policy: Policy) -> Operation:
+def _sending(recipient: str, domain: str, policy: Policy, said: tuple[Piece, ...]) -> Operation:
+    """What sending to this recipient is. Only one whom nobody knows is told as what made it so."""
     from sayso.policy.recipients import same
 
     if same(recipient, policy.vip_contacts.values()):
@@ -150,7 +168,7 @@ def _sending(recipient: str, domain: str, policy: Policy) -> Operation:
         return Operation(
             f"{domain}.{_first_listed(domain, policy, ('send_family', 'send')) or 'send_family'}"
         )
-    return _barred(domain, policy, UNKNOWN, _STRANGER)
+    return because(_barred(domain, policy, UNKNOWN, _STRANGER), said)
 
 
 def _barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> Operation:
@@ -160,16 +178,29 @@ def _barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> 
 
 
 def _path(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
-    values = values_at(args, entry.source or "")
-    return [_at_path(entry.operation or "files.write", value, policy, where) for value in values or [None]]
+    operation = entry.operation or "files.write"
+    return [
+        _at_path(operation, value, policy, where, piece(name, value))
+        for name, value in found_at(args, entry.source or "") or [("", None)]
+    ]
 
 
-def _at_path(operation: str, path: object, policy: Policy, where: Where) -> Operation:
-    """What an operation on this path is. A path that cannot be told is outside, and reading it is not low."""
+def _at_path(
+    operation: str, path: object, policy: Policy, where: Where, said: tuple[Piece, ...]
+) -> Operation:
+    """What an operation on this path is, and that the path made it so, unless it is plainly inside."""
     from sayso.policy.paths import locate
 
-    domain, _, action = operation.partition(".")
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
+    found = _at_place(operation, place, policy)
+    plain = found.reading is None and (place.inside or found.name == operation)
+    return found if plain else because(found, said)
+
+
+def _at_place(operation: str, place: Place, policy: Policy) -> Operation:
+    """A path that cannot be told is outside, and reading it is not low."""
+
+    domain, _, action = operation.partition(".")
     verb = action.partition("_")[0]
     if verb in READS:
         unsafe = Risk.HIGH if place.secret or place.telling else None
@@ -199,21 +230,34 @@ def _strict(domain: str, policy: Policy, action: str) -> Operation:
 
 
 def _url(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
-    values = values_at(args, entry.source or "")
-    return [_at_url(entry, value, args, policy, where) for value in values or [None]]
+    found = found_at(args, entry.source or "")
+    return [
+        _at_url(entry, value, args, policy, where, piece(name, value))
+        for name, value in found or [("", None)]
+    ]
 
 
-def _at_url(entry: Tool, url: object, args: Mapping[str, Any], policy: Policy, where: Where) -> Operation:
+def _at_url(
+    entry: Tool,
+    url: object,
+    args: Mapping[str, Any],
+    policy: Policy,
+    where: Where,
+    said: tuple[Piece, ...],
+) -> Operation:
     """Fetching a public address is what it says; anything nearer, stranger or unreadable is high risk."""
     from sayso.policy.urls import reach
 
     found = reach(url)
     if found is not None and found.scheme == "file":
-        return _at_path("files.read", found.path, policy, where)
+        return _at_path("files.read", found.path, policy, where, said)
     fetches = str(args.get("method") or "GET").upper() in ("GET", "HEAD")
     operation = entry.operation or f"{entry.domain}.{'fetch' if fetches else 'api'}"
+    sends = () if fetches or entry.operation else piece("method", args.get("method"))
     public = found is not None and found.open
-    return Operation(operation, reading=None if public else Risk.HIGH)
+    return because(
+        Operation(operation, reading=None if public else Risk.HIGH), sends if public else (*said, *sends)
+    )
 
 
 def _shell(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:

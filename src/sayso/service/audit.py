@@ -73,12 +73,12 @@ def list_entries(context: Context) -> Paged:
 
 def look(context: Context) -> dict[str, Any]:
     """One entry, and of its sensitive values those that are still kept."""
-    return shown_json(show(context.gate, _seq(context), stream=context.query.get("stream", MAIN)))
+    return shown_json(show(context.gate, seq_in(context), stream=context.query.get("stream", MAIN)))
 
 
 def proof(context: Context) -> Response:
     """A receipt that shows offline that this entry of main is in the signed trail."""
-    seq = _seq(context)
+    seq = seq_in(context)
     name = {"Content-Disposition": f'attachment; filename="sayso-entry-{seq}.tlog-proof"'}
     return Response(prove(context.gate, seq), headers=name, media_type="text/plain; charset=utf-8")
 
@@ -106,7 +106,8 @@ def _told(row: EntryRow) -> EntryTold:
     return EntryTold(row.seq, row.stream, said["hash"], said["prev"], entry_text(row), said["entry"])
 
 
-def _seq(context: Context) -> int:
+def seq_in(context: Context) -> int:
+    """The number of an entry in the path."""
     text = context.parameters["seq"]
     if not (text.isascii() and text.isdigit() and len(text) < 16):
         raise Refused(404, "unknown_entry", "entries have numbers")

@@ -7,27 +7,94 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.audit import Entry
+from sayso.core.audit import MAIN, Entry
+from sayso.core.decision import Item
+from sayso.core.errors import SaysoError
+from sayso.core.model import Piece, Request
+from sayso.gate.explaining import traced
+from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.history import newest_first
-from sayso.gate.stats import DECISIONS
+from sayso.gate.journal import what_would_run
+from sayso.gate.past import DECIDING, past_decision
+from sayso.gate.telling import tell_trace
+from sayso.service.audit import IN_STREAM, seq_in
 from sayso.service.endpoints import OPERATORS, Context, Endpoint, Paged
-from sayso.service.shapes import DecisionTold
+from sayso.service.shapes import AgainTold, DecisionTold, RuledTold, TraceTold, WholeDecision
 from sayso.store.base import EntryRow, Reader
 
 PAGE = 50
 MOST = 200
-EVENTS = frozenset({*DECISIONS, "USER_INITIATED_COVERED", "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT"})
+GONE = "the call itself is no longer kept, or was edited since"
 
 
 def list_decisions(context: Context) -> Paged:
     """Decisions, newest first. One that was asked is told with its answer, once there is one."""
     limit, before = context.whole("limit", PAGE, 1, MOST), context.query.get("before")
     wanted = Filter(context.query)
-    found = newest_first(context.gate, wanted, before=before, limit=limit, events=EVENTS)
+    found = newest_first(context.gate, wanted, before=before, limit=limit, events=DECIDING)
     with context.gate.store.read() as tx:
         told = [_told(tx, row, said) for row, said in found.entries if said is not None]
     more = None if found.before is None else {**context.query, "before": found.before}
     return Paged(told, more)
+
+
+def look(context: Context) -> WholeDecision:
+    """One decision as it was recorded; and, apart from that, the same call decided again now."""
+    gate = context.gate
+    past = past_decision(gate, seq_in(context), stream=context.query.get("stream", MAIN))
+    with gate.store.read() as tx:
+        told = _told(tx, past.row, past.said)
+    if told.call is None and "call" not in past.said.commitments and past.request is not None:
+        told = msgspec.structs.replace(told, call=_what_ran(past.request))
+    again, again_not = _again(gate, past.request)
+    return WholeDecision(
+        decision=told,
+        origin=str(past.said.details.get("origin", "")),
+        policy=str(past.said.details.get("policy", "")),
+        operations=tuple(_ruled(item) for item in past.items),
+        grants=past.grants,
+        call=None if past.call is None else past.call.id,
+        state=None if past.call is None else past.call.state,
+        because=() if told.call is None or past.request is None else _because(past.request),
+        again=again,
+        again_not=again_not,
+    )
+
+
+def _what_ran(request: Request) -> Mapping[str, Any]:
+    """What the ledger has of a call that was allowed; the trail has what was stopped, until it is erased."""
+    return msgspec.json.decode(what_would_run(request.call)["call"], type=dict[str, Any])
+
+
+def _because(request: Request) -> tuple[Piece, ...]:
+    return tuple(dict.fromkeys(piece for one in request.operations for piece in one.because))
+
+
+def _again(gate: Gate, request: Request | None) -> tuple[AgainTold | None, str | None]:
+    if request is None:
+        return None, GONE
+    try:
+        decision, traces = traced(gate, request)
+    except UnknownSession:
+        return None, "its session is over"
+    except SaysoError as error:
+        return None, error.message
+    trace = tuple(msgspec.convert(one, TraceTold) for one in tell_trace(traces))
+    now = AgainTold(decision.verdict.value, decision.rule, decision.reason, gate.policy.digest, trace)
+    return now, None
+
+
+def _ruled(item: Item) -> RuledTold:
+    ruling = item.ruling
+    return RuledTold(
+        item.operation,
+        item.category,
+        item.risk.word,
+        item.weight.word,
+        ruling.verdict.value,
+        ruling.rule,
+        ruling.reason,
+    )
 
 
 class Filter:
@@ -109,5 +176,14 @@ LISTING = {
 ENDPOINTS = (
     Endpoint(
         "GET", "/v1/history", OPERATORS, "What was decided", list_decisions, result=DECIDED, query=LISTING
+    ),
+    Endpoint(
+        "GET",
+        "/v1/history/{seq}",
+        OPERATORS,
+        "One decision, and the same decided again now",
+        look,
+        result=WholeDecision,
+        query=IN_STREAM,
     ),
 )

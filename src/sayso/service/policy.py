@@ -42,6 +42,7 @@ def look(context: Context) -> PolicyTold:
         settings=msgspec.to_builtins(policy.settings),
         domains=tuple(_domain(gate, name, one, reviews, now) for name, one in policy.domains.items()),
         operations={name: _operation(gate, name) for name in policy.table},
+        uses={name: use for name, use in context.running.uses.known(gate).items() if name in policy.table},
     )
 
 

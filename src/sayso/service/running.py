@@ -8,6 +8,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.service.limits import Limits
 from sayso.service.metrics import Metrics
 from sayso.service.trail import Trail
+from sayso.service.uses import Uses
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -39,6 +40,7 @@ class Running:
         self.limits = Limits(self.settings.rate, self.settings.burst, self.settings.waits)
         self.metrics = Metrics()
         self.trail = Trail(door.gate, self.metrics)
+        self.uses = Uses()
 
     def let_go(self) -> None:
         """The service ends: whoever waits for an answer or for events is let go. Called in its loop."""

@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from sayso.core.model import Piece
 from sayso.gate.grants import Listed
+from sayso.gate.past import Consent
 from sayso.gate.proofs import Proof
 
 
@@ -65,6 +67,8 @@ class QuestionTold(msgspec.Struct, frozen=True):
     """Whether the agent still waits for the answer."""
     signed: bool
     """Whether an answer that allows has to be signed by a passkey."""
+    because: tuple[Piece, ...] = ()
+    """The parts of the call that made it what is asked, word for word, as far as what read it says so."""
     answer: str | None = None
     by: str | None = None
     reason: str | None = None
@@ -138,6 +142,76 @@ class DecisionTold(msgspec.Struct, frozen=True):
     """What would have run, while it is kept."""
 
 
+class RuledTold(msgspec.Struct, frozen=True):
+    """How one operation of a call was decided."""
+
+    operation: str
+    category: str
+    risk: str
+    weight: str
+    verdict: str
+    rule: str
+    reason: str
+
+
+class CheckTold(msgspec.Struct, frozen=True):
+    """One check of an operation: whether it decided, and what it said or why it did not."""
+
+    rule: str
+    spoke: bool
+    why: str
+
+
+class TraceTold(msgspec.Struct, frozen=True):
+    """Every check that one operation passed, up to the one that decided."""
+
+    operation: str
+    tier: str
+    risk: str
+    weight: str
+    checks: tuple[CheckTold, ...]
+
+
+class AgainTold(msgspec.Struct, frozen=True):
+    """The same call decided again as things stand now, check by check. Nothing came of it."""
+
+    verdict: str
+    rule: str
+    reason: str
+    policy: str
+    """The digest of the policy in force now."""
+    trace: tuple[TraceTold, ...]
+
+
+class WholeDecision(msgspec.Struct, frozen=True):
+    """A decision of the past as it was recorded; and the same call decided again now, which is another."""
+
+    decision: DecisionTold
+    origin: str
+    policy: str
+    """The digest of the policy it was decided under."""
+    operations: tuple[RuledTold, ...]
+    """How each operation was decided then; empty if that is no longer kept."""
+    grants: tuple[Consent, ...]
+    """The grants that were used."""
+    call: str | None
+    """The call's name in the ledger."""
+    state: str | None
+    """Where that call stands now."""
+    because: tuple[Piece, ...] = ()
+    again: AgainTold | None = None
+    again_not: str | None = None
+    """Why it cannot be decided again, if it cannot."""
+
+
+class UseTold(msgspec.Struct, frozen=True):
+    """When an operation was last part of a call that was allowed, asked about, or refused."""
+
+    allowed_at: float | None = None
+    asked_at: float | None = None
+    refused_at: float | None = None
+
+
 class DomainTold(msgspec.Struct, frozen=True):
     """One row of the policy's matrix. Dates are seconds since 1970."""
 
@@ -158,6 +232,8 @@ class PolicyTold(msgspec.Struct, frozen=True):
     settings: Mapping[str, Any]
     domains: tuple[DomainTold, ...]
     operations: Mapping[str, Mapping[str, Any]]
+    uses: Mapping[str, UseTold]
+    """The last use of each operation, as far back as the trail still says; those never used are left out."""
 
 
 class AuditState(msgspec.Struct, frozen=True):

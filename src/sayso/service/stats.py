@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.gate.charts import Charts, charts
-from sayso.gate.stats import Figures, figures
+from sayso.gate.charts import Charts, figures_and_charts
+from sayso.gate.stats import Figures
 from sayso.service.endpoints import OPERATORS, Context, Endpoint
 
 WEEK = 7 * 86_400.0
@@ -23,7 +23,7 @@ def look(context: Context) -> StatsTold:
     seconds = context.number("seconds", WEEK, 0, LONGEST)
     with context.gate.store.read() as tx:
         since = max(tx.now - seconds, 0.0)
-    return StatsTold(since, figures(context.gate, since=since), charts(context.gate, since=since))
+    return StatsTold(since, *figures_and_charts(context.gate, since=since))
 
 
 LISTING = {"seconds": "How far to look back; a week unless told."}

@@ -55,6 +55,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         expires_at=row.expires_at,
         waiting=context.door.asker.awaits(row.id),
         signed=must_sign(context.gate, tx, asked),
+        because=asked.because,
         answer=row.answer,
         by=row.by,
         reason=row.reason,

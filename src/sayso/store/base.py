@@ -168,6 +168,10 @@ FiledEntry = tuple[int, bytes | None, bytes, bytes, float, str, str]
 """An entry for those who read all of them: seq, body, prev, hash, at, event, session."""
 
 
+LastNamed = tuple[str, str, float]
+"""An operation, an event whose entries name it, and when the newest of them was written."""
+
+
 class NodeRow(msgspec.Struct, frozen=True):
     """A node of the audit tree that can never change again: the root of a full subtree."""
 
@@ -273,6 +277,12 @@ class Reader(Protocol):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]: ...
     def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
         """The same entries in their plainest form, which is the quickest to read."""
+
+    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
+        """For each operation that entries of these events name, after this one, when it was named last.
+
+        By operation and event. Bodies that were pruned or are not spelled as an entry is name nothing.
+        """
 
     def streams(self) -> Sequence[str]: ...
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]: ...

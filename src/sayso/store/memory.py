@@ -26,6 +26,7 @@ from sayso.store.base import (
     FiledEntry,
     GrantRow,
     Kind,
+    LastNamed,
     MetaRow,
     NodeRow,
     QuestionRow,
@@ -40,6 +41,7 @@ from sayso.store.base import (
     StoreError,
     Writer,
 )
+from sayso.store.bodies import operations_in
 from sayso.store.threads import Pulse, Single
 
 Row = TypeVar("Row")
@@ -190,6 +192,14 @@ class MemoryReader:
     def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
         rows = self.entries(stream, after=after, limit=limit)
         return [(row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session) for row in rows]
+
+    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
+        wanted = set(events)
+        found: dict[tuple[str, str], float] = {}
+        for row in self.entries(stream, after=after, limit=len(self._group(self._tables.entries, stream))):
+            for name in operations_in(row.body) if row.event in wanted else ():
+                found[name, row.event] = max(row.at, found.get((name, row.event), row.at))
+        return [(*key, found[key]) for key in sorted(found)]
 
     def streams(self) -> Sequence[str]:
         return sorted(self._tables.entries)

@@ -21,6 +21,7 @@ from typing import Any
 from sayso.store import postgres_server as server
 from sayso.store.base import StoreBusy, StoreError
 from sayso.store.postgres_server import explain, placed
+from sayso.store.statements import EACH
 from sayso.store.threads import Look
 from sayso.store.transactions import SqlStore, Transaction
 
@@ -55,6 +56,15 @@ WITH RECURSIVE line (id, parent, age) AS (
 ), oldest_first AS MATERIALIZED (SELECT id FROM line ORDER BY age DESC)
 SELECT id, pg_advisory_xact_lock(hashtextextended('session/' || id, 0))::text FROM oldest_first
 """
+# As bytes in letters, which every body has, whatever stands in it. OFFSET 0 as LIMIT -1 in statements.py.
+_LAST_NAMED = f"""
+SELECT event, MAX(at), decode(part, 'escape') FROM (
+    SELECT event, at, split_part(rest, '],"seq":', 1) AS part FROM (
+        SELECT event, at, split_part(encode(body, 'escape'), '"operations":[', 2) AS rest FROM entries
+        WHERE stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH}) OFFSET 0
+    ) AS after WHERE strpos(rest, '],"seq":') > 0 OFFSET 0
+) AS cut GROUP BY event, part
+"""  # noqa: S608  only names written in this file
 _FATE = "SELECT pg_xact_status(%s::xid8)"
 _UNKNOWN = "{place}: the connection was lost while committing, and nobody can say whether it was kept"
 _CAREFUL = "look at what is stored before you try again"
@@ -63,6 +73,8 @@ _SNAPSHOT = "SELECT pg_current_snapshot()::text"
 
 class PostgresTransaction(Transaction):
     """`xid` names it on the server; a transaction that only reads has none."""
+
+    last_named = _LAST_NAMED
 
     def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:
         super().__init__(now)

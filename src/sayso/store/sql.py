@@ -22,6 +22,7 @@ from sayso.store.base import (
     FiledEntry,
     GrantRow,
     Kind,
+    LastNamed,
     NodeRow,
     QuestionRow,
     QuestionState,
@@ -32,6 +33,7 @@ from sayso.store.base import (
     SpendRow,
     StoreError,
 )
+from sayso.store.bodies import listed
 
 PAGE = 1000
 CHUNK = 500
@@ -43,6 +45,9 @@ Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
 
 class Connection(Protocol):
     """One open transaction of a database. Its own errors come out as StoreError, and end the transaction."""
+
+    last_named: str
+    """How this database finds the operations in the bodies of entries."""
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
@@ -179,6 +184,17 @@ class SqlReader:
 
     def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
         return self._connection.rows(sql.FILED, (stream, after, limit))
+
+    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
+        wanted = sorted(set(events))
+        if not wanted:
+            return []
+        text = sql.repeated(self._connection.last_named, len(wanted), 1)
+        found: dict[tuple[str, str], float] = {}
+        for event, at, names in self._connection.rows(text, (stream, after, *wanted)):
+            for name in listed(names):
+                found[name, event] = max(at, found.get((name, event), at))
+        return [(*key, found[key]) for key in sorted(found)]
 
     def streams(self) -> Sequence[str]:
         return [row[0] for row in self._connection.rows(sql.STREAMS, ())]

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from sayso.store.base import Reader, StoreError, Writer
 from sayso.store.sql import SqlReader, SqlWriter
+from sayso.store.statements import LAST_NAMED
 from sayso.store.threads import Look, Pulse, Single, Watch
 
 _inherited: list[object] = []  # what a forked process must neither use nor close
@@ -27,6 +28,8 @@ os.register_at_fork(after_in_child=_forked)
 
 class Transaction(ABC):
     """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept."""
+
+    last_named = LAST_NAMED
 
     def __init__(self, now: float) -> None:
         self.now = now

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 10
 FEW_LINES = 3
-MATTERS_MOST = ("Command", "Target", "Arguments")
+MATTERS_MOST = ("Command", "Target", "Arguments", "Because of")
 MOST_OF_A_KIND = 20
 LABELS = 11
 COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}

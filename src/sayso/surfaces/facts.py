@@ -46,6 +46,8 @@ def facts_of(asked: Asked, now: float) -> Iterator[Fact]:
     yield from _place(call)
     for item in question.items:
         yield from _operation(item, request)
+    for piece in question.because:
+        yield _fact("Because of", f"{_named(piece.argument)}{json.dumps(piece.text, ensure_ascii=False)}")
     yield from _asker(request)
     yield _fact("Question", f"{question.id}, open {deadline(asked.expires_at, now)}")
     yield _fact("Digest", request.digest)
@@ -80,13 +82,19 @@ def _arguments(call: Call) -> Iterator[Fact]:
         yield _fact("Not JSON", call.arguments.decode("utf-8", "backslashreplace"))
         return
     for name, value in values.items():
-        shown = name if PLAIN_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
         if call.command is not None and value == call.command:
             text, length = AS_ABOVE, 0
         else:
             text = _value(value)
             length = len(value) if isinstance(value, str) else len(text)
-        yield Fact("Arguments", f"{shown}: {text}", length + (len(name) if len(name) > SHORT else 0))
+        yield Fact("Arguments", f"{_named(name)}{text}", length + (len(name) if len(name) > SHORT else 0))
+
+
+def _named(argument: str | None) -> str:
+    """The name that stands before the value of an argument; none before a part of the command."""
+    if argument is None:
+        return ""
+    return f"{argument if PLAIN_NAME.fullmatch(argument) else json.dumps(argument, ensure_ascii=False)}: "
 
 
 def _value(value: Any) -> str:

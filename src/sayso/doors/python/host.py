@@ -169,18 +169,29 @@ def joined(read: Sequence[Operation], declared: Sequence[Operation]) -> tuple[Op
     """What the policy reads in a call, and what was declared besides. A declaration only adds and raises.
 
     That something is low, or weighs less than its risk, is for the policy to say: over a socket nobody is
-    believed it.
+    believed it. Of several readings under one name (two paths, one of them a secret) each is kept, so that
+    the strictest decides.
     """
-    found = {one.name: one for one in read}
+    found = list(read)
     for one in declared:
-        risk = one.risk if one.risk is not Risk.LOW else None
-        weight = one.weight if one.weight is Risk.HIGH else None
-        known = found.get(one.name)
-        if known is None:
-            found[one.name] = Operation(
-                one.name, risk=risk, weight=weight, reason=one.reason, content=one.content
+        said = msgspec.structs.replace(
+            one,
+            risk=None if one.risk is Risk.LOW else one.risk,
+            weight=one.weight if one.weight is Risk.HIGH else None,
+        )
+        if all(known.name != one.name for known in found):
+            found.append(
+                Operation(
+                    one.name, risk=said.risk, weight=said.weight, reason=one.reason, content=one.content
+                )
             )
-            continue
-        raised = known.risk if risk is None else max(risk, known.risk or risk)
-        found[one.name] = msgspec.structs.replace(known, risk=raised, weight=weight or known.weight)
-    return tuple(found.values())
+        else:
+            found = [_raised(known, said) if known.name == one.name else known for known in found]
+    return tuple(found)
+
+
+def _raised(operation: Operation, said: Operation) -> Operation:
+    risks = [risk for risk in (operation.risk, said.risk) if risk is not None]
+    return msgspec.structs.replace(
+        operation, risk=max(risks, default=None), weight=said.weight or operation.weight
+    )

@@ -6,7 +6,7 @@ import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
 import { risk, time } from "./parts.js";
 import { clock, now } from "./time.js";
-import { foreign, inline, told, visible } from "./visible.js";
+import { foreign, inline, placesOf, told, visible } from "./visible.js";
 
 const SAID = {
   once: "allowed once",
@@ -66,7 +66,7 @@ export function card(question, { give, live }) {
     body,
     ended(question),
     head(question),
-    hero(question),
+    whatRuns(question),
     reasons(question),
     items(question),
     asker(question),
@@ -96,19 +96,25 @@ function head(question) {
   );
 }
 
-/** The exact command or call, complete. */
-function hero(question) {
-  const named = Object.entries(question.arguments);
-  const rest = named.filter(([, value]) => question.command === null || value !== question.command);
-  const command = question.command !== null && foreign(question.command, { label: "Command" });
-  command && command.classList.add("hero");
-  const list = rest.map(([name, value]) => [h("dt", {}, told(name, 80)), h("dd", {}, argument(name, value))]);
-  return [command, rest.length ? h("dl", { class: command ? "arguments" : "arguments hero" }, list) : null];
+/** The exact command or call, complete, with the parts marked that made it what is asked. */
+export function whatRuns({ command, arguments: given, because = [] }) {
+  const isCommand = (value) => command !== null && value === command;
+  const rest = Object.entries(given).filter(([, value]) => !isCommand(value));
+  const ofCommand = ({ argument: name }) => name === null || isCommand(given[name]);
+  const line = command !== null && boxed(command, "Command", because.filter(ofCommand));
+  line && line.classList.add("hero");
+  const list = rest.map(([name, value]) => {
+    const parts = because.filter((one) => one.argument === name);
+    return [h("dt", {}, told(name, 80)), h("dd", {}, boxed(value, `Argument ${visible(name)}`, parts))];
+  });
+  return [line, rest.length ? h("dl", { class: line ? "arguments" : "arguments hero" }, list) : null];
 }
 
-function argument(name, value) {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return foreign(text, { label: `Argument ${visible(name)}` });
+function boxed(value, label, parts) {
+  const asText = typeof value === "string";
+  const text = asText ? value : JSON.stringify(value, null, 2);
+  const spelled = parts.map((one) => (asText ? one.text : JSON.stringify(one.text).slice(1, -1)));
+  return foreign(text, { label, places: placesOf(text, spelled) });
 }
 
 function reasons(question) {
@@ -124,6 +130,7 @@ function reasons(question) {
       h("strong", {}, "Why asked: "),
       `${visible(question.why)} `,
       rule(question.rule),
+      question.because.length ? h("span", { class: "small" }, " Marked: what made it so.") : null,
     ),
     place.length ? h("div", {}, place) : null,
   ];

@@ -33,22 +33,39 @@ export function columns(values) {
   );
 }
 
-/** Bars, one below the other; every value is [label, number, kind]. */
+/**
+ * Bars, one below the other. Every value is [label, parts, words]: the parts, each [number, kind], stand in one
+ * bar, and the words say what they come to.
+ */
 export function bars(values) {
-  const most = Math.max(1, ...values.map(([, value]) => value));
-  const rows = values.map(([label, value, kind]) => {
+  const length = ([, parts]) => parts.reduce((sum, [value]) => sum + value, 0);
+  const most = Math.max(Number.MIN_VALUE, ...values.map(length));
+  const rows = values.map(([label, parts, words]) => {
     const bar = svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "bar-picture" });
-    bar.append(
-      svg("rect", { width: 100, height: 8, class: "track" }),
-      svg("rect", { width: (value / most) * 100, height: 8, class: `fill ${kind}` }),
-    );
+    bar.append(svg("rect", { width: 100, height: 8, class: "track" }));
+    let from = 0;
+    for (const [value, kind] of parts) {
+      const width = (value / most) * 100;
+      bar.append(svg("rect", { x: from, width, height: 8, class: `fill ${kind}` }));
+      from += width;
+    }
     return h(
       "div",
       { class: "bar-row" },
-      h("span", {}, label),
+      h("span", { class: "label" }, label),
       bar,
-      h("span", { class: "number" }, value.toLocaleString("en")),
+      h("span", { class: "number" }, words),
     );
   });
   return h("div", { class: "bars", "aria-hidden": "true" }, rows);
+}
+
+/** What the parts of bars mean: [word, kind] each. */
+export function key(parts) {
+  const made = parts.map(([word, kind]) => {
+    const square = svg("svg", { viewBox: "0 0 10 10", class: "square" });
+    square.append(svg("rect", { width: 10, height: 10, class: `fill ${kind}` }));
+    return h("span", {}, square, word);
+  });
+  return h("p", { class: "key small", "aria-hidden": "true" }, made);
 }

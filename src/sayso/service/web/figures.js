@@ -1,18 +1,23 @@
 // Figures: how much Sayso asks, and whether that is worth it. Each picture says its number in words too.
 
 import { get } from "./api.js";
-import { bars, columns } from "./charts.js";
+import { bars, columns, key } from "./charts.js";
 import { h, show } from "./dom.js";
 import { empty, fill, table, title } from "./parts.js";
 import { moment, span } from "./time.js";
-import { visible } from "./visible.js";
+import { inline } from "./visible.js";
 
 const SPANS = [
   [86400, "a day"],
   [7 * 86400, "a week"],
   [30 * 86400, "a month"],
 ];
+const GROUPS = [
+  ["agents", "agent"],
+  ["categories", "category"],
+];
 const HOUR = 3600;
+const MOST = 8;
 const share = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
 const number = (value) => (value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: 1 }));
 
@@ -40,8 +45,7 @@ function draw({ since, figures, charts }) {
       { class: "charts" },
       hours(charts.hours, since),
       against(figures),
-      tally("By agent", charts.agents),
-      tally("By category", charts.categories),
+      [tally, pace, haste].flatMap((draw) => GROUPS.map(([name, by]) => draw(by, charts[name]))),
     ),
   ];
 }
@@ -76,7 +80,7 @@ function hours(tallies, since) {
   const last = Math.floor(Date.now() / 1000 / HOUR) * HOUR;
   const values = [];
   for (let at = Math.max(Math.floor(since / HOUR) * HOUR, last - 47 * HOUR); at <= last; at += HOUR)
-    values.push([moment(at).slice(0, -3), byHour.get(at)?.asked ?? 0]);
+    values.push([moment(at).slice(0, -3), byHour.get(at)?.prompts ?? 0]);
   const most = Math.max(...values.map(([, value]) => value));
   return chart(
     "Questions, hour by hour",
@@ -100,30 +104,105 @@ function against(one) {
   return chart(
     "Asked against avoided",
     words,
-    bars(values),
-    ["", "Calls"],
+    bars(values.map(([name, value, kind]) => [name, [[value, kind]], number(value)])),
+    ["Calls", "How many"],
     values.map(([name, value]) => [name, value]),
   );
 }
 
-function tally(name, tallies) {
-  const top = tallies.slice(0, 8);
-  if (!top.length) return null;
-  const first = top.reduce((a, b) => (b.asked > a.asked ? b : a));
-  const words = first.asked
-    ? `${visible(first.name)} asked most: ${first.asked} times.`
+/** Under each name: how much was asked, and how much of it an earlier word spared. */
+function tally(by, tallies) {
+  const asks = tallies.filter((one) => one.prompts + one.avoided);
+  const first = most(asks, (one) => one.prompts);
+  const words = first?.prompts
+    ? [named(first), ` asked most: ${times(first.prompts)}; ${first.avoided} more were avoided.`]
     : "Nobody had to ask.";
-  const rows = tallies.map((one) => [visible(one.name), one.asked, one.avoided, one.allowed, one.denied]);
+  const shown = largest(asks, (one) => one.prompts + one.avoided).map((one) => [
+    named(one),
+    [
+      [one.prompts, "ask"],
+      [one.avoided, "allow"],
+    ],
+    `${number(one.prompts)} / ${number(one.avoided)}`,
+  ]);
+  const picture = [
+    key([
+      ["asked", "ask"],
+      ["avoided", "allow"],
+    ]),
+    bars(shown),
+  ];
+  const rows = tallies.map((one) => [named(one), one.prompts, one.avoided, one.allowed, one.denied]);
   return chart(
-    name,
+    `Asked against avoided, by ${by}`,
     words,
-    bars(top.map((one) => [visible(one.name).slice(0, 40), one.asked, "ask"])),
-    ["", "Asked", "Avoided", "Allowed", "Denied"],
+    picture,
+    [capital(by), "Asked", "Avoided", "Allowed", "Denied"],
     rows,
   );
 }
 
+/** Under each name how long answers take: half of them are quicker. */
+function pace(by, tallies) {
+  const name = `Time to answer, by ${by}`;
+  const answered = tallies.filter((one) => one.answers);
+  if (!answered.length) return chart(name, "Nobody has answered yet.");
+  const slow = most(answered, (one) => one.median_time_to_answer);
+  const shown = largest(answered, (one) => one.median_time_to_answer).map((one) => [
+    named(one),
+    [[one.median_time_to_answer, "plain"]],
+    span(one.median_time_to_answer),
+  ]);
+  return chart(
+    name,
+    [named(slow), ` takes longest: half of its answers come after ${span(slow.median_time_to_answer)}.`],
+    bars(shown),
+    [capital(by), "Half within", "Answers"],
+    answered.map((one) => [named(one), span(one.median_time_to_answer), one.answers]),
+  );
+}
+
+/** Under each name how many answers came faster than anybody reads. */
+function haste(by, tallies) {
+  const name = `Too fast to be read, by ${by}`;
+  const answered = tallies.filter((one) => one.answers);
+  if (!answered.length) return chart(name, "Nobody has answered yet.");
+  const fast = answered.filter((one) => one.answers_too_fast);
+  const first = most(fast, (one) => one.answers_too_fast);
+  const told = (one) => `${one.answers_too_fast} of ${one.answers}`;
+  const words = first ? [named(first), `: ${told(first)} within a second.`] : "No answer came within a second.";
+  const shown = largest(answered, (one) => one.answers_too_fast).map((one) => [
+    named(one),
+    [
+      [one.answers_too_fast, "deny"],
+      [one.answers - one.answers_too_fast, "rest"],
+    ],
+    told(one),
+  ]);
+  return chart(
+    name,
+    words,
+    [
+      key([
+        ["within a second", "deny"],
+        ["later", "rest"],
+      ]),
+      bars(shown),
+    ],
+    [capital(by), "Too fast", "Answers"],
+    answered.map((one) => [named(one), one.answers_too_fast, one.answers]),
+  );
+}
+
+/** A name in a picture or a table: an agent chose it, so it is quoted, and cut with its true length. */
+const named = (one) => inline(one.name, 40);
+const capital = (word) => word[0].toUpperCase() + word.slice(1);
+const times = (count) => (count === 1 ? "once" : `${number(count)} times`);
+const most = (all, size) => all.reduce((a, b) => (a && size(a) >= size(b) ? a : b), null);
+const largest = (all, size) => [...all].sort((a, b) => size(b) - size(a)).slice(0, MOST);
+
 function chart(name, words, picture, heads, rows) {
+  if (!picture) return h("figure", {}, h("figcaption", {}, h("h2", {}, name), h("p", {}, words)));
   const behind = table(
     name,
     heads.map((head, i) => [head, i ? "number" : ""]),

@@ -1,10 +1,11 @@
-// History: what was decided, by which rule, on whose word. Each row opens to all that is known of it.
+// History: what was decided, by which rule, on whose word. Each row opens to what was recorded, its proof and its trace.
 
 import { page as readPage } from "./api.js";
 import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, proof, risk, table, time, title } from "./parts.js";
-import { foreign, inline, visible } from "./visible.js";
+import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "./parts.js";
+import { openPast } from "./past.js";
+import { inline, visible } from "./visible.js";
 
 const COLUMNS = [
   ["Time", "when bare"],
@@ -15,7 +16,6 @@ const COLUMNS = [
   ["Who", ""],
   ["Result", "bare"],
 ];
-const RESULTS = { allow: "allowed", deny: "denied", ask: "asked" };
 
 export function view(place) {
   const found = h("section", { "aria-label": "Decisions" });
@@ -90,7 +90,7 @@ function row(one) {
   function open() {
     below.hidden = !below.hidden;
     toggle.setAttribute("aria-expanded", String(!below.hidden));
-    if (!below.hidden) show(opened, trace(one));
+    if (!below.hidden) openPast(opened, one);
   }
   const cells = [
     time(one.at),
@@ -111,33 +111,5 @@ function what(one) {
 }
 
 function result(one) {
-  if (one.verdict !== "ask") return verdict(one.verdict);
-  return one.answer ? verdict(one.answer === "deny" ? "deny" : "allow", one.answer) : verdict("ask");
-}
-
-function verdict(kind, answer = null) {
-  const extra = answer && answer !== "deny" ? ` (${visible(answer)})` : "";
-  return h("span", { class: `verdict ${kind}` }, `${RESULTS[kind] ?? visible(kind)}${extra}`);
-}
-
-function trace(one) {
-  const facts = [
-    ["Why", one.reason],
-    ["Operations", one.operations.join(", ")],
-    ["Session", one.session],
-    ["Question", one.question],
-    ["Digest", one.digest],
-    ["Entry", `${one.stream} ${one.seq}`],
-  ].filter(([, value]) => value);
-  return [
-    one.call
-      ? foreign(one.call.command ?? JSON.stringify(one.call, null, 2), { label: "What would have run" })
-      : h("p", { class: "small" }, "What would have run is no longer kept."),
-    h(
-      "dl",
-      { class: "facts" },
-      facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 400))]),
-    ),
-    one.stream === "main" && proof(one.seq, "Download the proof of this entry"),
-  ];
+  return verdict(one.verdict === "ask" && one.answer ? one.answer : one.verdict);
 }

@@ -3,6 +3,7 @@
 import { download } from "./api.js";
 import { h, show, svg } from "./dom.js";
 import { iso, moment } from "./time.js";
+import { visible } from "./visible.js";
 
 const SHAPES = { low: "M8 3a5 5 0 1 0 .01 0z", moderate: "M8 1l7 7-7 7-7-7z", high: "M8 1l8 14H0z" };
 
@@ -14,6 +15,14 @@ export function risk(word) {
     svg("path", { d: SHAPES[word] || "" }),
   );
   return h("span", { class: `risk ${word in SHAPES ? word : "high"}` }, shape, word.toUpperCase());
+}
+
+export const RESULTS = { allow: "allowed", deny: "denied", ask: "asked" };
+
+/** What was decided or answered, in a word; an answer that allows says how. */
+export function verdict(kind) {
+  if (kind in RESULTS) return h("span", { class: `verdict ${kind}` }, RESULTS[kind]);
+  return h("span", { class: "verdict allow" }, `allowed (${visible(kind)})`);
 }
 
 export function time(at) {

@@ -3,9 +3,9 @@
 import { get, post } from "./api.js";
 import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, table, title } from "./parts.js";
-import { day, now, span } from "./time.js";
-import { inline, visible } from "./visible.js";
+import { act, empty, fill, line, table, time, title } from "./parts.js";
+import { day, iso, moment, now, span } from "./time.js";
+import { visible } from "./visible.js";
 
 const COLUMNS = [
   ["Domain", "first"],
@@ -41,10 +41,22 @@ function draw(policy) {
       operations(policy),
       empty("This policy names no domains", "It decides by operations and tools alone."),
     ];
-  return [intro, table("Domains and tiers", COLUMNS, policy.domains.map(row)), operations(policy)];
+  const note =
+    "Beside each operation stands how long ago it was last used, as far back as the audit trail says; " +
+    "one without a time was never used.";
+  return [
+    intro,
+    h("p", { class: "small" }, note),
+    table(
+      "Domains and tiers",
+      COLUMNS,
+      policy.domains.map((domain) => row(domain, policy.uses)),
+    ),
+    operations(policy),
+  ];
 }
 
-function row(domain) {
+function row(domain, uses) {
   const level = domain.trust_level && h("div", { class: "small" }, visible(domain.trust_level));
   const tiers = [
     domain.autonomous,
@@ -53,7 +65,7 @@ function row(domain) {
     domain.trusted_channel_required,
   ];
   const kinds = ["allow", "ask", "deny", "trusted"];
-  const cells = tiers.map((names, i) => chips(names, kinds[i]));
+  const cells = tiers.map((names, i) => chips(domain.name, names, kinds[i], uses));
   return line(
     COLUMNS,
     [h("div", {}, h("strong", {}, visible(domain.name)), level), ...cells, decays(domain)],
@@ -61,13 +73,25 @@ function row(domain) {
   );
 }
 
-function chips(names, kind) {
+function chips(domain, names, kind, uses) {
   if (!names.length) return "";
   return h(
     "ul",
     { class: `chips ${kind}` },
-    names.map((name) => h("li", {}, visible(name))),
+    names.map((name) => h("li", {}, visible(name), lastUse(uses[`${domain}.${name}`]))),
   );
+}
+
+/** How long ago it was last used; if it never was, when it was last asked for or refused. */
+function lastUse(use) {
+  if (!use) return null;
+  const [at, word] = use.allowed_at
+    ? [use.allowed_at, ""]
+    : use.asked_at
+      ? [use.asked_at, "asked "]
+      : [use.refused_at, "refused "];
+  const told = `${word || "used "}${moment(at)}`;
+  return h("time", { class: "use", datetime: iso(at), title: told }, ` ${word}${span(now() - at)} ago`);
 }
 
 function decays(domain) {
@@ -89,13 +113,20 @@ function operations(policy) {
     ["Tier", ""],
     ["Risk", ""],
     ["Category", ""],
+    ["Last used", ""],
+    ["Last asked", ""],
+    ["Last refused", ""],
     ["Why", "wide"],
   ];
+  const at = (moment) => (moment ? time(moment) : "–");
   const rows = Object.entries(policy.operations).map(([name, one]) => [
     h("code", {}, visible(name)),
     [visible(one.tier ?? "–"), one.always_ask ? ", asks every time" : ""],
     visible(one.risk ?? "–"),
     visible(one.category_words || one.category || "–"),
+    at(policy.uses[name]?.allowed_at),
+    at(policy.uses[name]?.asked_at),
+    at(policy.uses[name]?.refused_at),
     visible(one.reason ?? ""),
   ]);
   return rows.length

@@ -16,20 +16,22 @@ export function visible(text) {
   return characters.length <= FOLD_AT ? shown : `${shown} … (${characters.length} characters in all)`;
 }
 
-/** The text in a box of its own; what is long is folded, with its true length. */
-export function foreign(text, { fold = FOLD_AT, label = null } = {}) {
+/** The text in a box of its own, with these places marked; what is long is folded, with its true length. */
+export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}) {
   const characters = Array.from(text);
   const box = h("pre", { class: "foreign", tabindex: "0", "aria-label": label, role: label && "group" });
-  box.append(...pieces(characters.slice(0, fold)));
+  box.append(...pieces(characters.slice(0, fold), { places }));
   if (characters.length <= fold) return box;
   const [part, all] = [fold, characters.length].map((count) => count.toLocaleString("en"));
   const unfold = h("button", { type: "button", class: "unfold" }, "Show all of it");
-  const note = h("p", { class: "fold small" }, `The first ${part} of ${all} characters. `, unfold);
+  const hidden = places.some(([, end]) => end > characters.slice(0, fold).join("").length);
+  const further = hidden ? "A marked part is further down. " : null;
+  const note = h("p", { class: "fold small" }, `The first ${part} of ${all} characters. `, further, unfold);
   const both = h("div", { data: { folded: "yes" } }, box, note);
   unfold.addEventListener("click", () => {
     delete both.dataset.folded;
     note.remove();
-    box.replaceChildren(...pieces(characters));
+    box.replaceChildren(...pieces(characters, { places }));
     box.focus();
   });
   return both;
@@ -42,7 +44,7 @@ export function inline(text, most = 160) {
   const note = cut
     ? h("span", { class: "cut" }, `… ${characters.length.toLocaleString("en")} characters`)
     : null;
-  const code = h("code", { class: "quoted" }, pieces(characters.slice(0, most), false));
+  const code = h("code", { class: "quoted" }, pieces(characters.slice(0, most), { breaks: false }));
   if (note) code.append(note);
   return code;
 }
@@ -53,21 +55,69 @@ export function told(text, most = 160) {
 }
 
 /** Plain runs as text, odd characters as marked spellings. A line break is spelled, then also made. */
-function pieces(characters, breaks = true) {
+function pieces(characters, { breaks = true, places = [] } = {}) {
   const found = [];
+  let into = found;
   let run = "";
+  let at = 0;
+  let next = 0;
+  const flush = () => {
+    if (run) into.push(run);
+    run = "";
+  };
+  const leave = () => {
+    flush();
+    if (into !== found) found.push(mark(into));
+    into = found;
+  };
   for (const character of characters) {
+    if (into !== found && at >= places[next - 1][1]) leave();
+    if (next < places.length && at >= places[next][0]) {
+      flush();
+      into = [];
+      next += 1;
+    }
+    at += character.length;
     const spelling = spelled(character);
     if (spelling === character) {
       run += character;
       continue;
     }
-    if (run) found.push(run);
+    flush();
     run = breaks && character === "\n" ? "\n" : "";
-    found.push(h("span", { class: "odd" }, spelling));
+    into.push(h("span", { class: "odd" }, spelling));
   }
-  return run ? [...found, run] : found;
+  leave();
+  return found;
 }
+
+/** A part that decided something: by shape and weight as well as colour, and in words for those who hear it. */
+function mark(children) {
+  const heard = (text) => h("span", { class: "hidden" }, text);
+  return h("mark", {}, heard("[marked: "), children, heard("]"));
+}
+
+const PART_OF_A_WORD = /[\p{L}\p{N}_@.+-]/u;
+
+/**
+ * Where these parts stand in the raw text: [start, end] pairs, in order, none within another. One that stands
+ * by itself is meant, if there is one, rather than the same letters inside a longer word.
+ */
+export function placesOf(text, parts) {
+  const found = parts.flatMap((part) => {
+    const all = [];
+    for (let at = text.indexOf(part); part && at >= 0; at = text.indexOf(part, at + part.length))
+      all.push([at, at + part.length]);
+    const alone = all.filter(([start, end]) => !PART_OF_A_WORD.test(around(text, start, end)));
+    return alone.length ? alone : all;
+  });
+  found.sort(([a, b], [c, d]) => a - c || d - b);
+  const apart = [];
+  for (const place of found) if (!apart.length || place[0] >= apart.at(-1)[1]) apart.push(place);
+  return apart;
+}
+
+const around = (text, start, end) => text.slice(Math.max(0, start - 1), start) + text.slice(end, end + 1);
 
 function spelled(character) {
   if (character === " ") return character;

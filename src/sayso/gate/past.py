@@ -1,0 +1,96 @@
+"""A decision of the past: what was recorded of it, and what is still kept of the call it was about.
+
+That it was decided so is what the trail says; how each operation was decided stands in the ledger and in the
+question, for as long as the call is not decided again. Nothing of this is worked out anew.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.audit import MAIN, Entry, read
+from sayso.core.decision import Item, Question
+from sayso.core.model import Request
+from sayso.gate.audit_read import UnknownEntry, entry_at, whole
+from sayso.gate.call_rows import Record, found_record
+from sayso.gate.gate import Gate
+from sayso.gate.state import as_written
+from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader
+
+ALLOWED = ("DECIDED", "USER_INITIATED_COVERED", "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT")
+DECIDING = frozenset((*ALLOWED, "ASKED", "BLOCKED"))
+"""The events of entries that are decisions."""
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """A grant that was used, in words while its row is there."""
+
+    id: str
+    words: str | None
+
+
+class Past(msgspec.Struct, frozen=True):
+    """One decision. `items` is empty and `request` None where that is no longer kept."""
+
+    row: EntryRow
+    said: Entry
+    items: tuple[Item, ...]
+    request: Request | None
+    question: QuestionRow | None
+    call: CallRow | None
+    grants: tuple[Consent, ...]
+
+
+def past_decision(gate: Gate, seq: int, *, stream: str = MAIN) -> Past:
+    """What is known of the decision that this entry records; UnknownEntry if it records none."""
+    with gate.store.read() as tx:
+        row = entry_at(tx, stream, seq)
+        if row.event not in DECIDING:
+            raise UnknownEntry(f"entry {seq} of {stream} is no decision")
+        said = read(whole(row))
+        question = _question(tx, said)
+        call = _call(tx, said)
+        grants = tuple(_consent(gate, tx, str(name)) for name in said.details.get("grants", ()))
+    kept = None if call is None else found_record(gate, call)
+    asked = None if question is None else _written(question)
+    return Past(row, said, _items(said, kept, asked), _request(said, kept, asked), question, call, grants)
+
+
+def _question(tx: Reader, said: Entry) -> QuestionRow | None:
+    name = said.details.get("question")
+    return tx.question(str(name)) if name else None
+
+
+def _call(tx: Reader, said: Entry) -> CallRow | None:
+    name = said.details.get("call")
+    return tx.call(str(name)) if name else None
+
+
+def _consent(gate: Gate, tx: Reader, name: str) -> Consent:
+    row = tx.grant(name)
+    grant = None if row is None else gate.sealer.open_grant(row)
+    return Consent(name, None if grant is None else words.consent(grant))
+
+
+def _written(row: QuestionRow) -> Question | None:
+    try:
+        return as_written(row)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _request(said: Entry, kept: Record | None, asked: Question | None) -> Request | None:
+    """The request that was decided. A person may have edited the call since: then it is another one."""
+    known = [one.request for one in (kept, asked) if one is not None]
+    return next((one for one in known if one.digest == said.details.get("digest")), None)
+
+
+def _items(said: Entry, kept: Record | None, asked: Question | None) -> tuple[Item, ...]:
+    """How each operation was decided. The ledger has the last decision of a call, maybe a later one."""
+    decided = tuple(said.details.get(name) for name in ("digest", "verdict", "rule"))
+    if kept is not None and (kept.request.digest, kept.verdict.value, kept.rule) == decided:
+        return kept.items
+    if asked is not None and said.event == "ASKED" and asked.request.digest == decided[0]:
+        return asked.items
+    return ()

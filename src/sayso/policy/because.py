@@ -1,0 +1,67 @@
+"""Which parts of a call a reading went by, so that a person is shown them where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.digest import canonical
+from sayso.core.errors import NotCanonical
+from sayso.core.model import Operation, Piece
+from sayso.policy.arguments import found_at
+
+MOST = 8
+LONGEST = 200
+"""Of a longer part its beginning is told."""
+
+# Texts are matched first, so that what only looks like an argument inside one is passed over.
+_NAMED = re.compile(
+    r"""(?<![\w.])args(?P<dotted>(?:\.[A-Za-z_]\w*)+)(?!\s*\()
+      | (?<![\w.])args\[\s*(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)')\s*\]
+      | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'""",
+    re.VERBOSE,
+)
+
+
+def piece(argument: str, value: object) -> tuple[Piece, ...]:
+    """This value of an argument as a part of the call; none if it is not text, a number or a yes or no."""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, (bool, int, float)):
+        try:
+            text = canonical(value).decode()
+        except NotCanonical:
+            return ()
+    else:
+        return ()
+    return (Piece(argument, text[:LONGEST]),) if text else ()
+
+
+def named_in(conditions: Iterable[str], args: Mapping[str, Any]) -> tuple[Piece, ...]:
+    """What the arguments hold that these `when` expressions name."""
+    found: dict[Piece, None] = {}
+    for condition in conditions:
+        for match in _NAMED.finditer(condition):
+            path = match["dotted"] or match["double"] or match["single"]
+            if path and "," not in path:
+                values = found_at(args, f"args.{path.removeprefix('.')}")
+                found |= dict.fromkeys(one for name, value in values for one in piece(name, value))
+    return tuple(found)[:MOST]
+
+
+def because(operation: Operation, pieces: Iterable[Piece]) -> Operation:
+    """The operation with these parts told as well."""
+    told = tuple(dict.fromkeys((*operation.because, *pieces)))[:MOST]
+    return operation if told == operation.because else msgspec.structs.replace(operation, because=told)
+
+
+def distinct(operations: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Each operation once, with the parts that any like it was told by: they make no second one of it."""
+    found: dict[Operation, Operation] = {}
+    for one in operations:
+        bare = msgspec.structs.replace(one, because=()) if one.because else one
+        found[bare] = because(found.get(bare, bare), one.because)
+    return tuple(found.values())

@@ -1,0 +1,135 @@
+// One decision of the past, opened: what was recorded of it, and apart from that what would be decided now.
+
+import { get } from "./api.js";
+import { whatRuns } from "./card.js";
+import { h, show } from "./dom.js";
+import { failed, loading, proof, risk, table, verdict } from "./parts.js";
+import { inline, visible } from "./visible.js";
+
+const COLUMNS = [
+  ["Operation", "wide"],
+  ["Risk", "bare"],
+  ["Weight", ""],
+  ["Result", "bare"],
+  ["Rule", ""],
+  ["Why", "across"],
+];
+const SHORT = 12;
+
+/** Fill this place with all that is known of the decision in this row of the history. */
+export async function openPast(place, one) {
+  show(place, loading("the decision"));
+  try {
+    const path = `/v1/history/${one.seq}`;
+    show(place, whole(await get(path, { stream: one.stream })));
+  } catch (problem) {
+    if (problem.status !== 401)
+      show(
+        place,
+        failed(problem, () => openPast(place, one)),
+      );
+  }
+}
+
+function whole(past) {
+  return h(
+    "div",
+    { class: "past" },
+    ran(past),
+    h("section", {}, h("h2", {}, "As it was recorded"), facts(past), ruled(past), receipt(past.decision)),
+    h("section", { class: "again" }, h("h2", {}, "The same call, decided now"), again(past)),
+  );
+}
+
+function ran({ decision, because }) {
+  if (!decision.call)
+    return h("p", { class: "small" }, "What would have run was erased, or is no longer kept.");
+  return whatRuns({ command: decision.call.command, arguments: decision.call.arguments ?? {}, because });
+}
+
+function facts(past) {
+  const { decision: one } = past;
+  const answered = one.answer && [verdict(one.answer), one.by && ` by ${visible(one.by)}`];
+  const rows = [
+    ["Result", [verdict(one.verdict), ` by the rule ${visible(one.rule)}`]],
+    ["Why", visible(one.reason)],
+    ["Answer", answered],
+    ["Consent used", past.grants.length ? past.grants.map(consent) : null],
+    ["Came from", past.origin && visible(past.origin.replaceAll("_", " "))],
+    ["The call now", past.state && visible(past.state)],
+    ["Policy", policy(past)],
+    ["Session", inline(one.session, 400)],
+    ["Question", one.question && inline(one.question, 400)],
+    ["Call", past.call && inline(past.call, 400)],
+    ["Digest", inline(one.digest, 400)],
+    ["Entry", `${visible(one.stream)} ${one.seq}`],
+  ].filter(([, value]) => value);
+  return h(
+    "dl",
+    { class: "facts" },
+    rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+  );
+}
+
+const consent = (one) => h("div", {}, visible(one.words ?? "a grant that is no longer kept"));
+
+function policy(past) {
+  const then = h("code", { title: past.policy }, past.policy.slice(0, SHORT));
+  if (!past.again) return then;
+  return [then, past.again.policy === past.policy ? ", still in force" : ", not the one in force now"];
+}
+
+/** How each operation was decided then. */
+function ruled(past) {
+  if (!past.operations.length)
+    return h("p", { class: "small" }, "How each operation was decided by itself is no longer kept.");
+  const rows = past.operations.map((one) => [
+    h("code", {}, visible(one.operation)),
+    risk(one.risk),
+    visible(one.weight),
+    verdict(one.verdict),
+    visible(one.rule),
+    visible(one.reason),
+  ]);
+  return table("How each operation was decided", COLUMNS, rows);
+}
+
+const receipt = (one) =>
+  one.stream === "main" && proof(one.seq, "Download the proof that this entry is in the trail");
+
+function again({ decision, again: now, again_not: why }) {
+  if (!now) return h("p", {}, `It cannot be decided again: ${visible(why)}.`);
+  const same = now.verdict === decision.verdict && now.rule === decision.rule;
+  return [
+    h(
+      "p",
+      {},
+      "This is not what happened then, but what would be decided as things stand now. Nothing came of it. ",
+      h("strong", {}, same ? "It would be decided alike: " : "It would be decided otherwise: "),
+      verdict(now.verdict),
+      ` by the rule ${visible(now.rule)}: ${visible(now.reason)}.`,
+    ),
+    now.trace.map((one) => checks(one, now.trace.length === 1)),
+  ];
+}
+
+function checks(one, open) {
+  const name = [h("code", {}, visible(one.operation)), ` (${visible(one.tier)}, ${visible(one.risk)} risk)`];
+  const passed = one.checks.map((check) =>
+    h(
+      "li",
+      { class: check.spoke ? "spoke" : "" },
+      h("span", { class: "step", "aria-hidden": "true" }, check.spoke ? "●" : "–"),
+      h("span", { class: "hidden" }, check.spoke ? "decided: " : "passed: "),
+      h("strong", {}, visible(check.rule)),
+      h("span", {}, visible(check.why)),
+    ),
+  );
+  const count = `${one.checks.length} ${one.checks.length === 1 ? "check" : "checks"} of `;
+  return h(
+    "details",
+    { open, class: "checks" },
+    h("summary", {}, count, name),
+    h("ol", { class: "trace" }, passed),
+  );
+}
