@@ -6,14 +6,12 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.asking import is_open
 from sayso.core.model import Assurance
 from sayso.gate import sessions
 from sayso.gate.conversation import hear_message
-from sayso.gate.gate import everything
 from sayso.gate.grants import live_grants
-from sayso.gate.state import load
-from sayso.service.callers import is_own, own_session, session_for, unknown
+from sayso.gate.state import Wanted, load
+from sayso.service.callers import own_session, owner_seen, session_for, unknown
 from sayso.service.conversation import HeardTold, assurance_of, tell_heard
 from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
@@ -21,8 +19,10 @@ from sayso.service.shapes import SessionTold
 from sayso.store.base import Reader
 
 LONGEST = 1_000
-MOST = 10_000
 PAGE = 200
+MOST = 1_000
+MOST_GRANTS = 1_000
+"""How many grants of a session are told with it."""
 
 
 class SessionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,14 +60,12 @@ def open_one(context: Context) -> SessionTold:
 
 
 def list_open(context: Context) -> Paged:
-    """The open sessions, oldest first; of hosts and agents, their own."""
+    """A page of the open sessions, oldest first; of hosts and agents, their own."""
     limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
     with context.gate.store.read() as tx:
-        names = [row.id for row in tx.sessions(limit=MOST) if is_own(context, row)]
-        if after in names:
-            names = names[names.index(after) + 1 :]
-        told = [_read(context, tx, name) for name in names[:limit]]
-    return Paged(told, {**context.query, "after": names[limit - 1]} if len(names) > limit else None)
+        rows = tx.sessions(owner=owner_seen(context), after=after, limit=limit + 1)
+        told = [_read(context, tx, row.id) for row in rows[:limit]]
+    return Paged(told, {**context.query, "after": told[-1].id} if len(rows) > limit else None)
 
 
 def look(context: Context) -> SessionTold:
@@ -97,11 +95,13 @@ def _told(context: Context, session: str) -> SessionTold:
 
 def _read(context: Context, tx: Reader, session: str) -> SessionTold:
     gate = context.gate
-    found = load(tx, gate.sealer, session, everything())
+    alive = tx.unexpired(tx.now, session=session, limit=MOST_GRANTS)
+    keys = dict.fromkeys((grant.kind, grant.value) for grant in alive)
+    found = load(tx, gate.sealer, session, Wanted(keys=tuple(keys)))
     if found is None:
         raise unknown()
     row, task = found.row, found.session.task
-    open_now = [one for one in found.session.questions.values() if is_open(one, found.session, tx.now)]
+    asked = tx.count_questions(session, since=tx.now)[0] if found.believed else 0
     return SessionTold(
         id=row.id,
         agent=row.agent,
@@ -115,13 +115,13 @@ def _read(context: Context, tx: Reader, session: str) -> SessionTold:
         phase=None if task is None else task.phase,
         stopped=found.session.stopped is not None,
         tampered=not found.believed,
-        questions=len(open_now),
+        questions=asked,
         grants=() if row.ended_at is not None else tuple(live_grants(gate, tx, found)),
     )
 
 
 OPEN: Any = list[SessionTold]
-LISTING = {"after": "Only those after this session.", "limit": "How many at most."}
+LISTING = {"after": "Only those after this session.", "limit": f"How many at most, up to {MOST:,}."}
 ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionTold, 201),

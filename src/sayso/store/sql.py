@@ -36,6 +36,8 @@ from sayso.store.base import (
 PAGE = 1000
 CHUNK = 500
 """How many keys go into one statement; both databases limit its parameters."""
+LAST_ID = "\U0010ffff"
+"""Comes after every id."""
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
@@ -78,8 +80,16 @@ class SqlReader:
         self._hold(session)
         return self._one(SessionRow, sql.SESSION, session)
 
-    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]:
-        return self._all(SessionRow, sql.SESSIONS_OPEN if open_only else sql.SESSIONS, limit)
+    def sessions(
+        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
+    ) -> Sequence[SessionRow]:
+        place = self._place(sql.SESSION_PLACE, after)
+        if place is None:
+            return []
+        if owner is None:
+            return self._all(SessionRow, sql.SESSIONS_OPEN if open_only else sql.SESSIONS, place, limit)
+        statement = sql.SESSIONS_OWNER_OPEN if open_only else sql.SESSIONS_OWNER
+        return self._all(SessionRow, statement, owner, place, limit)
 
     def children(self, session: str) -> Sequence[SessionRow]:
         return self._all(SessionRow, sql.CHILDREN, session)
@@ -96,6 +106,30 @@ class SqlReader:
 
     def grant(self, grant: str) -> GrantRow | None:
         return self._held(GrantRow, sql.GRANT, grant)
+
+    def unexpired(
+        self,
+        now: float,
+        *,
+        session: str | None = None,
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[GrantRow]:
+        start: tuple[float, str] = (now, LAST_ID)
+        if after:
+            found = self._connection.rows(sql.GRANT_END, (after,))
+            if not found:
+                return []
+            start = max(start, found[0])
+        if session is not None:
+            return self._all(GrantRow, sql.UNEXPIRED_SESSION, *start, session, limit)
+        if owner is not None:
+            return self._all(GrantRow, sql.UNEXPIRED_OWNER, *start, owner, limit)
+        return self._all(GrantRow, sql.UNEXPIRED, *start, limit)
+
+    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
+        return self._all(GrantRow, sql.UNREVOKED_RUNS, now)
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
@@ -128,12 +162,9 @@ class SqlReader:
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        place = 0
-        if after:
-            found = self._connection.rows(sql.QUESTION_PLACE, (after,))
-            if not found:
-                return []
-            place = found[0][0]
+        place = self._place(sql.QUESTION_PLACE, after)
+        if place is None:
+            return []
         if session is None and state is None:
             return self._all(QuestionRow, sql.QUESTIONS, place, limit)
         if session is None:
@@ -167,8 +198,11 @@ class SqlReader:
         self._connection.hold(f"effect/{effect_key}")
         return self._all(CallRow, sql.CALLS_BY_EFFECT, effect_key)
 
-    def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]:
-        return self._for_each(CallRow, sql.CALLS, [(state,) for state in sorted(set(states))], limit)
+    def calls(
+        self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
+    ) -> Sequence[CallRow]:
+        statement = sql.CALLS_OF_RUNS if runs_only else sql.CALLS
+        return self._for_each(CallRow, statement, [(state,) for state in sorted(set(states))], limit)
 
     def head(self, stream: str) -> EntryRow | None:
         self._connection.hold(f"stream/{stream}")
@@ -215,6 +249,13 @@ class SqlReader:
 
     def _all(self, row: type[Row], statement: str, *parameters: object) -> list[Row]:
         return [row(*values) for values in self._connection.rows(statement, parameters)]
+
+    def _place(self, statement: str, after: str) -> int | None:
+        """What a page after this row begins behind: 0 if none is named, None if it is unknown."""
+        if not after:
+            return 0
+        found = self._connection.rows(statement, (after,))
+        return int(found[0][0]) if found else None
 
     def _count(self, statement: str, *parameters: object) -> int:
         return int(self._connection.rows(statement, parameters)[0][0])
