@@ -11,9 +11,10 @@ from sayso.gate import sessions
 from sayso.gate.conversation import hear_message
 from sayso.gate.grants import live_grants
 from sayso.gate.state import Wanted, load
+from sayso.gate.stopping import StoppedAll, stop_all
 from sayso.service.callers import own_session, owner_seen, session_for, unknown
 from sayso.service.conversation import HeardTold, assurance_of, tell_heard
-from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint, Paged
+from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
 from sayso.store.base import Reader
@@ -88,6 +89,16 @@ def stop(context: Context) -> HeardTold:
     return tell_heard(hear_message(context.gate, session, "stop", assurance, by=context.token.name))
 
 
+def stop_every(context: Context) -> StoppedAll:
+    """Stop every open session, and those that are opened meanwhile, as far as that is possible.
+
+    Each is stopped and recorded by itself. It looks again until it finds none it has not stopped, a bounded
+    number of times; `settled` says whether that was reached. A session that begins after the last look is not
+    stopped.
+    """
+    return stop_all(context.gate, by=context.token.name)
+
+
 def _told(context: Context, session: str) -> SessionTold:
     with context.gate.store.read() as tx:
         return _read(context, tx, session)
@@ -125,6 +136,7 @@ LISTING = {"after": "Only those after this session.", "limit": f"How many at mos
 ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionTold, 201),
+    Endpoint("POST", "/v1/sessions/stop", OPERATORS, "Stop every session", stop_every, result=StoppedAll),
     Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_open, result=OPEN, query=LISTING),
     Endpoint("GET", ONE, ANY, "One session", look, result=SessionTold),
     Endpoint("DELETE", ONE, HOSTS, "End a session", end, result=SessionEnded),
