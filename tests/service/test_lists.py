@@ -12,6 +12,7 @@ from sayso.doors.python.door import Door
 from sayso.gate.grants import give_grant
 from tests.gate.conftest import Clock
 from tests.service.calling import WRITE, Service
+from tests.service.test_agents import until_awaited
 
 AGENTS = 7
 
@@ -122,8 +123,7 @@ def test_another_service_on_the_same_store_does_not_say_that_nobody_waits(
     async def looked() -> list[bool | None]:
         waits = service.ask("agent", "GET", f"/v1/calls/{made['operation_id']}?wait=60", timeout=None)
         waiting = asyncio.create_task(waits)
-        while not service.door.asker.awaits(made["question"]):
-            await asyncio.sleep(0)
+        await asyncio.to_thread(until_awaited, service, made["question"])
         told = [(await one.ask("operator", "GET", path)).json()["waiting"] for one in (service, other)]
         await other.ask("operator", "POST", f"{path}/answer", {"answer": "deny"})
         await waiting
