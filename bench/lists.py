@@ -1,8 +1,8 @@
 """The service's lists at size: `python -m bench.lists [ADDRESS OF A DATABASE]` prints how long each takes.
 
-10,000 open questions, then 1,000 and 5,000 sessions with a grant each: the first page of every list, then all
-pages, and the chore that tidies up after runs. In this process, without a network; on SQLite, or on the
-PostgreSQL whose address is given (an empty schema of it).
+10,000 open questions and 100 runs of a workflow, then 1,000 and 5,000 sessions with a grant each: the first
+page of every list, then all pages, and the chore that tidies up after runs. In this process, without a network;
+on SQLite, or on the PostgreSQL whose address is given (an empty schema of it).
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ from bench.questions import MANY, Crowd
 from bench.world import make_world
 from sayso.core.effects import Granted
 from sayso.core.grants import Pins
+from sayso.core.model import Operation
 from sayso.doors.python.door import Door
 from sayso.gate.allowance import Wish, permitted
+from sayso.gate.answer import answer_question
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.gate import Gate, everything, loaded, settle
 from sayso.gate.open import open_gate
+from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import make_key
 from sayso.gate.tokens import issue_token
@@ -35,7 +39,9 @@ from sayso.store.base import Store
 from sayso.store.sqlite import SqliteStore
 
 SIZES = (1_000, 5_000)
+RUNS = 100
 ROUNDS = 5
+HOUR = 3_600.0
 HOST = "sayso.test"
 WISH = Wish(OPERATION, None, None, None, 60.0, None, Pins())
 
@@ -46,6 +52,8 @@ def main() -> None:
         Crowd(gate, MANY, lambda what, done, of: None)
         with asking(gate) as ask:
             _say(f"{MANY:,} questions: first page", lambda: ask("/v1/questions"))
+            for _ in range(RUNS):
+                _run(gate)
             made = 0
             for size in SIZES:
                 _grow(gate, size - made)
@@ -59,6 +67,17 @@ def _measure(gate: Gate, ask: Callable[[str], str | None], size: int) -> None:
         _say(f"{size:,} sessions: all of {path}", lambda path=path: _all(ask, path), rounds=1)  # type: ignore[misc]
     _say(f"{size:,} sessions: reconcile", lambda: reconcile(gate))
     _say(f"{size:,} sessions: list_runs", lambda: list_runs(gate))
+
+
+def _run(gate: Gate) -> None:
+    """A workflow that somebody allowed, under way in a session of its own."""
+    session = open_session(gate, agent="agent", owner="bench")
+    call = make_call("workflow:weekly", {})
+    request = make_request(call, [Operation(OPERATION)], session=session, workflow="weekly")
+    asked = start_call(gate, request, holder="bench")
+    answer_question(gate, asked.question or "", "once", by="bench")
+    if not retry_call(gate, asked.call, holder="bench", lease=HOUR).runs:
+        raise AssertionError("the workflow does not run")
 
 
 def _grow(gate: Gate, more: int) -> None:

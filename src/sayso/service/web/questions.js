@@ -20,7 +20,7 @@ export function follow(listener) {
   return () => listeners.delete(listener);
 }
 
-let turn = 0; // of reads of the list, the one begun last counts
+let turn = 0; // of reads of the whole list, the one begun last counts
 let missed = false; // something was asked before there was a list
 
 /** Read the list from its beginning, as far as it is known here. */
@@ -57,7 +57,7 @@ async function asFarAsKnown() {
 /** The next page. What was asked last comes last, so nothing that is shown moves. */
 export async function readMore() {
   if (!reading.more) return;
-  const mine = ++turn;
+  const mine = turn;
   try {
     const { rows, more } = await reading.more();
     if (mine !== turn) return;
