@@ -1,8 +1,8 @@
 """The service's lists at size: `python -m bench.lists [ADDRESS OF A DATABASE]` prints how long each takes.
 
 10,000 open questions and 100 runs of a workflow, then 1,000 and 5,000 sessions with a grant each: the first
-page of every list, then all pages, and the chore that tidies up after runs. In this process, without a network;
-on SQLite, or on the PostgreSQL whose address is given (an empty schema of it).
+page of every list, then all pages, and the chore that tidies up after runs. In this process, with no network,
+on SQLite or on the PostgreSQL whose address is given (an empty schema of it).
 """
 
 from __future__ import annotations

@@ -106,10 +106,24 @@ class BeginsEveryPageAtTheTop(MemoryWriter):
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        return super().questions(session, state=state, limit=limit)
+        return super().questions(session, state=state, owner=owner, limit=limit)
+
+
+class ListsQuestionsOfOthers(MemoryWriter):
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        return super().questions(session, state=state, after=after, limit=limit)
 
 
 class CountsClosedQuestionsAsOpen(MemoryWriter):
@@ -248,10 +262,11 @@ class PagesQuestionsById(MemoryWriter):
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        rows = super().questions(session, state=state, limit=10_000)
+        rows = super().questions(session, state=state, owner=owner, limit=10_000)
         return sorted((row for row in rows if row.id > after), key=lambda row: row.id)[:limit]
 
 
@@ -527,6 +542,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     GivesGrantsOfOtherSessions: "grants_come_in_the_order_given_and_from_one_session",
     ReplacesGrants: "a_grant_is_added_once",
     PagesQuestionsById: PAGES,
+    ListsQuestionsOfOthers: "questions_can_be_listed_by_owner",
     ListsSessionsOfOthers: SESSIONS,
     PagesSessionsById: SESSIONS,
     ListsExpiredGrants: ENDS,

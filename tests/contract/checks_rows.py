@@ -437,6 +437,24 @@ def check_questions_can_be_listed_by_session_and_state(make: Open) -> None:
         assert list(r.questions("s1", after=mine[0].id, limit=2)) == mine[1:3]
 
 
+def check_questions_can_be_listed_by_owner(make: Open) -> None:
+    store = make()
+    asked = _ask_twelve(store)
+    with store.write() as w:
+        for name, owner, ended in (("s1", "ana", NOON), ("s2", "bo", None)):
+            w.put_session(session(name, owner=owner, ended_at=ended))
+    with store.read() as r:
+        mine = [row for row in asked if row.session == "s1"]
+        assert list(r.questions(owner="ana", state=None)) == mine
+        still = [row for row in mine if row.state == "open"]
+        assert list(r.questions(owner="ana")) == still
+        assert list(r.questions(owner="ana", after=still[0].id, limit=2)) == still[1:3]
+        assert list(r.questions("s2", owner="bo", state="expired")) == [
+            row for row in asked if row.session == "s2" and row.state == "expired"
+        ]
+        assert list(r.questions(owner="nobody")) == []
+
+
 def check_questions_are_counted_by_session_state_and_time(make: Open) -> None:
     store = make()
     with store.write() as w:

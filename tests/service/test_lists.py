@@ -49,6 +49,16 @@ def test_the_first_page_holds_the_questions_that_were_asked_first(service: Servi
     assert [one["id"] for one in after] == asked[3:5], "a page may begin behind one that was answered since"
 
 
+def test_a_host_pages_through_the_questions_of_its_own_sessions_alone(service: Service) -> None:
+    asked = [
+        service.asked(who, {"tool": "write_file", "args": {}, "session": service.opened(who)})
+        for who in ("host", "other_host") * 3
+    ]
+    pages = walked(service, "host", "/v1/questions", limit="2")
+    assert ([len(page) for page in pages], ids(pages)) == ([2, 1], asked[::2])
+    assert service.told("agent", "GET", "/v1/questions") == []
+
+
 def test_sessions_come_in_pages_each_caller_sees_their_own(service: Service) -> None:
     opened = [service.opened(who) for who in ("host", "other_host") * 3]
     assert ids(walked(service, "operator", "/v1/sessions", limit="4")) == opened

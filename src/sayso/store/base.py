@@ -278,10 +278,11 @@ class Reader(Protocol):
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        """A page of questions, oldest first, `after` an id."""
+        """A page of questions, of one session, of those of one owner or of all; oldest first, `after` an id."""
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         """How many are open, and how many were opened since."""

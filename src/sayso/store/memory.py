@@ -175,10 +175,13 @@ class MemoryReader:
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
         rows = _behind(after, self._group(self._tables.questions).values())
+        if owner is not None and session is None:
+            rows = (row for row in rows if (whose := self.session(row.session)) and whose.owner == owner)
         return _first(limit, (row for row in rows if _is(row, session, state)))
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:

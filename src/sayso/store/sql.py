@@ -159,19 +159,22 @@ class SqlReader:
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
         place = self._place(sql.QUESTION_PLACE, after)
         if place is None:
             return []
-        if session is None and state is None:
-            return self._all(QuestionRow, sql.QUESTIONS, place, limit)
-        if session is None:
-            return self._all(QuestionRow, sql.QUESTIONS_STATE, state, place, limit)
+        whole, of_state = sql.QUESTIONS, sql.QUESTIONS_STATE
+        if session is not None:
+            whole, of_state = sql.QUESTIONS_SESSION, sql.QUESTIONS_SESSION_STATE
+        elif owner is not None:
+            whole, of_state = sql.QUESTIONS_OWNER, sql.QUESTIONS_OWNER_STATE
+        whose = [one for one in (session, owner) if one is not None][:1]
         if state is None:
-            return self._all(QuestionRow, sql.QUESTIONS_SESSION, session, place, limit)
-        return self._all(QuestionRow, sql.QUESTIONS_SESSION_STATE, session, state, place, limit)
+            return self._all(QuestionRow, whole, *whose, place, limit)
+        return self._all(QuestionRow, of_state, *whose, state, place, limit)
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         self._hold(session)

@@ -155,6 +155,9 @@ QUESTIONS_SESSION = _select("questions", base.QuestionRow, f"WHERE session = ? A
 QUESTIONS_SESSION_STATE = _select(
     "questions", base.QuestionRow, f"WHERE session = ? AND state = ? AND {_PAGE}"
 )
+_ASKED_BY = "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = questions.session AND owner = ?)"
+QUESTIONS_OWNER = _select("questions", base.QuestionRow, f"WHERE {_ASKED_BY} AND {_PAGE}")
+QUESTIONS_OWNER_STATE = _select("questions", base.QuestionRow, f"WHERE {_ASKED_BY} AND state = ? AND {_PAGE}")
 QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
 COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
 COUNT_OPEN_ANYWHERE = "SELECT COUNT(*) FROM questions WHERE state = 'open'"
