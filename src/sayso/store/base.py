@@ -282,7 +282,7 @@ class Reader(Protocol):
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        """A page of questions, oldest first, `after` an id; of a session, of an owner's sessions, or of all."""
+        """A page of questions, oldest first, `after` an id; of one session, of one owner's, or of all."""
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         """How many are open, and how many were opened since."""
