@@ -52,7 +52,7 @@ def test_the_keyboard_goes_on_into_the_next_page(desk: Desk, signed_in: SignedIn
     questions = asked(desk, PAGE + 2)
     page = signed_in()
     expect(page.locator(".list [data-id]")).to_have_count(PAGE)
-    page.locator(".list [data-id]").last.click()
+    page.locator(f'.list [data-id="{questions[PAGE - 1]}"]').click()
     page.keyboard.press("j")
     expect(page.locator(".list [aria-current]")).to_have_attribute("data-id", questions[PAGE])
     assert shown(page) == questions
