@@ -108,10 +108,24 @@ class BeginsEveryPageAtTheTop(MemoryWriter):
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        return super().questions(session, state=state, limit=limit)
+        return super().questions(session, state=state, owner=owner, limit=limit)
+
+
+class ListsQuestionsOfOthers(MemoryWriter):
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        return super().questions(session, state=state, after=after, limit=limit)
 
 
 class CountsClosedQuestionsAsOpen(MemoryWriter):
@@ -242,8 +256,92 @@ class ReplacesGrants(MemoryWriter):
 
 
 class ListsEndedSessions(MemoryWriter):
-    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]:
-        return super().sessions(open_only=False, limit=limit)
+    def sessions(
+        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
+    ) -> Sequence[SessionRow]:
+        return super().sessions(open_only=False, owner=owner, after=after, limit=limit)
+
+
+class ListsSessionsOfOthers(MemoryWriter):
+    def sessions(
+        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
+    ) -> Sequence[SessionRow]:
+        return super().sessions(open_only=open_only, after=after, limit=limit)
+
+
+class PagesSessionsById(MemoryWriter):
+    def sessions(
+        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
+    ) -> Sequence[SessionRow]:
+        rows = super().sessions(open_only=open_only, owner=owner, limit=10_000)
+        return sorted((row for row in rows if row.id > after), key=lambda row: row.id)[:limit]
+
+
+class PagesQuestionsById(MemoryWriter):
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        rows = super().questions(session, state=state, owner=owner, limit=10_000)
+        return sorted((row for row in rows if row.id > after), key=lambda row: row.id)[:limit]
+
+
+class Unexpired(MemoryWriter):
+    """What the next ones spoil: this much of a page of grants, in this order."""
+
+    def unexpired(
+        self,
+        now: float,
+        *,
+        session: str | None = None,
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[GrantRow]:
+        return self.spoiled(now, session, owner, after)[:limit]
+
+    def spoiled(self, now: float, session: str | None, owner: str | None, after: str) -> Sequence[GrantRow]:
+        return super().unexpired(now, session=session, owner=owner, after=after, limit=10_000)
+
+
+class ListsExpiredGrants(Unexpired):
+    def spoiled(self, now: float, session: str | None, owner: str | None, after: str) -> Sequence[GrantRow]:
+        return super().spoiled(0.0, session, owner, after)
+
+
+class ListsGrantsOfOthers(Unexpired):
+    def spoiled(self, now: float, session: str | None, owner: str | None, after: str) -> Sequence[GrantRow]:
+        return super().spoiled(now, session, None, after)
+
+
+class LosesOneOfTwoThatEndAtOnce(Unexpired):
+    def spoiled(self, now: float, session: str | None, owner: str | None, after: str) -> Sequence[GrantRow]:
+        last = self.grant(after)
+        found = super().spoiled(now, session, owner, after)
+        return [row for row in found if last is None or row.expires_at > last.expires_at]
+
+
+class HidesRevokedGrants(Unexpired):
+    def spoiled(self, now: float, session: str | None, owner: str | None, after: str) -> Sequence[GrantRow]:
+        found = super().spoiled(now, session, owner, after)
+        return [row for row in found if all(one.what != "revoke" for one in self.spends([row.id]))]
+
+
+class KeepsRevokedRuns(MemoryWriter):
+    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
+        return [row for row in self.unexpired(now, limit=10_000) if row.kind == "run"]
+
+
+class TakesEveryCallForARun(MemoryWriter):
+    def calls(
+        self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
+    ) -> Sequence[CallRow]:
+        return super().calls(states=states, limit=limit)
 
 
 class KeepsErasedSecrets(MemoryWriter):
@@ -430,6 +528,8 @@ SPENDS = "spends_come_by_grant_and_number"
 CHANGES = "a_session_that_changes_keeps_whose_it_is_and_when_it_ended"
 OPEN_QUESTION = "the_open_question_of_a_digest_is_found_until_it_is_closed"
 PAGES = "questions_come_in_pages_in_the_order_they_were_opened"
+SESSIONS = "sessions_come_in_pages_of_one_owner_or_of_all"
+ENDS = "grants_that_have_not_ended_come_in_pages_the_first_to_end_first"
 CHAIN = "entries_are_read_in_the_order_of_the_chain"
 PLACES = "a_place_in_the_chain_is_taken_once_and_without_gaps"
 MOVES = "a_call_moves_only_from_the_states_and_the_fence_given"
@@ -465,6 +565,16 @@ WRITERS: dict[type[MemoryWriter], str] = {
     ForgetsEffectsOfOthers: "an_effect_is_found_in_every_session",
     GivesGrantsOfOtherSessions: "grants_come_in_the_order_given_and_from_one_session",
     ReplacesGrants: "a_grant_is_added_once",
+    PagesQuestionsById: PAGES,
+    ListsQuestionsOfOthers: "questions_can_be_listed_by_owner",
+    ListsSessionsOfOthers: SESSIONS,
+    PagesSessionsById: SESSIONS,
+    ListsExpiredGrants: ENDS,
+    LosesOneOfTwoThatEndAtOnce: ENDS,
+    HidesRevokedGrants: ENDS,
+    ListsGrantsOfOthers: "grants_that_have_not_ended_are_found_by_session_and_owner",
+    KeepsRevokedRuns: "run_grants_are_found_until_they_end_or_are_revoked",
+    TakesEveryCallForARun: "calls_that_may_be_runs_are_found_by_state",
     ListsEndedSessions: "sessions_are_listed_in_order_the_ended_ones_on_demand",
     ListsOnlyOpenSessions: "every_row_of_every_kind_can_be_listed",
     ListsOnlyAPage: "a_long_list_is_whole_and_in_order",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sayso.core.audit import Entry, encode
 from sayso.store.base import (
     KINDS,
+    UNTOLD,
     AnyRow,
     GrantRow,
     MetaRow,
@@ -134,6 +135,30 @@ def check_sessions_are_listed_in_order_the_ended_ones_on_demand(make: Open) -> N
         assert [row.id for row in r.sessions(limit=1)] == ["c"]
 
 
+def check_sessions_come_in_pages_of_one_owner_or_of_all(make: Open) -> None:
+    store = make()
+    opened = [(f"s{(number * 7) % 12:02}", "ana" if number % 2 else "bo") for number in range(12)]
+    with store.write() as w:
+        for number, (name, owner) in enumerate(opened):
+            w.put_session(session(name, owner=owner, ended_at=NOON if number % 3 == 0 else None))
+    names = [name for number, (name, _) in enumerate(opened) if number % 3]
+    with store.read() as r:
+        first = [row.id for row in r.sessions(limit=3)]
+        second = [row.id for row in r.sessions(after=first[-1], limit=3)]
+        third = [row.id for row in r.sessions(after=second[-1], limit=3)]
+        assert [*first, *second, *third] == names
+        assert list(r.sessions(after=third[-1])) == []
+        assert list(r.sessions(after="unknown")) == []
+        assert [row.id for row in r.sessions(after=opened[0][0])] == names  # behind one that has ended
+        mine = [row.id for row in r.sessions(owner="ana")]
+        assert mine == [name for name, owner in opened if owner == "ana" and name in names]
+        assert [row.id for row in r.sessions(owner="ana", after=mine[0], limit=2)] == mine[1:3]
+        every = [name for name, owner in opened if owner == "bo"]
+        assert [row.id for row in r.sessions(owner="bo", open_only=False)] == every
+        assert [row.id for row in r.sessions(owner="bo", open_only=False, after=every[0])] == every[1:]
+        assert list(r.sessions(owner="nobody")) == []
+
+
 def check_children_are_those_of_one_parent(make: Open) -> None:
     store = make()
     with store.write() as w:
@@ -156,6 +181,67 @@ def check_grants_come_in_the_order_given_and_from_one_session(make: Open) -> Non
         assert list(r.grants("s1", [("x", "tool"), ("command", "y")])) == []
         assert list(r.grants("s1", [])) == []
         assert r.grant("m") == grant("m", session="s2", kind="tool", value="x")
+
+
+def _give_six(store: Store) -> list[str]:
+    """Six grants, given in another order than that in which they end, two at once; and others."""
+    ends = {"e": 1.0, "b": 2.0, "d": 2.0, "a": 3.0, "f": 4.0, "c": UNTOLD - NOON}
+    with store.write() as w:
+        for name, owner, ended in (("s1", "ana", None), ("s2", "bo", None), ("s3", "ana", NOON)):
+            w.put_session(session(name, owner=owner, ended_at=ended))
+        for number, name in enumerate("fbcdea"):
+            w.add_grant(grant(name, session=f"s{number % 2 + 1}", expires_at=NOON + ends[name]))
+        w.add_grant(grant("over", expires_at=NOON))
+        w.add_grant(grant("ended", session="s3", expires_at=NOON + 9))
+        w.add_grant(grant("orphan", session="nobody's", expires_at=NOON + 9))
+        w.add_spend(replace(rows.SPEND, grant="b", what="revoke"))
+    return [*"ebdafc"]
+
+
+def check_grants_that_have_not_ended_come_in_pages_the_first_to_end_first(make: Open) -> None:
+    store = make()
+    names = _give_six(store)
+    with store.read() as r:
+        assert [row.id for row in r.unexpired(NOON)] == names
+        pages = [[row.id for row in r.unexpired(NOON, after=after, limit=2)] for after in ("", "b", "a")]
+        assert [name for page in pages for name in page] == names
+        assert list(r.unexpired(NOON, after="c")) == []
+        assert list(r.unexpired(NOON, after="unknown")) == []
+        assert [row.id for row in r.unexpired(NOON, after="ended")] == ["c"]
+        assert [row.id for row in r.unexpired(NOON + 2)] == ["a", "f", "c"]
+        assert [row.id for row in r.unexpired(NOON + 2, after="e")] == ["a", "f", "c"]
+        assert r.unexpired(NOON)[0] == grant("e", session="s1", expires_at=NOON + 1)
+
+
+def check_grants_that_have_not_ended_are_found_by_session_and_owner(make: Open) -> None:
+    store = make()
+    names = _give_six(store)
+    with store.read() as r:
+        mine = [name for name in names if name in "fce"]
+        assert [row.id for row in r.unexpired(NOON, session="s1")] == mine
+        assert [row.id for row in r.unexpired(NOON, owner="ana")] == mine
+        assert [row.id for row in r.unexpired(NOON, owner="ana", after="e", limit=1)] == ["f"]
+        assert [row.id for row in r.unexpired(NOON, session="s2", after="b")] == ["d", "a"]
+        assert list(r.unexpired(NOON, session="s3")) == []
+        assert list(r.unexpired(NOON, owner="nobody")) == []
+
+
+def check_run_grants_are_found_until_they_end_or_are_revoked(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        for name, ended in (("s1", None), ("s2", NOON)):
+            w.put_session(session(name, ended_at=ended))
+        for name in ("d", "b", "c", "over"):
+            w.add_grant(grant(name, kind="run", value=name, expires_at=NOON + (name != "over")))
+        w.add_grant(grant("ended", session="s2", kind="run", expires_at=NOON + 1))
+        w.add_grant(grant("other", kind="tool", value="run", expires_at=NOON + 1))
+        w.add_spend(replace(rows.SPEND, grant="b", number=1, what="use"))
+        w.add_spend(replace(rows.SPEND, grant="c", number=1, what="use"))
+        w.add_spend(replace(rows.SPEND, grant="c", number=2, what="revoke"))
+    with store.read() as r:
+        assert [row.id for row in r.unrevoked_runs(NOON)] == ["b", "d"]
+        assert [row.id for row in r.unrevoked_runs(NOON - 1)] == ["over", "b", "d"]
+        assert list(r.unrevoked_runs(NOON + 1)) == []
 
 
 def check_any_number_of_keys_can_be_asked_for(make: Open) -> None:
@@ -352,6 +438,24 @@ def check_questions_can_be_listed_by_session_and_state(make: Open) -> None:
         assert list(r.questions("s1", after=mine[0].id, limit=2)) == mine[1:3]
 
 
+def check_questions_can_be_listed_by_owner(make: Open) -> None:
+    store = make()
+    asked = _ask_twelve(store)
+    with store.write() as w:
+        for name, owner, ended in (("s1", "ana", NOON), ("s2", "bo", None)):
+            w.put_session(session(name, owner=owner, ended_at=ended))
+    with store.read() as r:
+        mine = [row for row in asked if row.session == "s1"]
+        assert list(r.questions(owner="ana", state=None)) == mine
+        still = [row for row in mine if row.state == "open"]
+        assert list(r.questions(owner="ana")) == still
+        assert list(r.questions(owner="ana", after=still[0].id, limit=2)) == still[1:3]
+        assert list(r.questions("s2", owner="bo", state="expired")) == [
+            row for row in asked if row.session == "s2" and row.state == "expired"
+        ]
+        assert list(r.questions(owner="nobody")) == []
+
+
 def check_questions_are_counted_by_session_state_and_time(make: Open) -> None:
     store = make()
     with store.write() as w:
@@ -426,6 +530,23 @@ def check_calls_are_listed_by_state_in_their_order(make: Open) -> None:
         assert [row.id for row in r.calls(states=["ambiguous", "running", "running"])] == ["c", "a", "d"]
         assert [row.id for row in r.calls(states=["ambiguous", "running"], limit=2)] == ["c", "a"]
         assert r.call("c") == call("c", state="running", fence=2)
+
+
+def check_calls_that_may_be_runs_are_found_by_state(make: Open) -> None:
+    store = make()
+    kinds = {"d": "release", "c": None, "b": "", "a": "release"}
+    with store.write() as w:
+        for name, workflow in kinds.items():
+            w.put_call(call(name, state="running", workflow=workflow))
+        w.put_call(call("e", state="failed", workflow="release"))
+    with store.read() as r:
+        assert [row.id for row in r.calls(states=["running"], runs_only=True)] == ["d", "b", "a"]
+        assert [row.id for row in r.calls(states=["running"], runs_only=True, limit=1)] == ["d"]
+        assert [row.id for row in r.calls(states=["failed", "pending"], runs_only=True)] == ["e"]
+    with store.write() as w:
+        assert w.move_call(call("d", state="failed", workflow="release"), states=["running"], fence=0)
+    with store.read() as r:
+        assert [row.id for row in r.calls(states=["running"], runs_only=True)] == ["b", "a"]
 
 
 def check_results_of_calls_that_ended_before_a_time_are_forgotten_and_nothing_else(make: Open) -> None:

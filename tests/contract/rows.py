@@ -29,7 +29,7 @@ BYTES = bytes(range(256))
 TEXT = "größe 'x' \"y\" ? %s \\ \n 東京 🙂"
 
 SESSION = SessionRow("s1", "token", "agent", "ana", TEXT, None, NOON, None, BYTES, 2**40, b"\0mac")
-GRANT = GrantRow("g1", "s1", "command", TEXT, BYTES, 7, b"mac\0")
+GRANT = GrantRow("g1", "s1", "command", TEXT, BYTES, 7, b"mac\0", NOON + 900)
 SPEND = SpendRow("g1", 1, "s1", "use", "c1", NOON)
 DENIAL = DenialRow("s1", "d1", 3, NOON)
 SENDING = SendingRow("s1", "email", TEXT, "email.send", NOON)
@@ -53,6 +53,7 @@ FULL_CALL = CallRow(
     NOON,
     BYTES,
     NOON,
+    TEXT,
 )
 ENTRY = EntryRow("main", 1, NOON, "GRANTED", "s1", BYTES, b"\0" * 32, b"\1" * 32)
 NODE = NodeRow("main", 0, 0, BYTES)

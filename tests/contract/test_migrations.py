@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec.structs import astuple
 
 from sayso.store import migrate
-from sayso.store.base import Store, StoreError, StoreNewer
+from sayso.store.base import UNTOLD, Store, StoreError, StoreNewer
 from sayso.store.migrate import Migration
 from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
 from tests.contract.postgres_place import new_schema
+from tests.contract.rows import CALL, GRANT, NOON, SESSION, call, grant
 
+NEXT = migrate.LATEST + 1
 HALF = Migration(
-    2, "0002_half", "CREATE TABLE half (a INTEGER NOT NULL) STRICT; CREATE TABLE meta (b TEXT) STRICT;"
+    NEXT, "half", "CREATE TABLE half (a INTEGER NOT NULL) STRICT; CREATE TABLE meta (b TEXT) STRICT;"
 )
-MORE = Migration(2, "0002_more", "-- one; comment\nCREATE TABLE more (a TEXT NOT NULL) STRICT;")
+MORE = Migration(NEXT, "more", "-- one; comment\nCREATE TABLE more (a TEXT NOT NULL) STRICT;")
 
 
 class Place:
@@ -42,6 +46,17 @@ class Place:
             cursor = server.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
+    def put(self, table: str, names: Sequence[str], values: Sequence[object]) -> None:
+        """Add a row by hand, as an older program did."""
+        quoted, marks = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
+        statement = f"INSERT INTO {table} ({quoted}) VALUES ({marks})"  # noqa: S608  names of our own
+        if self.kind == "sqlite":
+            with closing(sqlite3.connect(self.address)) as file, file:
+                file.execute(statement, values)
+            return
+        with psycopg.connect(self.address) as server:
+            server.execute(statement.replace("?", "%s"), values)
+
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
@@ -54,7 +69,7 @@ def next_is(monkeypatch: pytest.MonkeyPatch, migration: Migration) -> None:
     """From now on this program knows one migration more."""
     known = (*migrate.migrations(), migration)
     monkeypatch.setattr(migrate, "migrations", lambda: known)
-    monkeypatch.setattr(migrate, "LATEST", 2)
+    monkeypatch.setattr(migrate, "LATEST", NEXT)
 
 
 def write_one(place: Place) -> None:
@@ -82,10 +97,8 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_what_it_has(
     with store.read() as r:
         assert r.meta("kept") == "yes"
     store.close()
-    assert place.run("SELECT number, name FROM migrations ORDER BY number") == [
-        (1, "0001_begin"),
-        (2, "0002_more"),
-    ]
+    applied = place.run("SELECT number, name FROM migrations ORDER BY number")
+    assert [applied[0], applied[-1]] == [(1, "0001_begin"), (NEXT, "more")]
     assert place.run("SELECT * FROM more") == []
 
 
@@ -94,9 +107,9 @@ def test_an_older_store_is_left_alone_if_nobody_asked_for_more(
 ) -> None:
     write_one(place)
     next_is(monkeypatch, MORE)
-    with pytest.raises(StoreError, match=r"needs 2.*sayso store migrate"):
+    with pytest.raises(StoreError, match=rf"needs {NEXT}.*sayso store migrate"):
         place.open(upgrade=False)
-    assert place.run("SELECT number FROM migrations") == [(1,)]
+    assert place.run("SELECT MAX(number) FROM migrations") == [(NEXT - 1,)]
 
 
 def test_a_migration_that_fails_half_way_leaves_the_old_schema(
@@ -107,7 +120,7 @@ def test_a_migration_that_fails_half_way_leaves_the_old_schema(
         next_is(patch, HALF)
         with pytest.raises(StoreError):
             place.open()
-    assert place.run("SELECT number FROM migrations") == [(1,)]
+    assert place.run("SELECT MAX(number) FROM migrations") == [(NEXT - 1,)]
     with pytest.raises((sqlite3.Error, psycopg.Error), match="half"):
         place.run("SELECT * FROM half")
     store = place.open()
@@ -124,3 +137,24 @@ def test_a_newer_store_is_refused_and_not_touched(place: Place) -> None:
             place.open(upgrade=upgrade)
         assert raised.value.code == "store_newer"
     assert place.run("SELECT MAX(number) FROM migrations") == [(99,)]
+
+
+def test_what_was_stored_before_lists_were_made_by_the_end_of_grants_is_in_them(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "migrations", lambda known=migrate.migrations: known()[:1])
+        patch.setattr(migrate, "LATEST", 1)
+        place.open().close()
+    names = [*GRANT.__struct_fields__[:-1]], [*CALL.__struct_fields__[:-1]]
+    place.put("sessions", [*SESSION.__struct_fields__], astuple(SESSION))
+    place.put("grants", names[0], astuple(GRANT)[:-1])
+    for state in ("running", "succeeded"):
+        place.put("calls", names[1], astuple(call(state, state=state))[:-1])
+    store = place.open()
+    with store.read() as r:
+        assert r.unexpired(NOON) == [grant("g1", expires_at=UNTOLD)]
+        states = ("running", "succeeded")
+        assert [(row.id, row.workflow) for row in r.calls(states=states, runs_only=True)] == [("running", "")]
+        assert len(r.calls(states=states)) == 2
+    store.close()

@@ -25,14 +25,18 @@ WIPE = {"tool": "wipe", "args": {}}
 
 
 class Service:
-    """An app with one token for each role, and a second agent and host."""
+    """An app with one token for each role, a second agent and host, and a host that is only claimed."""
 
     def __init__(self, door: EmbeddedDoor, runner: asyncio.Runner, settings: Settings | None = None) -> None:
         self.door, self.gate, self.runner = door, door.gate, runner
         self.app: Starlette = make_app(door, hosts=(HOST,), settings=settings)
         wanted: list[tuple[str, Role, str]] = [(role, role, role) for role in ROLES]
         wanted += [("other_agent", "agent", "other agent"), ("other_host", "host", "other host")]
-        issued = {who: issue_token(self.gate, role, name, by="test") for who, role, name in wanted}
+        issued = {
+            who: issue_token(self.gate, role, name, by="test", assured=role == "host")
+            for who, role, name in wanted
+        }
+        issued["claimed_host"] = issue_token(self.gate, "host", "claimed host", by="test")
         self.secrets: dict[str, str] = {name: secret for name, (secret, _) in issued.items()}
         self.tokens = {name: token for name, (_, token) in issued.items()}
 

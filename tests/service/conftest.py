@@ -13,7 +13,6 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_text
-from sayso.service.running import Settings
 from sayso.store.memory import MemoryStore
 from sayso.store.sqlite import SqliteStore
 from tests.gate.conftest import Clock
@@ -73,7 +72,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture
 def service(gate: Gate, runner: asyncio.Runner) -> Service:
-    return Service(EmbeddedDoor(gate, ()), runner, Settings(assured_hosts=frozenset({"*"})))
+    return Service(EmbeddedDoor(gate, ()), runner)
 
 
 @pytest.fixture

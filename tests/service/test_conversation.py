@@ -2,85 +2,87 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.gate import Gate
-from sayso.service.running import Settings
-from tests.service.calling import PUSH, WRITE, Service
+from sayso.store.base import MetaRow
+from tests.service.calling import PUSH, READ, WRITE, Service
+
+GRANT = "Grant standing consent for: git push origin"
+CLAIMED = "claimed_host"
 
 
-def say(service: Service, session: str, text: str) -> Any:
-    return service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": text})
+def say(service: Service, session: str, text: str, who: str = "host") -> Any:
+    return service.told(who, "POST", f"/v1/sessions/{session}/messages", {"text": text})
 
 
-def call(service: Service, session: str, wanted: dict[str, Any]) -> Any:
-    return service.told("host", "POST", "/v1/calls", {**wanted, "session": session})
-
-
-@pytest.fixture
-def claiming(gate: Gate, runner: asyncio.Runner) -> Service:
-    """A service that was not told to trust any host's word for the user's."""
-    return Service(EmbeddedDoor(gate, ()), runner)
+def call(service: Service, session: str, wanted: dict[str, Any], who: str = "host") -> Any:
+    return service.told(who, "POST", "/v1/calls", {**wanted, "session": session})
 
 
 def test_an_assured_message_grants_what_it_says(service: Service) -> None:
     session = service.opened()
-    assert say(service, session, "Grant standing consent for: git push origin")["kind"] == "grant"
+    heard = say(service, session, GRANT)
+    assert (heard["kind"], heard["assured"]) == ("grant", True)
     told = call(service, session, PUSH)
     assert (told["status"], told["announce"]) == ("allowed", "Using session allowlist: git push origin")
 
 
-def test_a_message_is_claimed_unless_the_service_was_told_otherwise(claiming: Service) -> None:
-    session = claiming.opened()
-    told = say(claiming, session, "Grant standing consent for: git push origin")
-    assert not told["assured"]
-    assert call(claiming, session, PUSH)["status"] == "pending"
-    assert claiming.told("operator", "GET", "/v1/grants") == []
+def test_a_message_is_claimed_unless_whoever_made_the_token_said_otherwise(service: Service) -> None:
+    session = service.opened(CLAIMED)
+    assert not say(service, session, GRANT, CLAIMED)["assured"]
+    assert call(service, session, PUSH, CLAIMED)["status"] == "pending"
+    assert service.told("operator", "GET", "/v1/grants") == []
 
 
-def test_a_claimed_message_counts_once_the_operator_says_that_it_was_said(claiming: Service) -> None:
-    session = claiming.opened()
-    told = say(claiming, session, "Grant standing consent for: git push origin")
-    asked = claiming.told("operator", "GET", f"/v1/questions/{told['question']}")
+def test_a_claimed_message_counts_once_the_operator_says_that_it_was_said(service: Service) -> None:
+    session = service.opened(CLAIMED)
+    told = say(service, session, GRANT, CLAIMED)
+    asked = service.told("operator", "GET", f"/v1/questions/{told['question']}")
     assert (asked["tool"], asked["rule"], asked["risk"]) == ("message", "claimed", "high")
-    assert "claimed" in claiming.told("operator", "GET", f"/v1/questions/{told['question']}/why")["why"]
-    shown = claiming.post("host", f"/v1/questions/{told['question']}/show")
+    assert "claimed" in service.told("operator", "GET", f"/v1/questions/{told['question']}/why")["why"]
+    shown = service.post(CLAIMED, f"/v1/questions/{told['question']}/show")
     assert shown.status_code == 404, "it is not asked where it was said"
     answer = f"/v1/questions/{told['question']}/answer"
-    assert claiming.post("host", answer, {"answer": "once"}).status_code == 403
-    assert claiming.post("operator", answer, {"answer": "edit", "edited": {"text": "x"}}).status_code == 409
-    claiming.told("operator", "POST", answer, {"answer": "once", "digest": asked["digest"]})
-    assert call(claiming, session, PUSH)["announce"] == "Using session allowlist: git push origin"
+    assert service.post(CLAIMED, answer, {"answer": "once"}).status_code == 403
+    assert service.post("operator", answer, {"answer": "edit", "edited": {"text": "x"}}).status_code == 409
+    service.told("operator", "POST", answer, {"answer": "once", "digest": asked["digest"]})
+    assert call(service, session, PUSH, CLAIMED)["announce"] == "Using session allowlist: git push origin"
 
 
-def test_only_the_host_tokens_that_were_named_are_assured(service: Service) -> None:
-    named = frozenset({service.tokens["host"].id})
-    running = service.app.state.running
-    running.settings = Settings(assured_hosts=named)
-    assert say(service, service.opened(), "hello")["assured"]
-    other = service.opened("other_host")
-    told = service.told("other_host", "POST", f"/v1/sessions/{other}/messages", {"text": "hello"})
-    assert not told["assured"]
+def test_a_token_edited_by_hand_to_be_assured_lets_nobody_in(service: Service) -> None:
+    session = service.opened(CLAIMED)
+    with service.gate.store.write() as tx:
+        (place,) = [row for row in tx.every(MetaRow) if service.tokens[CLAIMED].id in row.value]
+        assert '"assured":false' in place.value
+        tx.set_meta(place.name, place.value.replace('"assured":false', '"assured":true'))
+    refused = service.post(CLAIMED, f"/v1/sessions/{session}/messages", {"text": GRANT})
+    assert refused.status_code == 401
+    assert service.told("operator", "GET", "/v1/grants") == []
 
 
-def test_a_claimed_stop_stops_at_once(claiming: Service) -> None:
-    session = claiming.opened()
-    assert say(claiming, session, "wait, stop")["kind"] == "stop"
-    assert call(claiming, session, {"tool": "read_file", "args": {}})["rule"] == "stopped"
+def test_an_assured_token_cannot_be_made_over_http(service: Service) -> None:
+    body = {"role": "host", "name": "me", "assured": True}
+    assert service.post("operator", "/v1/tokens", body).status_code == 422
+    made = service.told("operator", "POST", "/v1/tokens", {"role": "host", "name": "me"})
+    assert made["token"]["assured"] is False
 
 
-def test_the_operators_stop_is_lifted_by_no_claimed_message(claiming: Service) -> None:
-    session = claiming.opened()
-    claiming.asked("host", WRITE, session=session)
-    claiming.told("operator", "POST", f"/v1/sessions/{session}/stop")
-    assert claiming.told("operator", "GET", f"/v1/sessions/{session}")["stopped"]
-    assert claiming.told("operator", "GET", "/v1/questions") == [], "open questions end with a stop"
-    say(claiming, session, "go on with the parser")
-    assert call(claiming, session, {"tool": "read_file", "args": {}})["rule"] == "stopped"
+def test_a_claimed_stop_stops_at_once(service: Service) -> None:
+    session = service.opened(CLAIMED)
+    assert say(service, session, "wait, stop", CLAIMED)["kind"] == "stop"
+    assert call(service, session, READ, CLAIMED)["rule"] == "stopped"
+
+
+def test_the_operators_stop_is_lifted_by_no_claimed_message(service: Service) -> None:
+    session = service.opened(CLAIMED)
+    service.asked(CLAIMED, WRITE, session=session)
+    service.told("operator", "POST", f"/v1/sessions/{session}/stop")
+    assert service.told("operator", "GET", f"/v1/sessions/{session}")["stopped"]
+    assert service.told("operator", "GET", "/v1/questions") == [], "open questions end with a stop"
+    say(service, session, "go on with the parser", CLAIMED)
+    assert call(service, session, READ, CLAIMED)["rule"] == "stopped"
 
 
 def test_a_message_says_nothing_but_its_text(service: Service) -> None:
@@ -135,7 +137,7 @@ def test_a_plan_is_told_with_what_was_read_in_it(service: Service) -> None:
 
 def test_the_allowlist_is_handed_to_the_next_context_once(service: Service) -> None:
     first = service.opened(user="ann", workspace="/w")
-    say(service, first, "Grant standing consent for: git push origin")
+    say(service, first, GRANT)
     offer = service.told("host", "GET", f"/v1/sessions/{first}/handoff/offer")
     assert "Save session allowlist for next context?" in offer["ask"]
     service.told("host", "POST", f"/v1/sessions/{first}/handoff/save")
@@ -147,10 +149,10 @@ def test_the_allowlist_is_handed_to_the_next_context_once(service: Service) -> N
     assert service.told("host", "POST", f"/v1/sessions/{third}/handoff/take")["commands"] == []
 
 
-def test_a_host_whose_word_is_only_claimed_hands_over_no_consent(service: Service, claiming: Service) -> None:
-    session = claiming.opened(user="ann", workspace="/w")
+def test_a_host_whose_word_is_only_claimed_hands_over_no_consent(service: Service) -> None:
+    session = service.opened(CLAIMED, user="ann", workspace="/w")
     for way in ("save", "take"):
-        refused = claiming.post("host", f"/v1/sessions/{session}/handoff/{way}")
+        refused = service.post(CLAIMED, f"/v1/sessions/{session}/handoff/{way}")
         assert (refused.status_code, refused.json()["code"]) == (403, "not_assured")
 
 

@@ -37,7 +37,7 @@ from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, i
 from tests.vectors.vector_files import Step, Vector
 
 KEY = make_key("vectors")
-FREE = Settings(assured_hosts=frozenset({"*"}), rate=1e9, burst=1_000_000)
+FREE = Settings(rate=1e9, burst=1_000_000)
 BESIDE = {
     "origin": 14,  # set by the door, never by a request (SPEC 2)
     "reading": 11,  # what a reading of the call found; only scripts may give it (SPEC 16)

@@ -11,9 +11,9 @@ import msgspec
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.answer import Stands
-from sayso.gate.gate import Gate, everything
+from sayso.gate.gate import Gate
 from sayso.gate.grants import Ended, Listed
-from sayso.gate.state import as_written, load
+from sayso.gate.state import Loaded, Wanted, as_written, load
 from sayso.gate.stats import Figures
 from sayso.gate.waiting import wait_for_answer
 from sayso.store.base import QuestionRow
@@ -161,8 +161,12 @@ def allowlist_lines(found: list[Listed]) -> list[str]:
 
 
 def open_sessions(gate: Gate) -> list[Open]:
+    loaded: list[Loaded | None] = []
+    after = ""
     with gate.store.read() as tx:
-        loaded = [load(tx, gate.sealer, row.id, everything()) for row in tx.sessions(limit=10_000)]
+        while page := tx.sessions(after=after, limit=PAGE):
+            loaded += [load(tx, gate.sealer, row.id, Wanted(keys=())) for row in page]
+            after = page[-1].id
     return [
         Open(
             id=found.row.id,

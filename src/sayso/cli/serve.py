@@ -80,16 +80,35 @@ def link(
 def new_token(
     role: Annotated[str, typer.Argument(help="agent, host, operator or trusted.")],
     name: Annotated[str, typer.Argument(help="What its holder is called.")],
+    assured: Annotated[
+        bool, typer.Option("--assured", help="For a host: the agent's user cannot read this token.")
+    ] = False,
     store: StoreFile = None,
     as_json: Json = False,
 ) -> None:
-    """A token for an agent, a host, an operator or the trusted channel."""
+    """A token for an agent, a host, an operator or the trusted channel.
+
+    What a host says its user typed is claimed: it can tighten, and loosens nothing. With --assured you say
+    that no agent can read the token, so that what comes with it was typed by the user, and counts.
+    """
     from sayso.cli.operating import operator
     from sayso.gate.tokens import issue_token
 
     with acting(store) as gate:
-        secret, token = issue_token(gate, role, name, by=operator())  # type: ignore[arg-type]  # checked there
-    told = {"token": secret, "id": token.id, "role": token.role, "name": token.name}
+        secret, token = issue_token(
+            gate,
+            role,  # type: ignore[arg-type]  # checked there
+            name,
+            by=operator(),
+            assured=assured,
+        )
+    told = {
+        "token": secret,
+        "id": token.id,
+        "role": token.role,
+        "name": token.name,
+        "assured": token.assured,
+    }
     show_or_json(as_json, told, [secret])
     remark(f"{token.id}: keep it where only {name} can read it; it is not shown again")
 
@@ -100,7 +119,7 @@ def list_all(store: StoreFile = None, as_json: Json = False) -> None:
 
     with looking(store, sealed=True) as gate:
         found = list_tokens(gate)
-    lines = [f"{one.id}  {one.role:9} {one.name}" for one in found]
+    lines = [f"{one.id}  {one.role:9} {one.name}{', assured' if one.assured else ''}" for one in found]
     show_or_json(as_json, found, lines or ["Nobody has a token."])
 
 

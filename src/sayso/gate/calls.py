@@ -126,6 +126,7 @@ def new_row(
         key=key,
         effect_key=effect_key,
         question=done.question.id if done.question else None,
+        workflow=request.workflow,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -9,18 +11,22 @@ import msgspec
 from sayso.core import words
 from sayso.core.effects import Cleared, Effect, Granted, Lifted, Revoked
 from sayso.core.errors import SaysoError
-from sayso.core.grants import Grant, Held, Kind, Pins, spent
+from sayso.core.grants import Grant, Held, Key, Kind, Pins, spent
 from sayso.core.model import Risk
 from sayso.core.session import Session
 from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
 from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, time_trusted
 from sayso.gate.journal import record
-from sayso.gate.state import Loaded, load
-from sayso.store.base import Reader, Writer
+from sayso.gate.state import Loaded, Wanted, load
+from sayso.store.base import GrantRow, Reader, Writer
 
-MOST_SESSIONS = 1_000_000
+AT_ONCE = 200
+"""How many rows are read at a time."""
 BY_HAND = "the rows of this grant were changed by hand, so it grants nothing and cannot be revoked"
+
+
+NOTHING = Wanted(keys=())
 
 
 class UnknownGrant(SaysoError):
@@ -62,13 +68,28 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 def list_grants(gate: Gate, session: str | None = None) -> list[Listed]:
-    """What is granted now, in this session or in all that are open. What was tampered with grants nothing."""
+    """What is granted now: in this session, in the order given, or in all that are open, as they end.
+
+    What was tampered with grants nothing.
+    """
     with gate.store.read() as tx:
         if session is not None:
             return live_grants(gate, tx, loaded(gate, tx, session, everything()))
-        rows = tx.sessions(limit=MOST_SESSIONS)
-        found = [load(tx, gate.sealer, row.id, everything()) for row in rows]
-        return [one for state in found if state is not None for one in live_grants(gate, tx, state)]
+        return list(_all_live(gate, tx))
+
+
+def page_of_grants(
+    gate: Gate, *, session: str | None = None, owner: str | None = None, after: str = "", limit: int = 100
+) -> tuple[list[Listed], bool]:
+    """So many of what is granted now, those that end first first, and whether there are more.
+
+    In one session, in those of one owner, or in all that are open; `after` the id of a grant.
+    """
+    with gate.store.read() as tx:
+        if session is not None:
+            loaded(gate, tx, session, NOTHING)
+        found = list(islice(_all_live(gate, tx, session, owner, after), limit + 1))
+    return found[:limit], len(found) > limit
 
 
 def give_grant(
@@ -158,11 +179,37 @@ def _ended(held: Held, *, live: bool) -> Ended:
 
 
 def live_grants(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
-    """What is granted in this session, which was read with everything in it."""
+    """What is granted in this session, of all that was read with it."""
     if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent
     return [_listed(held, agent, tx.now) for held in session.held if is_live(held, session, tx.now)]
+
+
+def _all_live(
+    gate: Gate, tx: Reader, session: str | None = None, owner: str | None = None, after: str = ""
+) -> Iterator[Listed]:
+    """What is granted in open sessions, as it ends. Of each session only what may be live is read."""
+    if not time_trusted(gate, tx):
+        return
+    while rows := tx.unexpired(tx.now, session=session, owner=owner, after=after, limit=AT_ONCE):
+        yield from _still_live(gate, tx, rows)
+        after = rows[-1].id
+
+
+def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow]) -> Iterator[Listed]:
+    """Those of these grants that are live: what became of each stands in the sealed row of its session."""
+    keys: dict[str, list[Key]] = {}
+    for row in rows:
+        keys.setdefault(row.session, []).append((row.kind, row.value))
+    live: dict[str, Listed] = {}
+    for name, wanted in keys.items():
+        found = load(tx, gate.sealer, name, Wanted(keys=tuple(dict.fromkeys(wanted))))
+        if found is not None and found.believed and found.row.ended_at is None:
+            session, agent = found.session, found.row.agent
+            held = (one for one in session.held if is_live(one, session, tx.now))
+            live |= {one.grant.id: _listed(one, agent, tx.now) for one in held}
+    return (live[row.id] for row in rows if row.id in live)
 
 
 def _listed(held: Held, agent: str, now: float) -> Listed:

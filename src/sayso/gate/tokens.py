@@ -24,13 +24,18 @@ class UnknownToken(SaysoError):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What is kept of a token. `name` is what its holder is called, as agent or as operator."""
+    """What is kept of a token. `name` is what its holder is called, as agent or as operator.
+
+    `assured`: whoever made it says that the agent's user cannot read it, so that what this host tells of its
+    user was typed by them. Otherwise that is only claimed.
+    """
 
     id: str
     role: Role
     name: str
     made_at: float
     revoked: bool = False
+    assured: bool = False
 
 
 class _Sealed(msgspec.Struct, frozen=True):
@@ -42,17 +47,19 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(_Sealed).decode
 
 
-def issue_token(gate: Gate, role: Role, name: str, *, by: str) -> tuple[str, Token]:
+def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:
     """A new token and what is kept of it. The token itself is shown this once."""
     if role not in ROLES:
         raise SaysoError(f"there is no role {role!r}", hint=f"use one of: {', '.join(ROLES)}")
     if not name or not name.isprintable() or len(name) > 100:
         raise SaysoError("a token needs a name of up to 100 plain characters")
+    if assured and role != "host":
+        raise SaysoError("only a host tells what its user typed, so only a host's token can be assured")
     secret = f"sayso_{role}_{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:
-        token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now)
+        token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
         tx.set_meta(_place(secret), _sealed(gate, secret, token))
-        details = {"token": token.id, "role": role, "name": name, "by": by}
+        details = {"token": token.id, "role": role, "name": name, "by": by, "assured": assured}
         record(tx, "TOKEN_ISSUED", details=details, stream=gate.stream)
     return secret, token
 
@@ -108,4 +115,7 @@ def _opened(gate: Gate, text: str | None, place: str) -> Token | None:
 
 def _seal(gate: Gate, place: str, token: Token) -> bytes:
     """Bound to the epoch: a store put back from a copy lets nobody in, since a token may be revoked since."""
-    return gate.sealer.text("token", f"{place}\n{_encode(token).decode()}")
+    fields = msgspec.structs.asdict(token)
+    if not token.assured:  # so that tokens made before there was such a thing are what they were
+        del fields["assured"]
+    return gate.sealer.text("token", f"{place}\n{_encode(fields).decode()}")

@@ -84,7 +84,7 @@ def encoded(note: Note) -> bytes:
 def list_runs(gate: Gate, session: str | None = None) -> list[Progress]:
     """Every run that is not over, those that nobody ended among them, oldest first."""
     with gate.store.read() as tx:
-        rows = tx.calls(states=UNDER_WAY, limit=MOST)
+        rows = tx.calls(states=UNDER_WAY, runs_only=True, limit=MOST)
     found = (_progress(gate, row) for row in rows if session in (None, row.session))
     return [one for one in found if one is not None]
 
@@ -125,10 +125,22 @@ def cascade_revoke(gate: Gate, session: str, workflow: str, *, by: str) -> int:
 
 
 def reconcile(gate: Gate, session: str | None = None) -> int:
-    """End the grants of runs that are over or whose holder is gone; how many ended."""
-    with gate.store.read() as tx:
-        names = [session] if session is not None else [row.id for row in tx.sessions(limit=MOST)]
+    """End the grants of runs that are over or whose holder is gone; how many ended.
+
+    They are looked for without keeping others from writing; only a session that has one is written to.
+    """
+    names = [session] if session is not None else _with_dead_runs(gate)
     return sum(_reconcile(gate, name) for name in names)
+
+
+def _with_dead_runs(gate: Gate) -> list[str]:
+    """The open sessions that seem to hold the grant of a run that is over, by rows that nobody has sealed.
+
+    A run's lease is looked at whenever its grant would be used, so what is not found here allows nothing.
+    """
+    with gate.store.read() as tx:
+        rows = [row for row in tx.unrevoked_runs(tx.now) if gate.sealer.open_grant(row) is not None]
+        return sorted({row.session for row in rows if not _alive(tx, row.session, row.value)})
 
 
 def _reconcile(gate: Gate, session: str) -> int:

@@ -42,7 +42,12 @@ def sessions_seen(context: Context, wanted: str | None) -> list[str] | None:
     if context.token.role == "operator":
         return None
     with context.gate.store.read() as tx:
-        return [row.id for row in tx.sessions(limit=MOST) if is_own(context, row)]
+        return [row.id for row in tx.sessions(owner=context.token.id, limit=MOST)]
+
+
+def owner_seen(context: Context) -> str | None:
+    """Whose sessions this caller may look at: everybody's (None) for an operator, else their own."""
+    return None if context.token.role == "operator" else context.token.id
 
 
 def is_own(context: Context, row: SessionRow | None) -> bool:

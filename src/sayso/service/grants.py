@@ -9,12 +9,15 @@ import msgspec
 from sayso.core.grants import Pins
 from sayso.core.model import Risk
 from sayso.gate.allowance import NO_PINS
-from sayso.gate.grants import Ended, Listed, give_grant, list_grants, revoke_all, revoke_grant
+from sayso.gate.grants import Ended, Listed, give_grant, list_grants, page_of_grants, revoke_all, revoke_grant
 from sayso.gate.passkeys import proof_needed
 from sayso.gate.workflows import cascade_revoke
-from sayso.service.callers import session_for, sessions_seen
-from sayso.service.endpoints import ANY, OPERATORS, Context, Endpoint
+from sayso.service.callers import own_session, owner_seen, session_for
+from sayso.service.endpoints import ANY, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
+
+PAGE = 200
+MOST = 1_000
 
 
 class PinsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,12 +48,15 @@ class WorkflowEnded(msgspec.Struct, frozen=True):
     """How many grants ended."""
 
 
-def list_all(context: Context) -> list[Listed]:
-    """What is granted now, in one session or in all that the caller may see."""
-    seen = sessions_seen(context, context.query.get("session"))
-    if seen is None:
-        return list_grants(context.gate)
-    return [one for session in seen for one in list_grants(context.gate, session)]
+def list_all(context: Context) -> Paged:
+    """A page of what is granted now, in one session or in all the caller may see; the first to end first."""
+    wanted, limit = context.query.get("session"), context.whole("limit", PAGE, 1, MOST)
+    session = None if wanted is None else own_session(context, wanted)
+    after = context.query.get("after", "")
+    found, more = page_of_grants(
+        context.gate, session=session, owner=owner_seen(context), after=after, limit=limit
+    )
+    return Paged(list(found), {**context.query, "after": found[-1].id} if more else None)
 
 
 def give(context: Context) -> Listed:
@@ -90,7 +96,11 @@ def revoke_workflow(context: Context) -> WorkflowEnded:
 
 ALL: Any = list[Listed]
 EVERY: Any = list[Ended]
-IN_SESSION = {"session": "Only those of this session."}
+LISTING = {
+    "session": "Only those of this session.",
+    "after": "Only those that end after this grant.",
+    "limit": f"How many at most, up to {MOST:,}.",
+}
 
 
 def _check_signed(context: Context, risk: Risk | None) -> None:
@@ -108,7 +118,7 @@ def _check_signed(context: Context, risk: Risk | None) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all, result=ALL, query=IN_SESSION),
+    Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all, result=ALL, query=LISTING),
     Endpoint("POST", "/v1/grants", OPERATORS, "Give a grant by hand", give, GrantBody, Listed, status=201),
     Endpoint("DELETE", "/v1/grants/{grant}", OPERATORS, "Revoke a grant", revoke, result=Ended),
     Endpoint(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -13,7 +13,7 @@ from sayso.gate.conversation import put_question
 from sayso.gate.explaining import why_asked
 from sayso.gate.waiting import question_row
 from sayso.service.answering import answer
-from sayso.service.callers import sees, sessions_seen
+from sayso.service.callers import own_session, owner_seen, sees
 from sayso.service.endpoints import ANY, HOST, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered, QuestionTold
@@ -23,6 +23,13 @@ from sayso.store.base import QuestionRow, QuestionState, Reader
 STATES = ("open", "answered", "expired", "cancelled", "any")
 PAGE = 50
 MOST = 200
+
+
+class Whose(NamedTuple):
+    """Of which session, or of whose sessions, questions are listed; None for all."""
+
+    session: str | None
+    owner: str | None
 
 
 class WhyTold(msgspec.Struct, frozen=True):
@@ -42,9 +49,10 @@ def list_questions(context: Context) -> Paged:
     state, limit = context.query.get("state", "open"), context.whole("limit", PAGE, 1, MOST)
     if state not in STATES:
         raise Refused(400, "malformed", f"there is no state {state!r}", hint=f"use: {', '.join(STATES)}")
-    seen = sessions_seen(context, context.query.get("session"))
+    wanted = context.query.get("session")
+    whose = Whose(None if wanted is None else own_session(context, wanted), owner_seen(context))
     with context.gate.store.read() as tx:
-        rows = _page(tx, seen, state, context.query.get("after", ""), limit)
+        rows = _page(tx, whose, state, context.query.get("after", ""), limit)
         told = [tell_question(context, tx, row, asked) for row in rows if (asked := written(row)) is not None]
     full = len(rows) == limit
     return Paged(told, {**context.query, "after": rows[-1].id} if full else None)
@@ -69,10 +77,10 @@ def show(context: Context) -> ShownTold:
     return ShownTold(row.id, put_question(context.gate, row.id))
 
 
-def _page(tx: Reader, sessions: list[str] | None, state: str, after: str, limit: int) -> list[QuestionRow]:
+def _page(tx: Reader, whose: Whose, state: str, after: str, limit: int) -> list[QuestionRow]:
     """So many rows that are in this state now; one that nobody answered in time is not open any more."""
     found: list[QuestionRow] = []
-    for row in _rows(tx, sessions, state, after, limit):
+    for row in _rows(tx, whose, state, after, limit):
         if state != "open" or tx.now < row.expires_at:
             found.append(row)
             if len(found) == limit:
@@ -80,16 +88,11 @@ def _page(tx: Reader, sessions: list[str] | None, state: str, after: str, limit:
     return found
 
 
-def _rows(
-    tx: Reader, sessions: list[str] | None, state: str, after: str, limit: int
-) -> Iterator[QuestionRow]:
+def _rows(tx: Reader, whose: Whose, state: str, after: str, limit: int) -> Iterator[QuestionRow]:
     wanted = None if state == "any" else cast("QuestionState", state)
-    one = sessions[0] if sessions is not None and len(sessions) == 1 else None
-    among = None if sessions is None or one is not None else frozenset(sessions)
-    if sessions == []:
-        return
-    while page := tx.questions(one, state=wanted, after=after, limit=limit):
-        yield from (row for row in page if among is None or row.session in among)
+    session, owner = whose
+    while page := tx.questions(session, state=wanted, owner=owner, after=after, limit=limit):
+        yield from page
         after = page[-1].id
 
 

@@ -14,8 +14,6 @@ from sayso.service.uses import Uses
 class Settings(msgspec.Struct, frozen=True):
     """What whoever starts the service decides. Nothing in a request changes it."""
 
-    assured_hosts: frozenset[str] = frozenset()
-    """Ids of host tokens that the agent's user cannot read, "*" for all: messages from them are assured."""
     open_metrics: bool = False
     """Whether /metrics is told without a token. Only where the service is reached from this machine alone."""
     rate: float = 50.0

@@ -6,23 +6,24 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.asking import is_open
 from sayso.core.model import Assurance
 from sayso.gate import sessions
 from sayso.gate.conversation import hear_message
-from sayso.gate.gate import everything
 from sayso.gate.grants import live_grants
-from sayso.gate.state import load
-from sayso.service.callers import is_own, own_session, session_for, unknown
+from sayso.gate.state import Wanted, load
+from sayso.gate.stopping import StoppedAll, stop_all
+from sayso.service.callers import own_session, owner_seen, session_for, unknown
 from sayso.service.conversation import HeardTold, assurance_of, tell_heard
-from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint, Paged
+from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
 from sayso.store.base import Reader
 
 LONGEST = 1_000
-MOST = 10_000
 PAGE = 200
+MOST = 1_000
+MOST_GRANTS = 1_000
+"""How many grants of a session are told with it."""
 
 
 class SessionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,14 +61,12 @@ def open_one(context: Context) -> SessionTold:
 
 
 def list_open(context: Context) -> Paged:
-    """The open sessions, oldest first; of hosts and agents, their own."""
+    """A page of the open sessions, oldest first; of hosts and agents, their own."""
     limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
     with context.gate.store.read() as tx:
-        names = [row.id for row in tx.sessions(limit=MOST) if is_own(context, row)]
-        if after in names:
-            names = names[names.index(after) + 1 :]
-        told = [_read(context, tx, name) for name in names[:limit]]
-    return Paged(told, {**context.query, "after": names[limit - 1]} if len(names) > limit else None)
+        rows = tx.sessions(owner=owner_seen(context), after=after, limit=limit + 1)
+        told = [_read(context, tx, row.id) for row in rows[:limit]]
+    return Paged(told, {**context.query, "after": told[-1].id} if len(rows) > limit else None)
 
 
 def look(context: Context) -> SessionTold:
@@ -90,6 +89,16 @@ def stop(context: Context) -> HeardTold:
     return tell_heard(hear_message(context.gate, session, "stop", assurance, by=context.token.name))
 
 
+def stop_every(context: Context) -> StoppedAll:
+    """Stop every open session, and those that are opened meanwhile, as far as that is possible.
+
+    Each is stopped and recorded by itself. It looks again until it finds none it has not stopped, a bounded
+    number of times; `settled` says whether that was reached. A session that begins after the last look is not
+    stopped.
+    """
+    return stop_all(context.gate, by=context.token.name)
+
+
 def _told(context: Context, session: str) -> SessionTold:
     with context.gate.store.read() as tx:
         return _read(context, tx, session)
@@ -97,11 +106,13 @@ def _told(context: Context, session: str) -> SessionTold:
 
 def _read(context: Context, tx: Reader, session: str) -> SessionTold:
     gate = context.gate
-    found = load(tx, gate.sealer, session, everything())
+    alive = tx.unexpired(tx.now, session=session, limit=MOST_GRANTS)
+    keys = dict.fromkeys((grant.kind, grant.value) for grant in alive)
+    found = load(tx, gate.sealer, session, Wanted(keys=tuple(keys)))
     if found is None:
         raise unknown()
     row, task = found.row, found.session.task
-    open_now = [one for one in found.session.questions.values() if is_open(one, found.session, tx.now)]
+    asked = tx.count_questions(session, since=tx.now)[0] if found.believed else 0
     return SessionTold(
         id=row.id,
         agent=row.agent,
@@ -115,16 +126,17 @@ def _read(context: Context, tx: Reader, session: str) -> SessionTold:
         phase=None if task is None else task.phase,
         stopped=found.session.stopped is not None,
         tampered=not found.believed,
-        questions=len(open_now),
+        questions=asked,
         grants=() if row.ended_at is not None else tuple(live_grants(gate, tx, found)),
     )
 
 
 OPEN: Any = list[SessionTold]
-LISTING = {"after": "Only those after this session.", "limit": "How many at most."}
+LISTING = {"after": "Only those after this session.", "limit": f"How many at most, up to {MOST:,}."}
 ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionTold, 201),
+    Endpoint("POST", "/v1/sessions/stop", OPERATORS, "Stop every session", stop_every, result=StoppedAll),
     Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_open, result=OPEN, query=LISTING),
     Endpoint("GET", ONE, ANY, "One session", look, result=SessionTold),
     Endpoint("DELETE", ONE, HOSTS, "End a session", end, result=SessionEnded),

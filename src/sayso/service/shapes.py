@@ -63,8 +63,11 @@ class QuestionTold(msgspec.Struct, frozen=True):
     digest: str
     opened_at: float
     expires_at: float
-    waiting: bool
-    """Whether the agent still waits for the answer."""
+    waiting: bool | None
+    """Whether the agent still waits for the answer; null if it does not wait here, but may do so elsewhere.
+
+    Whoever waits does so in one process: this service, another on the same store, or the agent's own.
+    """
     signed: bool
     """Whether an answer that allows has to be signed by a passkey."""
     because: tuple[Piece, ...] = ()

@@ -29,9 +29,10 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
     """The question without what costs more than a look-up: what its answers would have covered."""
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= row.expires_at
+    state = "expired" if expired else row.state
     return QuestionTold(
         id=row.id,
-        state="expired" if expired else row.state,
+        state=state,
         session=row.session,
         agent=asked.request.agent,
         turn=asked.turn,
@@ -53,7 +54,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         digest=row.digest,
         opened_at=row.opened_at,
         expires_at=row.expires_at,
-        waiting=context.door.asker.awaits(row.id),
+        waiting=_waits(context, row.id, state),
         signed=must_sign(context.gate, tx, asked),
         because=asked.because,
         answer=row.answer,
@@ -71,6 +72,13 @@ def with_coverage(gate: Gate, told: QuestionTold, asked: Question) -> QuestionTo
         for offer in told.offers
     )
     return msgspec.structs.replace(told, offers=offers)
+
+
+def _waits(context: Context, question: str, state: str) -> bool | None:
+    """What is known here. To know more, every wait would be two writes more, and wake all others who wait."""
+    if state != "open":
+        return False
+    return True if context.door.asker.awaits(question) else None
 
 
 def _items(gate: Gate, asked: Question) -> tuple[ItemTold, ...]:

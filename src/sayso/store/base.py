@@ -62,6 +62,10 @@ class SessionRow(msgspec.Struct, frozen=True):
     mac: bytes
 
 
+UNTOLD = 1e18
+"""The end of a grant that was stored before ends were kept beside it: only its body says when it is."""
+
+
 class GrantRow(msgspec.Struct, frozen=True):
     """A grant, encoded and sealed. Never changed; what happens to it is added as spends."""
 
@@ -72,6 +76,7 @@ class GrantRow(msgspec.Struct, frozen=True):
     body: bytes
     epoch: int
     mac: bytes
+    expires_at: float = UNTOLD
 
 
 What = Literal["use", "return", "enter", "revoke"]
@@ -128,7 +133,10 @@ class QuestionRow(msgspec.Struct, frozen=True):
 
 
 class CallRow(msgspec.Struct, frozen=True):
-    """A call in the ledger. `fence` grows with every start; only its holder may say how that start ended."""
+    """A call in the ledger. `fence` grows with every start; only its holder may say how that start ended.
+
+    `workflow` is set if the call is, or may be, a run of one: to find it by. What it is says its body.
+    """
 
     id: str
     session: str
@@ -146,6 +154,7 @@ class CallRow(msgspec.Struct, frozen=True):
     lease_until: float | None = None
     result: bytes | None = None
     ended_at: float | None = None
+    workflow: str | None = None
 
 
 class EntryRow(msgspec.Struct, frozen=True):
@@ -229,13 +238,35 @@ class Reader(Protocol):
     def meta(self, name: str) -> str | None: ...
 
     def session(self, session: str) -> SessionRow | None: ...
-    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]: ...
+    def sessions(
+        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
+    ) -> Sequence[SessionRow]:
+        """A page of sessions, of one owner or of all, oldest first, `after` an id."""
+
     def children(self, session: str) -> Sequence[SessionRow]: ...
 
     def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
         """The grants of a session, for these keys or all of them, in the order given."""
 
     def grant(self, grant: str) -> GrantRow | None: ...
+    def unexpired(
+        self,
+        now: float,
+        *,
+        session: str | None = None,
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[GrantRow]:
+        """A page of the grants in open sessions that end after `now`, those that end first first.
+
+        Of one session, of the sessions of one owner, or of all; `after` the id of a grant. Those that were
+        used up or revoked are among them: what became of a grant is not the store's to say.
+        """
+
+    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
+        """The same for run grants, all at once, without those that a spend says were revoked."""
+
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         """All spends of these grants, by grant and number."""
 
@@ -251,10 +282,11 @@ class Reader(Protocol):
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        """A page of questions, oldest first, `after` an id."""
+        """A page of questions, oldest first, `after` an id; of one session, of one owner's, or of all."""
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         """How many are open, and how many were opened since."""
@@ -269,7 +301,10 @@ class Reader(Protocol):
     def call_by_host(self, session: str, host_id: str) -> CallRow | None: ...
     def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None: ...
     def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]: ...
-    def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]: ...
+    def calls(
+        self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
+    ) -> Sequence[CallRow]:
+        """The calls in these states, oldest first; with `runs_only`, those that may be runs of a workflow."""
 
     def head(self, stream: str) -> EntryRow | None:
         """The newest entry of a stream."""

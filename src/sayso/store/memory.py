@@ -8,6 +8,7 @@ commits. So a reader keeps the moment it began in, and a transaction that fails 
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,6 +46,7 @@ from sayso.store.bodies import operations_in
 from sayso.store.threads import Pulse, Single
 
 Row = TypeVar("Row")
+Named = TypeVar("Named", SessionRow, QuestionRow)
 Table = dict[str, dict[Any, Row]]
 
 ALL = ""
@@ -103,9 +105,12 @@ class MemoryReader:
     def session(self, session: str) -> SessionRow | None:
         return self._group(self._tables.sessions).get(session)
 
-    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]:
-        rows = self._group(self._tables.sessions).values()
-        return _first(limit, (row for row in rows if row.ended_at is None or not open_only))
+    def sessions(
+        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
+    ) -> Sequence[SessionRow]:
+        rows = _behind(after, self._group(self._tables.sessions).values())
+        mine = (row for row in rows if owner in (None, row.owner))
+        return _first(limit, (row for row in mine if row.ended_at is None or not open_only))
 
     def children(self, session: str) -> Sequence[SessionRow]:
         return [row for row in self._group(self._tables.sessions).values() if row.parent == session]
@@ -117,6 +122,32 @@ class MemoryReader:
 
     def grant(self, grant: str) -> GrantRow | None:
         return next((group[grant] for group in self._tables.grants.values() if grant in group), None)
+
+    def unexpired(
+        self,
+        now: float,
+        *,
+        session: str | None = None,
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[GrantRow]:
+        last = self.grant(after) if after else None
+        if after and last is None:
+            return []
+        opened = [
+            row.id
+            for row in self._group(self._tables.sessions).values()
+            if row.ended_at is None and session in (None, row.id) and owner in (None, row.owner)
+        ]
+        ending = [row for name in opened for row in self.grants(name) if row.expires_at > now]
+        return _first(
+            limit, (row for row in sorted(ending, key=_end) if last is None or _end(row) > _end(last))
+        )
+
+    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
+        runs = [row for row in self.unexpired(now, limit=sys.maxsize) if row.kind == "run"]
+        return [row for row in runs if all(spend.what != "revoke" for spend in self.spends([row.id]))]
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         groups = (self._group(self._tables.spends, grant) for grant in sorted(set(grants)))
@@ -146,12 +177,13 @@ class MemoryReader:
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        rows = iter(self._group(self._tables.questions).values())
-        if after:
-            any(row.id == after for row in rows)  # which leaves `rows` just behind it
+        rows = _behind(after, self._group(self._tables.questions).values())
+        if owner is not None and session is None:
+            rows = (row for row in rows if (whose := self.session(row.session)) and whose.owner == owner)
         return _first(limit, (row for row in rows if _is(row, session, state)))
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
@@ -177,9 +209,12 @@ class MemoryReader:
     def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]:
         return [row for row in self._group(self._tables.calls).values() if row.effect_key == effect_key]
 
-    def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]:
+    def calls(
+        self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
+    ) -> Sequence[CallRow]:
         wanted = set(states)
-        return _first(limit, (row for row in self._group(self._tables.calls).values() if row.state in wanted))
+        rows = (row for row in self._group(self._tables.calls).values() if row.state in wanted)
+        return _first(limit, (row for row in rows if row.workflow is not None or not runs_only))
 
     def head(self, stream: str) -> EntryRow | None:
         chain = self._group(self._tables.entries, stream)
@@ -420,6 +455,18 @@ class MemoryStore:
 
 def _first(limit: int, rows: Iterable[Row]) -> list[Row]:
     return list(itertools.islice(rows, limit))
+
+
+def _behind(after: str, rows: Iterable[Named]) -> Iterator[Named]:
+    """The rows after the one with this id: all of them if none is named, none if it is unknown."""
+    left = iter(rows)
+    if after:
+        any(row.id == after for row in left)  # which leaves `left` just behind it
+    return left
+
+
+def _end(row: GrantRow) -> tuple[float, str]:
+    return row.expires_at, row.id
 
 
 def _is(row: QuestionRow, session: str | None, state: QuestionState | None) -> bool:

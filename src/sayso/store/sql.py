@@ -38,6 +38,8 @@ from sayso.store.bodies import listed
 PAGE = 1000
 CHUNK = 500
 """How many keys go into one statement; both databases limit its parameters."""
+LAST_ID = "\U0010ffff"
+"""Comes after every id."""
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
@@ -83,8 +85,16 @@ class SqlReader:
         self._hold(session)
         return self._one(SessionRow, sql.SESSION, session)
 
-    def sessions(self, *, open_only: bool = True, limit: int = 1000) -> Sequence[SessionRow]:
-        return self._all(SessionRow, sql.SESSIONS_OPEN if open_only else sql.SESSIONS, limit)
+    def sessions(
+        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
+    ) -> Sequence[SessionRow]:
+        place = self._place(sql.SESSION_PLACE, after)
+        if place is None:
+            return []
+        if owner is None:
+            return self._all(SessionRow, sql.SESSIONS_OPEN if open_only else sql.SESSIONS, place, limit)
+        statement = sql.SESSIONS_OWNER_OPEN if open_only else sql.SESSIONS_OWNER
+        return self._all(SessionRow, statement, owner, place, limit)
 
     def children(self, session: str) -> Sequence[SessionRow]:
         return self._all(SessionRow, sql.CHILDREN, session)
@@ -101,6 +111,30 @@ class SqlReader:
 
     def grant(self, grant: str) -> GrantRow | None:
         return self._held(GrantRow, sql.GRANT, grant)
+
+    def unexpired(
+        self,
+        now: float,
+        *,
+        session: str | None = None,
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[GrantRow]:
+        start: tuple[float, str] = (now, LAST_ID)
+        if after:
+            found = self._connection.rows(sql.GRANT_END, (after,))
+            if not found:
+                return []
+            start = max(start, found[0])
+        if session is not None:
+            return self._all(GrantRow, sql.UNEXPIRED_SESSION, *start, session, limit)
+        if owner is not None:
+            return self._all(GrantRow, sql.UNEXPIRED_OWNER, *start, owner, limit)
+        return self._all(GrantRow, sql.UNEXPIRED, *start, limit)
+
+    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
+        return self._all(GrantRow, sql.UNREVOKED_RUNS, now)
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
@@ -130,22 +164,22 @@ class SqlReader:
         session: str | None = None,
         *,
         state: QuestionState | None = "open",
+        owner: str | None = None,
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        place = 0
-        if after:
-            found = self._connection.rows(sql.QUESTION_PLACE, (after,))
-            if not found:
-                return []
-            place = found[0][0]
-        if session is None and state is None:
-            return self._all(QuestionRow, sql.QUESTIONS, place, limit)
-        if session is None:
-            return self._all(QuestionRow, sql.QUESTIONS_STATE, state, place, limit)
+        place = self._place(sql.QUESTION_PLACE, after)
+        if place is None:
+            return []
+        whole, of_state = sql.QUESTIONS, sql.QUESTIONS_STATE
+        if session is not None:
+            whole, of_state = sql.QUESTIONS_SESSION, sql.QUESTIONS_SESSION_STATE
+        elif owner is not None:
+            whole, of_state = sql.QUESTIONS_OWNER, sql.QUESTIONS_OWNER_STATE
+        whose = [one for one in (session, owner) if one is not None][:1]
         if state is None:
-            return self._all(QuestionRow, sql.QUESTIONS_SESSION, session, place, limit)
-        return self._all(QuestionRow, sql.QUESTIONS_SESSION_STATE, session, state, place, limit)
+            return self._all(QuestionRow, whole, *whose, place, limit)
+        return self._all(QuestionRow, of_state, *whose, state, place, limit)
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         self._hold(session)
@@ -172,8 +206,11 @@ class SqlReader:
         self._connection.hold(f"effect/{effect_key}")
         return self._all(CallRow, sql.CALLS_BY_EFFECT, effect_key)
 
-    def calls(self, *, states: Iterable[str], limit: int = 1000) -> Sequence[CallRow]:
-        return self._for_each(CallRow, sql.CALLS, [(state,) for state in sorted(set(states))], limit)
+    def calls(
+        self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
+    ) -> Sequence[CallRow]:
+        statement = sql.CALLS_OF_RUNS if runs_only else sql.CALLS
+        return self._for_each(CallRow, statement, [(state,) for state in sorted(set(states))], limit)
 
     def head(self, stream: str) -> EntryRow | None:
         self._connection.hold(f"stream/{stream}")
@@ -231,6 +268,13 @@ class SqlReader:
 
     def _all(self, row: type[Row], statement: str, *parameters: object) -> list[Row]:
         return [row(*values) for values in self._connection.rows(statement, parameters)]
+
+    def _place(self, statement: str, after: str) -> int | None:
+        """What a page after this row begins behind: 0 if none is named, None if it is unknown."""
+        if not after:
+            return 0
+        found = self._connection.rows(statement, (after,))
+        return int(found[0][0]) if found else None
 
     def _count(self, statement: str, *parameters: object) -> int:
         return int(self._connection.rows(statement, parameters)[0][0])

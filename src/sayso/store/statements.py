@@ -91,8 +91,14 @@ SET_META = (
 )
 
 SESSION = _select("sessions", base.SessionRow, "WHERE id = ?")
-SESSIONS = _select("sessions", base.SessionRow, "ORDER BY place LIMIT ?")
-SESSIONS_OPEN = _select("sessions", base.SessionRow, "WHERE ended_at IS NULL ORDER BY place LIMIT ?")
+_PAGE = "place > ? ORDER BY place LIMIT ?"
+SESSIONS = _select("sessions", base.SessionRow, f"WHERE {_PAGE}")
+SESSIONS_OPEN = _select("sessions", base.SessionRow, f"WHERE ended_at IS NULL AND {_PAGE}")
+SESSIONS_OWNER = _select("sessions", base.SessionRow, f"WHERE owner = ? AND {_PAGE}")
+SESSIONS_OWNER_OPEN = _select(
+    "sessions", base.SessionRow, f"WHERE owner = ? AND ended_at IS NULL AND {_PAGE}"
+)
+SESSION_PLACE = "SELECT place FROM sessions WHERE id = ?"
 CHILDREN = _select("sessions", base.SessionRow, "WHERE parent = ? ORDER BY place")
 PUT_SESSION = _put("sessions", base.SessionRow, "id")
 # Only what a decision changes: to name the other columns would touch their indexes as well.
@@ -103,6 +109,23 @@ GRANTS = _select("grants", base.GrantRow, "WHERE session = ? ORDER BY place")
 GRANTS_BY_KEY = _select_pairs(
     "grants", base.GrantRow, "WHERE session = ? AND kind = one AND value = two ORDER BY place"
 )
+_OPEN = "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = grants.session AND ended_at IS NULL)"
+_OPEN_OWNER = _OPEN.replace("NULL)", "NULL AND owner = ?)")
+_REVOKED = """EXISTS (SELECT 1 FROM spends WHERE spends."grant" = grants.id AND what = 'revoke')"""
+_ENDS_AFTER, _FIRST_FIRST = "(expires_at, id) > (?, ?)", "ORDER BY expires_at, id"
+UNEXPIRED = _select("grants", base.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN} {_FIRST_FIRST} LIMIT ?")
+UNEXPIRED_OWNER = _select(
+    "grants", base.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN_OWNER} {_FIRST_FIRST} LIMIT ?"
+)
+UNEXPIRED_SESSION = _select(
+    "grants", base.GrantRow, f"WHERE {_ENDS_AFTER} AND session = ? AND {_OPEN} {_FIRST_FIRST} LIMIT ?"
+)
+UNREVOKED_RUNS = _select(
+    "grants",
+    base.GrantRow,
+    f"WHERE expires_at > ? AND kind = 'run' AND {_OPEN} AND NOT {_REVOKED} {_FIRST_FIRST}",
+)
+GRANT_END = "SELECT expires_at, id FROM grants WHERE id = ?"
 ADD_GRANT = _insert("grants", base.GrantRow)
 
 SPENDS = _select("spends", base.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
@@ -126,13 +149,15 @@ OPEN_QUESTION = _select(
     base.QuestionRow,
     "WHERE session = ? AND digest = ? AND state = 'open' ORDER BY place DESC LIMIT 1",
 )
-_PAGE = "place > ? ORDER BY place LIMIT ?"
 QUESTIONS = _select("questions", base.QuestionRow, f"WHERE {_PAGE}")
 QUESTIONS_STATE = _select("questions", base.QuestionRow, f"WHERE state = ? AND {_PAGE}")
 QUESTIONS_SESSION = _select("questions", base.QuestionRow, f"WHERE session = ? AND {_PAGE}")
 QUESTIONS_SESSION_STATE = _select(
     "questions", base.QuestionRow, f"WHERE session = ? AND state = ? AND {_PAGE}"
 )
+_ASKED_BY = "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = questions.session AND owner = ?)"
+QUESTIONS_OWNER = _select("questions", base.QuestionRow, f"WHERE {_ASKED_BY} AND {_PAGE}")
+QUESTIONS_OWNER_STATE = _select("questions", base.QuestionRow, f"WHERE {_ASKED_BY} AND state = ? AND {_PAGE}")
 QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
 COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
 COUNT_OPEN_ANYWHERE = "SELECT COUNT(*) FROM questions WHERE state = 'open'"
@@ -148,6 +173,11 @@ CALL_BY_KEY = _select(
 )
 CALLS_BY_EFFECT = _select("calls", base.CallRow, "WHERE effect_key = ? ORDER BY place")
 CALLS = _select("calls", base.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
+CALLS_OF_RUNS = _select(
+    "calls",
+    base.CallRow,
+    f"WHERE workflow IS NOT NULL AND state IN (VALUES {EACH}) ORDER BY place LIMIT ?",
+)
 PUT_CALL = _put("calls", base.CallRow, "id")
 DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND ended_at < ?"
 MOVE_CALL = _update("calls", base.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")

@@ -3,7 +3,8 @@
 import { get, remove } from "./api.js";
 import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, risk, say, table, time, title } from "./parts.js";
+import { paged } from "./paged.js";
+import { act, empty, line, risk, say, table, time, title } from "./parts.js";
 import { now, span } from "./time.js";
 import { foreign, inline, visible } from "./visible.js";
 
@@ -20,7 +21,7 @@ const ENDS = { turn: "ends with the turn", task: "ends with the task", session: 
 
 export function view(place) {
   const found = h("section", { "aria-label": "Grants" });
-  const read = () => fill(found, "what is granted", () => get("/v1/grants"), draw);
+  const { read, soon, close } = paged(found, "what is granted", "/v1/grants", draw);
   show(
     place,
     title("Grants", h("p", { class: "small" }, "What agents may do right now without asking.")),
@@ -54,8 +55,11 @@ export function view(place) {
       ...rowKeys(found),
       r: () => document.activeElement?.closest("tr")?.querySelector(".do button")?.click(),
     },
-    heard: (event) => ["grant", "answer", "session", "hello"].includes(event.kind) && read(),
-    close: () => clearInterval(timer),
+    heard: (event) => ["grant", "answer", "session", "hello"].includes(event.kind) && soon(),
+    close() {
+      clearInterval(timer);
+      close();
+    },
   };
 }
 

@@ -117,9 +117,15 @@ export function view(place, page) {
     all.forget(id);
   }
 
-  function move(step) {
-    const ids = [...all.questions.keys()];
-    const at = ids[ids.indexOf(chosen) + step];
+  async function move(step) {
+    const from = chosen;
+    const beside = () => {
+      const ids = [...all.questions.keys()];
+      return ids[ids.indexOf(from) + step];
+    };
+    if (step > 0 && !beside()) await all.readMore();
+    if (chosen !== from) return;
+    const at = beside();
     if (at) choose(at);
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
@@ -163,7 +169,7 @@ const named = (question) => visible(summary(question)).slice(0, 80);
 /** Nothing waits: the last decisions are shown, so that the page is worth opening. */
 function nothing() {
   if (all.reading.problem) return failed(all.reading.problem, all.readAll);
-  if (!all.reading.done) return loading("what waits");
+  if (!all.reading.done || all.reading.more) return loading("what waits");
   const last = h("section", { class: "last", "aria-label": "The last decisions" });
   decisions(last, { limit: 8 }, "Nothing was decided yet.");
   return [

@@ -45,7 +45,7 @@ export function tick(list) {
 export function pager(ids, chosen, more, move) {
   const at = ids.indexOf(chosen);
   const step = (name, by) => {
-    const off = String(!ids[at + by]);
+    const off = String(!ids[at + by] && !(by > 0 && more));
     return h(
       "button",
       { type: "button", class: "plain", "aria-disabled": off, onclick: () => move(by) },

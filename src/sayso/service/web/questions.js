@@ -7,6 +7,9 @@ export const questions = new Map();
 export const reading = { done: false, problem: null, more: null };
 const listeners = new Set();
 const MOST = 50;
+const MOST_ROWS = 1000;
+const FEW = 10;
+const SOON = 300;
 const closed = new Set(); // what is over stays over, however late an older word of it arrives
 
 export const waiting = () => [...questions.values()].filter((one) => one.state === "open");
@@ -17,25 +20,52 @@ export function follow(listener) {
   return () => listeners.delete(listener);
 }
 
+let turn = 0; // of reads of the whole list, the one begun last counts
+let missed = false; // something was asked before there was a list
+
+/** Read the list from its beginning, as far as it is known here. */
 export async function readAll() {
+  const mine = ++turn;
   try {
-    const { rows, more } = await page("/v1/questions");
+    const { rows, more } = await asFarAsKnown();
+    if (mine !== turn) return;
     Object.assign(reading, { done: true, problem: null, more });
     take(rows);
     const seen = new Set(rows.map((one) => one.id));
     const gone = waiting().filter((one) => !seen.has(one.id));
     await Promise.all(gone.slice(0, MOST).map((one) => readOne(one.id)));
   } catch (problem) {
-    reading.problem = problem;
+    if (mine === turn) reading.problem = problem;
   }
   changed();
+  if (!missed || !reading.done) return;
+  missed = false;
+  await readAll();
 }
 
+async function asFarAsKnown() {
+  const known = Math.min(waiting().length, MOST_ROWS);
+  let { rows, more } = await page("/v1/questions");
+  while (more && rows.length < known) {
+    const next = await more();
+    rows = [...rows, ...next.rows];
+    more = next.more;
+  }
+  return { rows, more };
+}
+
+/** The next page. What was asked last comes last, so nothing that is shown moves. */
 export async function readMore() {
   if (!reading.more) return;
-  const { rows, more } = await reading.more();
-  reading.more = more;
-  take(rows);
+  const mine = turn;
+  try {
+    const { rows, more } = await reading.more();
+    if (mine !== turn) return;
+    reading.more = more;
+    take(rows);
+  } catch (problem) {
+    if (mine === turn) reading.problem = problem;
+  }
   changed();
 }
 
@@ -66,11 +96,17 @@ export async function answer(question, given) {
 
 let again = 0;
 export function heard(event) {
+  if (event.kind === "question" && !questions.has(event.id)) {
+    if (!reading.done) missed = true;
+    if (!reading.done || reading.more) return; // it comes with the list, or with a later page of it
+  }
   if (event.kind === "question" || event.kind === "answer") readOne(event.id);
   else if (event.kind === "hello") readAll();
   else if (event.kind === "session") {
-    clearTimeout(again);
-    again = setTimeout(readAll, 300);
+    again ||= setTimeout(() => {
+      again = 0;
+      readAll();
+    }, SOON);
   }
 }
 
@@ -99,6 +135,17 @@ function keep(rows) {
   for (const [id, one] of sorted) questions.set(id, one);
 }
 
+let filling = false;
+
+/** When few of those that were read still wait, the list is read again: the next ones have moved up. */
+async function refill() {
+  if (filling || !reading.more || reading.problem || waiting().length >= FEW) return;
+  filling = true;
+  await readAll();
+  filling = false;
+}
+
 function changed() {
   for (const listener of listeners) listener();
+  refill();
 }

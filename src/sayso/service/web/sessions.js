@@ -1,9 +1,10 @@
 // Sessions: agents at work, what they are at, and the button that stops them.
 
-import { page as readPage, post } from "./api.js";
+import { post } from "./api.js";
 import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, say, table, time, title } from "./parts.js";
+import { paged } from "./paged.js";
+import { act, empty, line, say, table, time, title } from "./parts.js";
 import { inline, visible } from "./visible.js";
 
 const COLUMNS = [
@@ -18,12 +19,11 @@ const COLUMNS = [
 
 export function view(place) {
   const found = h("section", { "aria-label": "Sessions" });
-  let open = [];
-  const read = () => fill(found, "the sessions", () => readPage("/v1/sessions"), draw);
+  const { read, soon, close } = paged(found, "the sessions", "/v1/sessions", draw);
   const all = act("Stop all agents", { class: "outlined deny" }, async () => {
-    const running = open.filter((one) => !one.stopped);
-    await Promise.all(running.map((one) => stop(one.id)));
-    say(`${running.length} stopped: everything asks until you tell them to go on.`);
+    const { stopped, settled } = await post("/v1/sessions/stop");
+    const others = settled ? "" : " New ones kept coming: stop them again.";
+    say(`${stopped} stopped: everything asks until you tell them to go on.${others}`, settled ? "" : "bad");
     await read();
   });
   show(
@@ -40,18 +40,14 @@ export function view(place) {
     found,
   );
 
-  function draw({ rows, more }) {
-    open = rows;
+  function draw(rows) {
     all.hidden = !rows.length;
     if (!rows.length)
       return empty(
         "No agent is at work",
         "A session begins when an agent, or the program it lives in, speaks to Sayso.",
       );
-    return [
-      table("Open sessions", COLUMNS, rows.map(row)),
-      more && h("p", { class: "small" }, `The first ${rows.length} are shown.`),
-    ];
+    return table("Open sessions", COLUMNS, rows.map(row));
   }
   function row(session) {
     const button = act(
@@ -80,7 +76,8 @@ export function view(place) {
   read();
   return {
     keys: rowKeys(found),
-    heard: (event) => ["session", "hello", "grant", "question", "answer"].includes(event.kind) && read(),
+    heard: (event) => ["session", "hello", "grant", "question", "answer"].includes(event.kind) && soon(),
+    close,
   };
 }
 

@@ -1,0 +1,46 @@
+// A list that is read a page at a time, and read again after news, as far as it was shown.
+
+import { page } from "./api.js";
+import { h } from "./dom.js";
+import { act, fill } from "./parts.js";
+
+const SOON = 300;
+
+/**
+ * The list at this path, in this place. `draw` gets the rows there are so far, and whether there are more.
+ * `read` reads it again at once; `soon` after a moment, however often it is asked meanwhile.
+ */
+export function paged(place, what, path, draw) {
+  let pages = 1;
+  let timer = 0;
+  const read = () => fill(place, what, pagesShown, drawn);
+  const next = act("Show more", { class: "outlined" }, async () => {
+    const before = place.querySelectorAll("tbody tr").length;
+    pages += 1;
+    await read();
+    place.querySelectorAll("tbody tr")[before]?.focus();
+  });
+
+  async function pagesShown() {
+    let { rows, more } = await page(path);
+    for (let shown = 1; shown < pages && more; shown += 1) {
+      const following = await more();
+      rows = [...rows, ...following.rows];
+      more = following.more;
+    }
+    return { rows, more };
+  }
+
+  function drawn({ rows, more }) {
+    const beneath = h("p", { class: "more-below" }, `The first ${rows.length} are shown. `, next);
+    return [draw(rows, Boolean(more)), more && beneath];
+  }
+
+  function soon() {
+    timer ||= setTimeout(() => {
+      timer = 0;
+      read();
+    }, SOON);
+  }
+  return { read, soon, close: () => clearTimeout(timer) };
+}

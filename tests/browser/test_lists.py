@@ -1,0 +1,116 @@
+"""Lists longer than a page: the oldest first, more on demand, and nothing that waits is ever passed over."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from sayso.gate.answer import answer_question
+from sayso.gate.grants import give_grant
+from sayso.service import sessions as listing
+from sayso.service.questions import PAGE
+from tests.browser.conftest import SignedIn
+from tests.browser.desk import Desk
+from tests.browser.test_pages import no_violations
+
+A_SESSION = 20
+"""As many questions as one may have open."""
+
+
+def asked(desk: Desk, count: int) -> list[str]:
+    """So many questions, each about a file of its own, in the order they were asked."""
+    sessions = [desk.session() for _ in range(-(-count // A_SESSION))]
+    return [desk.edit(sessions[number // A_SESSION], f"src/{number:03}.py") for number in range(count)]
+
+
+def shown(page: Page) -> list[str | None]:
+    return [row.get_attribute("data-id") for row in page.locator(".list [data-id]").all()]
+
+
+def deny(desk: Desk, questions: list[str]) -> None:
+    """Somebody else answers these."""
+    for question in questions:
+        assert answer_question(desk.gate, question, "deny", by="bo").yours
+
+
+def test_the_inbox_shows_the_oldest_first_and_more_on_demand(desk: Desk, signed_in: SignedIn) -> None:
+    questions = asked(desk, PAGE + 12)
+    page = signed_in()
+    rows = page.locator(".list [data-id]")
+    expect(rows).to_have_count(PAGE)
+    assert shown(page) == questions[:PAGE]
+    expect(page.locator(".count").first).to_have_text(f"{PAGE}+")
+    late = desk.edit(desk.session(), "late.py")
+    page.get_by_role("button", name="Show the next questions").click()
+    expect(rows).to_have_count(PAGE + 13)
+    assert shown(page) == [*questions, late]
+    expect(page.get_by_role("button", name="Show the next questions")).to_have_count(0)
+
+
+def test_the_keyboard_goes_on_into_the_next_page(desk: Desk, signed_in: SignedIn) -> None:
+    questions = asked(desk, PAGE + 2)
+    page = signed_in()
+    expect(page.locator(".list [data-id]")).to_have_count(PAGE)
+    page.locator(f'.list [data-id="{questions[PAGE - 1]}"]').click()
+    page.keyboard.press("j")
+    expect(page.locator(".list [aria-current]")).to_have_attribute("data-id", questions[PAGE])
+    assert shown(page) == questions
+
+
+def test_while_questions_wait_the_inbox_never_says_that_nothing_does(desk: Desk, signed_in: SignedIn) -> None:
+    questions = asked(desk, PAGE + 5)
+    page = signed_in()
+    expect(page.locator(".list [data-id]")).to_have_count(PAGE)
+    page.evaluate(
+        """() => {
+          window.saidNothing = false;
+          const look = () => { window.saidNothing ||= document.body.innerText.includes("Nothing waits"); };
+          new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+        }"""
+    )
+    deny(desk, questions[:PAGE])
+    for question in questions[PAGE:]:
+        expect(page.locator(f'.list [data-id="{question}"]')).to_have_count(1)
+    assert page.evaluate("window.saidNothing") is False
+    deny(desk, questions[PAGE:])
+    expect(page.locator("main")).to_contain_text("Nothing waits for you", timeout=20_000)
+
+
+def test_sessions_are_shown_a_page_at_a_time_and_all_of_them_are_stopped(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    count = listing.PAGE + 3
+    for number in range(count):
+        desk.session(agent=f"agent {number}")
+    page = signed_in("/sessions")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(listing.PAGE)
+    no_violations(page)
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(count)
+    expect(rows.nth(listing.PAGE)).to_be_focused()
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    page.reload()
+    expect(rows).to_have_count(listing.PAGE)
+    page.get_by_role("button", name="Stop all agents").click()
+    expect(page.locator("#said")).to_contain_text(f"{count} stopped")
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator("tbody .mark", has_text=re.compile("^stopped$"))).to_have_count(count)
+
+
+def test_grants_are_shown_a_page_at_a_time_and_stay_so_after_one_is_revoked(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    session = desk.session()
+    for number in range(listing.PAGE + 3):
+        give_grant(desk.gate, session, by="ana", command=f"make {number}", minutes=60 + number)
+    page = signed_in("/grants")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(listing.PAGE)
+    expect(rows.first).to_contain_text("make 0")
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(listing.PAGE + 3)
+    rows.last.get_by_role("button", name="Revoke").click()
+    expect(rows).to_have_count(listing.PAGE + 2)
+    expect(rows.last).to_contain_text(f"make {listing.PAGE + 1}")

@@ -1,0 +1,73 @@
+"""Tokens: whether a host's word is assured is said when its token is made, sealed with it, and recorded."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from hashlib import sha256
+
+import msgspec
+import pytest
+
+from sayso.core.errors import SaysoError
+from sayso.gate.gate import Gate
+from sayso.gate.tokens import PREFIX, Role, find_token, issue_token, list_tokens, revoke_token
+
+
+def found(gate: Gate, secret: str) -> bool | None:
+    """Whether this token is assured; None if it is nobody's."""
+    with gate.store.read() as tx:
+        token = find_token(gate, tx, secret)
+    return None if token is None else token.assured
+
+
+def test_a_token_is_claimed_unless_its_maker_says_otherwise(gate: Gate) -> None:
+    claimed, assured = (issue_token(gate, "host", "me", by="ana", assured=one)[0] for one in (False, True))
+    assert (found(gate, claimed), found(gate, assured)) == (False, True)
+    assert [one.assured for one in list_tokens(gate)] == [False, True]
+    with gate.store.read() as tx:
+        rows = [row for row in tx.entries(gate.stream) if row.event == "TOKEN_ISSUED"]
+    assert [json.loads(row.body or b"")["details"]["assured"] for row in rows] == [False, True]
+
+
+@pytest.mark.parametrize("role", ["agent", "operator", "trusted"])
+def test_only_a_hosts_token_can_be_assured(gate: Gate, role: Role) -> None:
+    with pytest.raises(SaysoError, match="only a host"):
+        issue_token(gate, role, "me", by="ana", assured=True)
+    assert list_tokens(gate) == []
+
+
+def test_an_assured_token_is_revoked_like_any_other(gate: Gate) -> None:
+    secret, token = issue_token(gate, "host", "me", by="ana", assured=True)
+    assert revoke_token(gate, token.id, by="ana").assured
+    assert found(gate, secret) is None
+
+
+def by_hand(gate: Gate, secret: str, old: str, new: str) -> None:
+    place = f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
+    with gate.store.write() as tx:
+        text = tx.meta(place)
+        assert text is not None
+        assert old in text
+        tx.set_meta(place, text.replace(old, new))
+
+
+def test_a_row_edited_by_hand_is_nobodys_token(gate: Gate) -> None:
+    claimed, _ = issue_token(gate, "host", "me", by="ana")
+    by_hand(gate, claimed, '"assured":false', '"assured":true')
+    assert found(gate, claimed) is None
+    agent, _ = issue_token(gate, "agent", "you", by="ana")
+    by_hand(gate, agent, '"role":"agent"', '"role":"host"')
+    assert found(gate, agent) is None
+
+
+def test_a_token_from_before_there_were_assured_ones_is_claimed(gate: Gate) -> None:
+    secret = f"sayso_host_{secrets.token_urlsafe(32)}"
+    place = f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
+    old = {"id": "t_0011223344556677", "role": "host", "name": "me", "made_at": 1.8e9, "revoked": False}
+    seal = gate.sealer.text("token", f"{place}\n{msgspec.json.encode(old).decode()}")
+    with gate.store.write() as tx:
+        tx.set_meta(place, msgspec.json.encode({"token": old, "seal": seal}).decode())
+    assert found(gate, secret) is False
+    by_hand(gate, secret, '"revoked":false', '"revoked":false,"assured":true')
+    assert found(gate, secret) is None
