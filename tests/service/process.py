@@ -51,10 +51,10 @@ class Home:
         self.store = store or str(folder / "store.db")
         self.socket = folder / "run" / "sayso.sock"
 
-    def token(self, role: Role, name: str = "somebody") -> str:
+    def token(self, role: Role, name: str = "somebody", *, assured: bool = False) -> str:
         gate = open_to_act(None, self.store)
         try:
-            return issue_token(gate, role, name, by="test")[0]
+            return issue_token(gate, role, name, by="test", assured=assured)[0]
         finally:
             gate.store.close()
 

@@ -9,6 +9,7 @@ import pytest
 
 from sayso import Ambiguous, ConsentRequired, Step
 from sayso.doors.remote.connected import Connected
+from sayso.doors.remote.line import Refusal
 from sayso.gate.answer import EditRefused
 from sayso.gate.workflows import BeyondPolicy
 from tests.service.process import PATIENCE, POLICY, Home, Service
@@ -266,3 +267,35 @@ def test_an_edited_call_of_a_tool_the_policy_knows_is_read_anew(home: Home) -> N
                 operator.edit(question, {"to": "all"})
             operator.edit(question, {"to": "two"})
             assert waiting.result().value == "two"
+
+
+def test_standing_consent_is_handed_on_to_the_next_context_by_an_assured_host(
+    home: Home, served: Service
+) -> None:
+    with served.connect(home.token("host", assured=True)) as gate:
+        before = gate.session(agent="helper", user="ana", workspace="/work")
+        assert before.offer_handoff() is None
+        before.hear("Grant standing consent for: git push")
+        assert "Save session allowlist" in (before.offer_handoff() or "")
+        before.handoff()
+        before.end()
+        with gate.session(agent="helper", user="ana", workspace="/work") as after:
+            assert "git push" in (after.show_handoff() or "")
+            assert after.consents() == []
+            assert after.take_handoff() == ("git push",)
+            assert [one.value for one in after.consents()] == ["git push"]
+
+
+def test_a_host_that_is_not_assured_hands_nothing_on(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, pytest.raises(Refusal) as refused:
+        gate.session(agent="helper", user="ana").handoff()
+    assert refused.value.code == "not_assured"
+
+
+def test_lists_are_read_to_their_end(home: Home, served: Service) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        for _ in range(11):
+            session = gate.session(agent="helper")
+            for number in range(20):
+                session.call("push", {"remote": str(number)})
+        assert len(operator.questions()) == 220

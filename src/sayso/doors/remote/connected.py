@@ -112,8 +112,7 @@ class Connected(Program[ConnectedSession]):
     def questions(self, session: str | None = None) -> list[dict[str, Any]]:
         """The open questions this token may see, as the service tells them."""
         query = {} if session is None else {"session": session}
-        found: list[dict[str, Any]] = self._ask(Sent("GET", "/v1/questions", query=query))
-        return found
+        return self.door.line.all_of("/v1/questions", query)
 
     def answer(self, question: str, given: str | Mapping[str, str], *, reason: str | None = None) -> Stands:
         """Answer a question: with one answer, or one for each item by its number. The token says who does."""
@@ -126,7 +125,7 @@ class Connected(Program[ConnectedSession]):
 
     def grants(self, session: str | None = None) -> list[Listed]:
         query = {} if session is None else {"session": session}
-        return listed_of(self._ask(Sent("GET", "/v1/grants", query=query)))
+        return listed_of(self.door.line.all_of("/v1/grants", query))
 
     def revoke(self, grant: str) -> None:
         """End a grant. The next decision of any process does not use it."""

@@ -35,6 +35,7 @@ MORE = 15.0
 """How much longer than it was told to wait the service may take to answer."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 TOO_MANY, AWAY_NOW = 429, 503
+PAGE, MOST_PAGES = 200, 1_000
 
 _KNOWN: dict[str, type[SaysoError]] = {
     kind.code: kind
@@ -143,6 +144,18 @@ class Line:
                 pause = tries.pause(error)
                 self._turn(place)
                 time.sleep(pause)
+
+    def all_of(self, path: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Everything a list of the service holds, read page by page."""
+        found: list[dict[str, Any]] = []
+        more = {**query, "limit": str(PAGE)}
+        for _ in range(MOST_PAGES):
+            page: list[dict[str, Any]] = self.ask(Sent("GET", path, query=more))
+            found += page
+            if len(page) < PAGE:
+                return found
+            more["after"] = str(page[-1]["id"])
+        raise Refusal(413, "too_many", "the list is too long to be read whole")
 
     async def ask_later(self, sent: Sent, away: float = AWAY) -> Any:
         """The same for a coroutine; on a connection of its own, so that nobody waits behind another."""

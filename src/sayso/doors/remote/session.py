@@ -71,7 +71,7 @@ class ConnectedSession(AnySession):
 
     def consents(self) -> list[Listed]:
         query = {"session": self.id} if self.id else {}
-        return listed_of(self._door.line.ask(Sent("GET", "/v1/grants", query=query)))
+        return listed_of(self._door.line.all_of("/v1/grants", query))
 
     def _ask(self, method: str, what: str, body: Any = None) -> Any:
         return self._door.line.ask(Sent(method, f"/v1/sessions/{self.id}/{what}", body, again=False))
