@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sayso.core.decision import Question
+from sayso.core.model import Assurance
 from sayso.gate.authorize import Bundle
+from sayso.gate.conversation import hear_message
 from sayso.gate.grants import list_grants
 from sayso.gate.state import as_written
 from sayso.gate.waiting import question_row
@@ -121,6 +123,24 @@ def test_high_risk_wants_the_button_to_be_held(desk: Desk, signed_in: SignedIn) 
     hold.click(delay=HELD)
     gone(page, question)
     assert row(desk, question).answer == "once"
+
+
+def test_a_message_that_is_only_claimed_counts_once_the_person_says_that_they_wrote_it(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    session = desk.session()
+    text = "Grant standing consent for: git push"
+    question = hear_message(desk.gate, session, text, Assurance.CLAIMED).question or ""
+    page = signed_in()
+    expect(page.locator(".card")).to_contain_text("Did you write this?")
+    expect(page.locator(".card")).to_contain_text(text)
+    expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+    page.keyboard.press("e")
+    expect(page.locator(".editor")).to_have_count(0)
+    assert list_grants(desk.gate, session) == []
+    page.get_by_role("button", name="Hold: I wrote this").click(delay=HELD)
+    gone(page, question)
+    assert [one.value for one in list_grants(desk.gate, session)] == ["git push"]
 
 
 def test_what_is_folded_has_to_be_shown_before_high_risk_is_allowed(desk: Desk, signed_in: SignedIn) -> None:

@@ -14,7 +14,11 @@ const NAMES = {
   remember: "Allow and remember the tool",
 };
 
+/** Whether it asks if the user wrote a message, and not if a call may run. */
+export const isClaim = (question) => question.rule === "claimed";
+
 export function bar(question, { give, live, folded, edit, why }) {
+  const names = isClaim(question) ? { ...NAMES, once: "I wrote this" } : NAMES;
   const deliberate = question.risk === "high" && !question.signed;
   const reason = h("input", {
     class: "reason",
@@ -36,10 +40,10 @@ export function bar(question, { give, live, folded, edit, why }) {
       "span",
       { class: "extras" },
       button("Why", "plain", why),
-      offered.length > 1 && button("Edit…", "plain", edit),
+      offered.length > 1 && !isClaim(question) && button("Edit…", "plain", edit),
       more,
     ),
-    offered.includes("once") && yes("once", NAMES.once, "solid allow"),
+    offered.includes("once") && yes("once", names.once, "solid allow"),
   );
   const element = h("footer", { class: "bar", "aria-label": "Answer" }, wider, buttons);
   const sleep = sleeper(element, () => !live());
@@ -51,7 +55,7 @@ export function bar(question, { give, live, folded, edit, why }) {
   function yes(answer, name, kind) {
     const sure = () => allow({ answer });
     if (!deliberate) return button(question.signed ? `${name} ⚿` : name, kind, sure);
-    const shown = answer === "once" ? "Hold to allow once" : `Hold: ${name}`;
+    const shown = name === NAMES.once ? "Hold to allow once" : `Hold: ${name}`;
     return holdButton({ class: kind, "data-what": name }, shown, sure);
   }
   async function allow(given) {
@@ -65,7 +69,7 @@ export function bar(question, { give, live, folded, edit, why }) {
   async function byKey(answer) {
     if (!sleep.awake() || !offered.includes(answer)) return;
     if (answer === "deny") deny();
-    else if (!deliberate || (await typedAllow(NAMES[answer]))) await allow({ answer });
+    else if (!deliberate || (await typedAllow(names[answer]))) await allow({ answer });
   }
   function open(wanted) {
     wider.hidden = !wanted;

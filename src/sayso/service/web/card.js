@@ -1,6 +1,6 @@
 // One question, whole: what would run first, then why, then who asks; and the bar to answer with.
 
-import { bar } from "./bar.js";
+import { bar, isClaim } from "./bar.js";
 import { get } from "./api.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
@@ -47,6 +47,7 @@ export function card(question, { give, live }) {
   });
 
   function edit() {
+    if (isClaim(question)) return;
     const close = () => (show(extra), answering.rest());
     show(extra, editor(question, give, close));
     extra.querySelector("textarea").focus();
@@ -87,6 +88,8 @@ function ended(question) {
 function head(question) {
   const does = [...new Set(question.items.map((item) => item.does).filter(Boolean))].join(", ");
   const name = question.bundle ? `bundle ${question.bundle}` : question.tool;
+  if (isClaim(question))
+    return h("header", { class: "card-head" }, risk(question.risk), h("strong", {}, "Did you write this?"));
   return h(
     "header",
     { class: "card-head" },
@@ -177,6 +180,7 @@ function waits(question) {
   if (question.state !== "open") return null;
   const left = `${clock(question.expires_at - now())} left to answer`;
   const since = `Asked ${clock(now() - question.opened_at)} ago`;
+  if (isClaim(question)) return `${since}; ${left}. The next message of the conversation takes it back.`;
   if (question.waiting) return `${since}; the agent waits. ${left}.`;
   // It may wait in another process, which this service cannot see.
   const minutes = question.risk === "high" ? 10 : 15;
