@@ -106,6 +106,7 @@ def test_a_page_that_cannot_be_read_says_so_and_tries_again(desk: Desk, signed_i
     )
     page.goto(desk.url + "/grants")
     expect(page.get_by_role("alert")).to_contain_text("the store is busy")
+    expect(page.locator("#line")).to_have_text("live")  # the first word of the service makes it read again
     no_violations(page)
     page.unroute("**/v1/grants")
     page.get_by_role("button", name="Try again").click()
