@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from sayso.core.model import Assurance, Operation
 from sayso.core.words import FOLD_AT, visible
+from sayso.gate.answer import answer_question
 from sayso.gate.authorize import Bundle
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.request import make_call, make_request
+from sayso.gate.workflows import Note, keep_note
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 
@@ -77,6 +82,27 @@ def test_every_field_an_agent_fills_is_shown_as_text(desk: Desk, signed_in: Sign
         page.locator("tbody button").first.click()
         expect(page.locator(".opened").first).to_contain_text(SPELLED)
     expect(page.locator("main")).not_to_contain_text("Reading")
+    text = page.locator("body").inner_text()
+    assert not any(character in text for character in "\u202e\u2066\u200b\x1b\x07\u3164")
+    assert page.locator("main img, main script").count() == 0
+    assert "owned" not in page.title()
+
+
+@pytest.mark.parametrize("path", ["/", "/workflows"])
+def test_a_claimed_message_and_a_run_are_shown_as_text(desk: Desk, signed_in: SignedIn, path: str) -> None:
+    session = desk.session()
+    request = make_request(
+        make_call(EVIL), [Operation("git.commit")], agent=EVIL, session=session, workflow=EVIL
+    )
+    asked = start_call(desk.gate, request, holder="desk")
+    answer_question(desk.gate, asked.question or "", "once", by="ana")
+    run = retry_call(desk.gate, asked.call, holder="desk")
+    keep_note(desk.gate, run.call, run.fence, Note({HIDING: "running", XSS[:40]: EVIL}))
+    claimed = f"Grant standing consent for: echo '{XSS}'"
+    assert hear_message(desk.gate, desk.session(EVIL), claimed, Assurance.CLAIMED).question
+    page = signed_in(path)
+    shown = page.locator(".hero" if path == "/" else "main").first
+    expect(shown).to_contain_text(XSS if path == "/" else SPELLED)
     text = page.locator("body").inner_text()
     assert not any(character in text for character in "\u202e\u2066\u200b\x1b\x07\u3164")
     assert page.locator("main img, main script").count() == 0
