@@ -20,11 +20,14 @@ const SAID = {
 
 /** What would run, in a line. */
 export function summary(question) {
-  if (question.bundle) return `${question.bundle} (${question.items.length} operations)`;
+  if (question.bundle) return `${bundled(question)} (${question.items.length} operations)`;
   if (question.command !== null) return question.command;
   const given = Object.values(question.arguments).filter((value) => typeof value === "string");
-  return [question.tool, question.target ?? given[0] ?? ""].join(" ").trim();
+  return [question.tool, question.target ?? question.because[0]?.text ?? given[0] ?? ""].join(" ").trim();
 }
+
+/** What is asked in one go, without the word that its label begins with. */
+const bundled = (question) => question.bundle.replace(/^bundle:/, "");
 
 /** How a closed question ended, and by whose word. */
 export function ending(question) {
@@ -87,7 +90,7 @@ function ended(question) {
 
 function head(question) {
   const does = [...new Set(question.items.map((item) => item.does).filter(Boolean))].join(", ");
-  const name = question.bundle ? `bundle ${question.bundle}` : question.tool;
+  const name = question.bundle ? `bundle ${bundled(question)}` : question.tool;
   if (isClaim(question))
     return h("header", { class: "card-head" }, risk(question.risk), h("strong", {}, "Did you write this?"));
   return h(
@@ -102,7 +105,10 @@ function head(question) {
 /** The exact command or call, complete, with the parts marked that made it what is asked. */
 export function whatRuns({ command, arguments: given, because = [] }) {
   const isCommand = (value) => command !== null && value === command;
-  const rest = Object.entries(given).filter(([, value]) => !isCommand(value));
+  const marked = ([name]) => because.some((one) => one.argument === name);
+  const rest = Object.entries(given)
+    .filter(([, value]) => !isCommand(value))
+    .sort((one, other) => marked(other) - marked(one));
   const ofCommand = ({ argument: name }) => name === null || isCommand(given[name]);
   const line = command !== null && boxed(command, "Command", because.filter(ofCommand));
   line && line.classList.add("hero");
