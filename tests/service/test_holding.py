@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.gate.open import open_gate
 from sayso.gate.recovery import recover_calls
+from sayso.policy import load_text
+from sayso.store.memory import MemoryStore
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WRITE, Service
+from tests.service.conftest import KEY
 
 NOTE = {"steps": {"one": "running"}, "runs": 1, "ran": False}
 DIGEST = {
@@ -222,6 +228,37 @@ def test_a_function_that_is_not_gated_by_itself_is_started_unless_the_policy_kno
     assert made("wipe")["status"] == "blocked"
     assert made("odd name")["code"] == "malformed_request"
     assert made("briefing", operations=[{"operation": "git.push"}])["code"] == "malformed"
+
+
+KNOWING = """
+sayso: 1
+domains:
+  capability: {trust_level: low, autonomous: [], requires_approval: [], blocked: [deploy, sync]}
+  bank: {trust_level: low, autonomous: [], requires_approval: [transfer], blocked: []}
+tools:
+  - {tool: deploy, operation: capability.deploy}
+  - {tool: transfer, operation: bank.transfer, when: args.amount <= 100}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "status"),
+    [
+        ("deploy", "blocked"),
+        ("sync", "blocked"),
+        ("Sync", 400),
+        ("transfer", "pending"),
+        ("brief", "allowed"),
+    ],
+)
+def test_what_the_policy_says_of_a_function_holds_though_it_calls_itself_ungated(
+    runner: asyncio.Runner, clock: Clock, tool: str, status: str | int
+) -> None:
+    gate = open_gate(load_text(KNOWING), MemoryStore(clock=clock), key=KEY)
+    service = Service(EmbeddedDoor(gate, ()), runner)
+    body = {"tool": tool, "args": {"amount": 500}, "session": service.opened(), "ungated": True}
+    answer = service.post("host", "/v1/calls", body)
+    assert status in (answer.status_code, answer.json()["status"]), answer.text
 
 
 def test_a_call_that_waits_tells_what_would_run_and_that_allows_nothing(service: Service) -> None:
