@@ -319,6 +319,39 @@ def test_what_became_of_a_call_is_said_by_its_host_or_the_operator_and_only_if_n
     assert service.post("operator", f"{path}/resolve", {"state": "failed"}).status_code == 409
 
 
+def test_a_replay_has_no_effect_a_second_time(service: Service) -> None:
+    session = service.opened()
+    call = started(service, session, effect_key="invoice 7")
+    replay = f"/v1/calls/{call['operation_id']}/replay"
+    assert service.post("host", replay, {"session": session}).json()["code"] == "key_reused"
+    ended = {"fence": call["fence"], "state": "succeeded"}
+    service.told("host", "POST", f"/v1/calls/{call['operation_id']}/outcome", ended)
+    for where in (session, service.opened()):
+        assert service.post("host", replay, {"session": where}).json()["code"] == "key_reused"
+
+
+def test_replays_of_what_failed_have_the_effect_once(service: Service) -> None:
+    session = service.opened()
+    call = started(service, session, effect_key="invoice 7")
+    ended = {"fence": call["fence"], "state": "failed"}
+    service.told("host", "POST", f"/v1/calls/{call['operation_id']}/outcome", ended)
+    replay = f"/v1/calls/{call['operation_id']}/replay"
+    assert service.told("host", "POST", replay, {"session": session})["status"] == "allowed"
+    assert service.post("host", replay, {"session": session}).json()["code"] == "key_reused"
+
+
+def test_a_replay_meets_the_state_of_now(service: Service) -> None:
+    session = service.opened()
+    call = write(service, session, state="3 rows")
+    service.told("operator", "POST", f"/v1/questions/{call['question']}/answer", {"answer": "once"})
+    replay = f"/v1/calls/{call['operation_id']}/replay"
+    assert service.post("host", replay, {"session": session}).status_code == 409
+    other = service.told("host", "POST", replay, {"session": session, "state": "4 rows"})
+    assert other["status"] == "pending"
+    same = service.told("host", "POST", replay, {"session": session, "state": "3 rows"})
+    assert same["status"] == "allowed"
+
+
 def test_a_replay_runs_in_a_session_of_the_callers_alone(service: Service) -> None:
     call = started(service, service.opened())["operation_id"]
     path = f"/v1/calls/{call}/replay"
