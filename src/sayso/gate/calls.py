@@ -245,7 +245,7 @@ def check_effect(tx: Reader, session: str, effect_key: str | None, call: str) ->
 
 
 def as_of_now(request: Request, state: str | None) -> Request:
-    """The request in the state that the tool tells now; an error if it was asked for with one and tells none."""
+    """The request in the state that the tool tells now. One that was asked for with a state needs one."""
     if state is None and request.call.state is not None:
         raise NotNow("this call was asked for with a state", hint="say what it is now")
     return restated(request, state)
