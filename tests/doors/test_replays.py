@@ -10,6 +10,7 @@ import pytest
 from sayso import Sayso
 from sayso.doors.python.session import Session
 from sayso.doors.python.workflow import Step
+from sayso.gate import calls
 from sayso.gate.signing import make_key
 from sayso.surfaces.inbox import Inbox
 
@@ -80,6 +81,56 @@ def test_once_its_session_has_ended_only_the_later_one_can_be_asked(desk: Desk) 
         (question,) = tx.questions(desk.later.id)
     desk.gate.answer(question.id, "once", by="ana")
     assert desk.later.retry(waiting.operation_id or "").status == "ok"
+
+
+def approved(gate: Sayso, session: Session, name: str) -> str:
+    """A call of this function that a person approved, and that has not run."""
+    waiting = session.run(name, {"text": name}, wait=0)
+    with gate.gate.store.read() as tx:
+        (question,) = tx.questions(session.id)
+    gate.answer(question.id, "always", by="ana")
+    return waiting.operation_id or ""
+
+
+def test_a_replay_has_no_effect_a_second_time_and_meets_the_world_of_now(desk: Desk) -> None:
+    ran: list[str] = []
+    rows = ["1"]
+
+    def record(text: str) -> None:
+        ran.append(text)
+
+    def post(text: str) -> None:
+        ran.append(text)
+
+    gate, session = desk.gate, desk.made_in
+    for function, said in ((record, {"effect_key": str}), (post, {"state": lambda text: rows[0]})):
+        gate.capability(**said)(gate.requires_consent(f"mail.{function.__name__}", risk="moderate")(function))
+    recorded = approved(gate, session, "record")
+    assert session.retry(recorded).status == "ok"
+    assert session.replay(recorded, wait=0).status == "error"
+    assert ran == ["record"]
+    posted = approved(gate, session, "post")
+    assert session.retry(posted).status == "ok"
+    rows[0] = "2"
+    session.replay(posted, wait=0)
+    with gate.gate.store.read() as tx:
+        last = tx.calls(states=("succeeded", "pending"))[-1]
+    assert calls.wanted(gate.gate, last.id).call.state == "2"
+
+
+def test_a_name_that_stands_for_another_function_now_is_not_replayed(desk: Desk, tmp_path: Path) -> None:
+    queued = desk.approve(desk.made_in, "always")
+    ran: list[str] = []
+    with Sayso.open(
+        "gateway", tmp_path / "s.db", surfaces=[Inbox()], key=make_key("test"), marks=tmp_path
+    ) as gate:
+
+        @gate.requires_consent("mail.send", risk="moderate")
+        def send(text: str, everywhere: bool = True) -> None:
+            ran.append(text)
+
+        assert gate.named(desk.made_in.id).replay(queued, wait=0).status == "error"
+    assert ran == []
 
 
 def test_trust_in_a_workflow_does_not_travel_to_a_replay(desk: Desk) -> None:

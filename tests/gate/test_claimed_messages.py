@@ -10,10 +10,11 @@ from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Operation, Risk
 from sayso.gate.answer import EditRefused, UnknownQuestion, answer_items, answer_question, edit_and_allow
 from sayso.gate.authorize import Authorized, authorize
-from sayso.gate.conversation import hear_message, put_question
+from sayso.gate.conversation import hear_message, put_question, show_plan
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.grants import list_grants
+from sayso.gate.plans import plan_of
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.state import as_written
@@ -21,6 +22,7 @@ from sayso.gate.waiting import question_row
 from tests.gate.calling import events
 from tests.gate.conftest import Clock
 
+PLAN = {"targets": ["a.py"], "changes": ["rename f"], "scope": "a.py only", "operations": ["git.commit"]}
 GRANT = "Grant standing consent for: git push"
 
 
@@ -96,6 +98,36 @@ def test_a_claimed_yes_answers_the_question_that_was_shown_only_once_it_is_confi
     assert (row.state, row.answer, row.by) == ("answered", "once", "user")
     assert push(gate, session).decision.rule == "approved_call"
     assert push(gate, session).decision.rule == "risky"
+
+
+def test_whoever_is_asked_is_shown_what_the_message_would_do(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "publish it")
+    question = push(gate, session).question
+    assert question is not None
+    put_question(gate, question.id)
+    whether = as_written(question_row(gate, claim(gate, session, "yes").question or ""))
+    assert whether.offers[0].words == "it counts as written by you: git push; answered: once"
+    bare = as_written(question_row(gate, claim(gate, session, "yes").question or ""))
+    assert "git push" not in bare.offers[0].words, "it was not shown in the turn just before"
+
+
+def test_a_claimed_yes_does_nothing_else_than_was_shown(gate: Gate, session: str) -> None:
+    show_plan(gate, session, plan_of(PLAN, gate.policy))
+    question = push(gate, session).question
+    assert question is not None
+    put_question(gate, question.id)
+    whether = claim(gate, session, "yes").question or ""
+    answer_question(gate, question.id, "deny", by="eve")
+    with pytest.raises(UnknownAnswer):  # the yes is left to the plan, and nobody was told so
+        answer_question(gate, whether, "once", by="eve")
+    assert list_grants(gate, session) == []
+
+
+def test_a_call_does_not_join_the_question_about_a_message(gate: Gate, session: str) -> None:
+    whether = as_written(question_row(gate, claim(gate, session, GRANT).question or ""))
+    joined = authorize(gate, whether.request).question
+    assert joined is not None
+    assert joined.id != whether.id
 
 
 def test_a_slash_command_that_is_confirmed_stands_for_its_turn(gate: Gate, session: str) -> None:

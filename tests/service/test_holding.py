@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.gate.open import open_gate
 from sayso.gate.recovery import recover_calls
+from sayso.policy import load_text
+from sayso.store.memory import MemoryStore
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WRITE, Service
+from tests.service.conftest import KEY
 
 NOTE = {"steps": {"one": "running"}, "runs": 1, "ran": False}
 DIGEST = {
@@ -224,6 +230,37 @@ def test_a_function_that_is_not_gated_by_itself_is_started_unless_the_policy_kno
     assert made("briefing", operations=[{"operation": "git.push"}])["code"] == "malformed"
 
 
+KNOWING = """
+sayso: 1
+domains:
+  capability: {trust_level: low, autonomous: [], requires_approval: [], blocked: [deploy, sync]}
+  bank: {trust_level: low, autonomous: [], requires_approval: [transfer], blocked: []}
+tools:
+  - {tool: deploy, operation: capability.deploy}
+  - {tool: transfer, operation: bank.transfer, when: args.amount <= 100}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "status"),
+    [
+        ("deploy", "blocked"),
+        ("sync", "blocked"),
+        ("Sync", 400),
+        ("transfer", "pending"),
+        ("brief", "allowed"),
+    ],
+)
+def test_what_the_policy_says_of_a_function_holds_though_it_calls_itself_ungated(
+    runner: asyncio.Runner, clock: Clock, tool: str, status: str | int
+) -> None:
+    gate = open_gate(load_text(KNOWING), MemoryStore(clock=clock), key=KEY)
+    service = Service(EmbeddedDoor(gate, ()), runner)
+    body = {"tool": tool, "args": {"amount": 500}, "session": service.opened(), "ungated": True}
+    answer = service.post("host", "/v1/calls", body)
+    assert status in (answer.status_code, answer.json()["status"]), answer.text
+
+
 def test_a_call_that_waits_tells_what_would_run_and_that_allows_nothing(service: Service) -> None:
     session = service.opened()
     call = write(service, session)
@@ -280,6 +317,39 @@ def test_what_became_of_a_call_is_said_by_its_host_or_the_operator_and_only_if_n
     assert service.post("host", f"{path}/resolve", {"state": "denied"}).status_code == 409
     assert service.told("host", "POST", f"{path}/resolve", said)["status"] == "succeeded"
     assert service.post("operator", f"{path}/resolve", {"state": "failed"}).status_code == 409
+
+
+def test_a_replay_has_no_effect_a_second_time(service: Service) -> None:
+    session = service.opened()
+    call = started(service, session, effect_key="invoice 7")
+    replay = f"/v1/calls/{call['operation_id']}/replay"
+    assert service.post("host", replay, {"session": session}).json()["code"] == "key_reused"
+    ended = {"fence": call["fence"], "state": "succeeded"}
+    service.told("host", "POST", f"/v1/calls/{call['operation_id']}/outcome", ended)
+    for where in (session, service.opened()):
+        assert service.post("host", replay, {"session": where}).json()["code"] == "key_reused"
+
+
+def test_replays_of_what_failed_have_the_effect_once(service: Service) -> None:
+    session = service.opened()
+    call = started(service, session, effect_key="invoice 7")
+    ended = {"fence": call["fence"], "state": "failed"}
+    service.told("host", "POST", f"/v1/calls/{call['operation_id']}/outcome", ended)
+    replay = f"/v1/calls/{call['operation_id']}/replay"
+    assert service.told("host", "POST", replay, {"session": session})["status"] == "allowed"
+    assert service.post("host", replay, {"session": session}).json()["code"] == "key_reused"
+
+
+def test_a_replay_meets_the_state_of_now(service: Service) -> None:
+    session = service.opened()
+    call = write(service, session, state="3 rows")
+    service.told("operator", "POST", f"/v1/questions/{call['question']}/answer", {"answer": "once"})
+    replay = f"/v1/calls/{call['operation_id']}/replay"
+    assert service.post("host", replay, {"session": session}).status_code == 409
+    other = service.told("host", "POST", replay, {"session": session, "state": "4 rows"})
+    assert other["status"] == "pending"
+    same = service.told("host", "POST", replay, {"session": session, "state": "3 rows"})
+    assert same["status"] == "allowed"
 
 
 def test_a_replay_runs_in_a_session_of_the_callers_alone(service: Service) -> None:

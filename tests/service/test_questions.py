@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any, Literal
 
 import httpx
 import pytest
 
 from sayso import Sayso
+from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.policy import load_text
+from sayso.store.memory import MemoryStore
 from sayso.surfaces.inbox import Inbox
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, WRITE, Service
+from tests.service.conftest import KEY
 
 
 def write(number: int) -> dict[str, Any]:
@@ -211,6 +217,60 @@ def test_an_edit_whose_command_and_arguments_differ_is_refused(service: Service)
     refused = answer(service, question, answer="edit", command="git push", edited={"line": "rm -rf /"})
     assert (refused.status_code, refused.json()["code"]) == (409, "edit_refused")
     assert answer(service, service.asked(), answer="edit", command="rm").status_code == 409
+
+
+@pytest.mark.parametrize(
+    "said", [{"state": "3 rows"}, {"workflow": "tidy", "operations": [{"operation": "files.write"}]}]
+)
+def test_an_edit_does_not_take_the_state_or_the_workflow_from_a_call(
+    service: Service, said: dict[str, Any]
+) -> None:
+    call = {**WRITE, "session": service.opened(), **said}
+    question = service.asked("host", call)
+    refused = answer(service, question, answer="edit", edited={"path": "b.txt", "text": "hello"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "edit_refused")
+
+
+READING = """
+sayso: 1
+settings: {unlisted: block}
+domains:
+  bank: {trust_level: low, autonomous: [], requires_approval: [transfer], blocked: []}
+  files: {trust_level: high, autonomous: [], requires_approval: [write, write_outside_workspace], blocked: []}
+tools:
+  - {tool: transfer, operation: bank.transfer, when: args.amount <= 100}
+  - {tool: write, resolve: path, operation: files.write, from: args.path}
+"""
+
+
+@pytest.fixture
+def reading(runner: asyncio.Runner, clock: Clock) -> Service:
+    gate = open_gate(load_text(READING), MemoryStore(clock=clock), key=KEY)
+    return Service(EmbeddedDoor(gate, ()), runner)
+
+
+@pytest.mark.parametrize("schema", ["", "transfer(amount)"])
+def test_an_edit_does_not_keep_an_operation_that_other_arguments_stood_for(
+    reading: Service, schema: str
+) -> None:
+    question = reading.asked(call={"tool": "transfer", "args": {"amount": 5}, "schema": schema})
+    refused = answer(reading, question, answer="edit", edited={"amount": 5_000})
+    assert (refused.status_code, refused.json()["code"]) == (409, "edit_refused")
+    assert answer(reading, question, answer="edit", edited={"amount": 50}).json()["yours"]
+
+
+@pytest.mark.parametrize("schema", ["", "write(path)"])
+def test_an_edited_call_is_read_in_the_folder_it_is_made_in(
+    reading: Service, schema: str, tmp_path: Path
+) -> None:
+    session = reading.opened(workspace=str(tmp_path / "work"))
+    call = {"tool": "write", "args": {"path": "a"}, "folder": str(tmp_path), "schema": schema}
+    told = reading.told("host", "POST", "/v1/calls", {**call, "session": session})
+    assert [one["operation"] for one in told["operations"]] == ["files.write_outside_workspace"]
+    edited = {"path": "b"}
+    assert answer(reading, told["question"], answer="edit", edited=edited).json()["yours"]
+    runs = reading.told("host", "POST", f"/v1/calls/{told['operation_id']}/retry")
+    assert [one["operation"] for one in runs["operations"]] == ["files.write_outside_workspace"]
 
 
 def test_of_a_program_on_the_same_store_values_can_be_edited_and_what_fits_it_runs(

@@ -56,7 +56,7 @@ def is_open(question: Question, session: Session, now: float) -> bool:
 
 
 def _same(question: Question, request: Request) -> bool:
-    return question.request.digest == request.digest
+    return question.claim is None and question.request.digest == request.digest
 
 
 def show(question: Question, session: Session) -> tuple[Effect, ...]:

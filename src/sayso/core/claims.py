@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core import words
-from sayso.core.asking import is_open
+from sayso.core.asking import is_open, lines
 from sayso.core.decision import Item, Offer, Question, Ruling
-from sayso.core.effects import Closed, Effect
+from sayso.core.effects import Closed, Effect, Granted
 from sayso.core.errors import UnknownAnswer
-from sayso.core.hear import hear
+from sayso.core.hear import Heard, hear
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session
@@ -19,7 +19,6 @@ from sayso.core.session import Session
 TOOL = "message"
 OPERATION = Operation("conversation.message", risk=Risk.HIGH)
 """What a message does cannot be told from outside the conversation, so it counts as the worst."""
-OFFERS = (Offer("once", words.COUNTS_AS_YOURS), Offer("deny", words.NOT_YOURS))
 
 
 def claim_question(text: str, request: Request, session: Session, policy: Policy, now: float) -> Question:
@@ -30,7 +29,7 @@ def claim_question(text: str, request: Request, session: Session, policy: Policy
         id=f"{session.id}.q{session.asked + 1}",
         request=request,
         items=(item,),
-        offers=OFFERS,
+        offers=_offers(_heard(session, text, policy, now), session),
         text=words.did_you_say(request.agent, text),
         turn=session.turn,
         opened_at=now,
@@ -53,7 +52,24 @@ def answer_claim(
         raise UnknownAnswer("that is not an answer to this question", hint="answer one of: once, deny")
     if "deny" in answers.values() or question.claim is None:
         return (Closed(question.id, "deny"),)
-    without = {name: one for name, one in session.questions.items() if name != question.id}
-    before = msgspec.structs.replace(session, turn=session.turn - 1, questions=without)
-    heard = hear(before, question.claim, policy, now, Assurance.ASSURED)
+    heard = _heard(session, question.claim, policy, now)
+    if _offers(heard, session) != question.offers:
+        raise UnknownAnswer("the message would do something else by now than was shown", hint="say it again")
     return (Closed(question.id, "once"), *heard.effects)
+
+
+def _heard(session: Session, text: str, policy: Policy, now: float) -> Heard:
+    """The message as the user's own, in the turn at hand."""
+    asked = {name: one for name, one in session.questions.items() if one.claim is None}
+    before = msgspec.structs.replace(session, turn=session.turn - 1, questions=asked)
+    return hear(before, text, policy, now, Assurance.ASSURED)
+
+
+def _offers(heard: Heard, session: Session) -> tuple[Offer, ...]:
+    """What a yes does is what the message would do: which question it answers, and what else it says."""
+    closed = [one.question for one in heard.effects if isinstance(one, Closed)]
+    asked = [session.questions[name] for name in closed if name in session.questions]
+    told = [line for one in asked for line in lines(one.request, one.items)]
+    grants = [one.grant for one in heard.effects if isinstance(one, Granted)]
+    told += [words.visible(grant.value) for grant in grants if grant.group is not None]  # those of a plan
+    return Offer("once", words.counts_as_yours((*told, *heard.did))), Offer("deny", words.NOT_YOURS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sayso.core.grants import Grant, Held
 from sayso.core.policy import Entry
@@ -341,8 +341,11 @@ def _with_turns(grants: Iterable[Grant]) -> str:
 
 
 ONLY_CLAIMED = "only the agent's host says that you wrote this, and it would loosen what is allowed"
-COUNTS_AS_YOURS = "it counts as written by you"
 NOT_YOURS = "it changes nothing"
+
+
+def counts_as_yours(does: Sequence[str]) -> str:
+    return ": ".join(["it counts as written by you", *(["; ".join(does)] if does else [])])
 
 
 def did_you_say(agent: str, text: str) -> str:

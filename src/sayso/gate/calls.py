@@ -78,7 +78,7 @@ def start_call(
         if known is not None:
             return told(gate, tx, known)
         name = new_name()
-        _check_effect(tx, request.session, effect_key, name)
+        check_effect(tx, request.session, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
         report.decided(request, done.decision, done.question, opened=done.opened)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
@@ -147,7 +147,7 @@ def start_ungated(
             return told(gate, tx, known)
         found = loaded(gate, tx, request.session, Wanted(keys=()))
         name = new_name()
-        _check_effect(tx, request.session, effect_key, name)
+        check_effect(tx, request.session, effect_key, name)
         details = {"call": name, "digest": request.digest, "tool": request.call.tool}
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
@@ -196,11 +196,11 @@ def retry_call(
         if over is not None:
             moved(tx, row, over)
             return told(gate, tx, over)
-        request = _as_of_now(_wanted(gate, row, question), state)
+        request = as_of_now(_wanted(gate, row, question), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
         row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
-        _check_effect(tx, row.session, row.effect_key, row.id)
+        check_effect(tx, row.session, row.effect_key, row.id)
         done = authorize_in(gate, tx, request, scope, call=call)
         report.decided(request, done.decision, done.question, opened=done.opened)
         after = _decided(gate, row, request, done)
@@ -235,7 +235,7 @@ def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: s
     return named or keyed
 
 
-def _check_effect(tx: Reader, session: str, effect_key: str | None, call: str) -> None:
+def check_effect(tx: Reader, session: str, effect_key: str | None, call: str) -> None:
     """Refuse a call whose effect another one had, has now, or may have had."""
     if effect_key is None:
         return
@@ -244,9 +244,10 @@ def _check_effect(tx: Reader, session: str, effect_key: str | None, call: str) -
         raise KeyReused("this effect has happened already, or nobody knows", hint="resolve that call first")
 
 
-def _as_of_now(request: Request, state: str | None) -> Request:
+def as_of_now(request: Request, state: str | None) -> Request:
+    """The request in the state that the tool tells now. One that was asked for with a state needs one."""
     if state is None and request.call.state is not None:
-        raise NotNow("this call was asked for with a state", hint="say with the retry what it is now")
+        raise NotNow("this call was asked for with a state", hint="say what it is now")
     return restated(request, state)
 
 

@@ -13,7 +13,7 @@ from sayso.core.ledger import LEASE
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import Authorized, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import Attempt, record_of, row_of
-from sayso.gate.calls import begin, new_name, new_row
+from sayso.gate.calls import as_of_now, begin, check_effect, new_name, new_row
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
@@ -33,16 +33,25 @@ OWN = ("call", "operation")
 BY_OWN = ("approved_call", "operation_grant", "autonomous")
 
 
-def replay_call(gate: Gate, call: str, session: str, *, holder: str, lease: float = LEASE) -> Attempt:
-    """Start the same call again, as a new one in the ledger; or ask for it in the session it would run in."""
+def replay_call(
+    gate: Gate, call: str, session: str, *, holder: str, state: str | None = None, lease: float = LEASE
+) -> Attempt:
+    """Start the same call again, as a new one in the ledger; or ask for it in the session it would run in.
+
+    `state` is what the tool says of the world now. An effect that it had, or may have had, it does not have
+    again.
+    """
     with reporting(gate, session) as report, writing(gate) as tx:
-        request, name = record_of(gate, row_of(tx, call)).request, new_name()
+        row, name = row_of(tx, call), new_name()
+        request = as_of_now(record_of(gate, row).request, state)
+        check_effect(tx, session, row.effect_key, name)
         done = None if request.session == session else _by_own(gate, tx, request, name)
         if done is None:
             request = _for_session(gate, tx, request, session)
             done = authorize_in(gate, tx, request, NO_SCOPE, call=name)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        return begin(gate, tx, new_row(gate, tx, name, request, done), done, holder, lease=lease)
+        again = new_row(gate, tx, name, request, done, effect_key=row.effect_key)
+        return begin(gate, tx, again, done, holder, lease=lease)
 
 
 def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized | None:

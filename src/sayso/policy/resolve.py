@@ -51,6 +51,11 @@ def operations_for(
     return distinct(with_content(one, args, policy) for one in operations)
 
 
+def knows(tool: str, policy: Policy) -> bool:
+    """Whether any entry is about this tool, though it may fit other arguments only."""
+    return any(fnmatch.fnmatchcase(tool, entry.tool) for entry in policy.tools)
+
+
 def entry_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str) -> tuple[Tool | None, bool]:
     """The first entry that fits, and whether that is sure: one whose `when` fails is used, as high."""
     entry, sure, _ = _chosen(tool, args, policy, folder)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from sayso.core.decision import Question
 from sayso.core.digest import decode
-from sayso.core.model import Request
+from sayso.core.model import Call, Request
+from sayso.core.policy import Policy
 from sayso.doors.python.host import Declared, request_for
 from sayso.gate.answer import EditRefused, Stands, answer_items, answer_question, edit_and_allow
 from sayso.gate.waiting import question_row
+from sayso.policy.resolve import operations_for
 from sayso.service.endpoints import Context
 from sayso.service.evaluating import SCHEMA as AUTHZEN
 from sayso.service.problems import Refused
@@ -63,11 +66,28 @@ def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
     """The request for the edited call: by the same maker, with the same tool, read by the policy anew."""
     request = asked.request
     call = request.call
+    if call.state is not None or request.workflow is not None or call.schema == AUTHZEN:
+        raise EditRefused(ELSEWHERE, hint="deny it, and say why")
     arguments: dict[str, Any] = dict(decode(call.arguments)) if body.edited is None else dict(body.edited)
+    command = None if call.schema else _command(request, arguments, body)
     if call.schema:
-        return _of_capability(context, request, arguments, body)
-    command = _command(request, arguments, body)
-    return request_for(context.door, request.session, call.tool, arguments, command, request.confidence)
+        _check_fits(call, arguments, body)
+    said = _said(context.gate.policy, request)
+    return request_for(
+        context.door, request.session, call.tool, arguments, command, request.confidence, declared=said
+    )
+
+
+def _said(policy: Policy, request: Request) -> Declared:
+    """What was said of the call besides what the policy read in it. The edited one is read anew.
+
+    Its operations are its maker's to name only if they were before.
+    """
+    call = request.call
+    where = {"folder": call.folder, "workspace": call.workspace, "home": str(Path.home())}
+    read = {one.name for one in operations_for(call.tool, decode(call.arguments), policy, **where)}
+    besides = tuple(one for one in request.operations if one.name not in read)
+    return Declared(besides, besides == request.operations, call.schema, call.folder)
 
 
 def _command(request: Request, arguments: dict[str, Any], body: AnswerBody) -> str | None:
@@ -87,20 +107,11 @@ def _command(request: Request, arguments: dict[str, Any], body: AnswerBody) -> s
     return command
 
 
-def _of_capability(
-    context: Context, request: Request, arguments: dict[str, Any], body: AnswerBody
-) -> Request:
+def _check_fits(call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
     """A function of a program: what fits it is known there. Here, an edit changes values and no kinds."""
-    call = request.call
     if body.command is not None:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
-    if call.state is not None or request.workflow is not None or call.schema == AUTHZEN:
-        raise EditRefused(ELSEWHERE, hint="deny it, and say why")
     _check_alike(decode(call.arguments), arguments)
-    said = Declared(request.operations, True, call.schema, call.folder)
-    return request_for(
-        context.door, request.session, call.tool, arguments, None, request.confidence, declared=said
-    )
 
 
 def _check_alike(before: dict[str, Any], after: dict[str, Any]) -> None:

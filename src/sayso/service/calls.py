@@ -10,6 +10,7 @@ import msgspec
 from sayso.core.digest import canonical
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request
+from sayso.core.policy import Policy
 from sayso.doors.python.host import Declared, request_for
 from sayso.doors.remote.shapes import CallTold
 from sayso.gate import calls, outcome
@@ -17,6 +18,7 @@ from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
 from sayso.gate.workflows import check_workflow
+from sayso.policy.resolve import knows
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
 from sayso.service.declaring import (
     UNDER_WAY,
@@ -88,7 +90,7 @@ def request(context: Context) -> CallTold:
         "effect_key": body.effect_key,
         "lease": lease_of(body),
     }
-    if body.ungated and [one.name for one in wanted.operations] == [_ungated(body)]:
+    if body.ungated and _says_nothing(context.gate.policy, wanted):
         attempt = calls.start_ungated(context.gate, wanted, holder=holder, **keys)
     else:
         scope = scope_of(context.gate, wanted.session, body)
@@ -167,6 +169,13 @@ def _of_program(context: Context, body: CallBody, said: Declared) -> tuple[Decla
 
 def _ungated(body: CallBody) -> str:
     return f"capability.{body.tool}"
+
+
+def _says_nothing(policy: Policy, wanted: Request) -> bool:
+    """Whether the policy knows nothing of a function that says it is not gated: as a tool, or by its name."""
+    name = wanted.operations[0].name
+    policy.entry(name)  # refuses one that only looks like a listed one
+    return not knows(wanted.call.tool, policy) and name not in policy.table
 
 
 def _again(context: Context, call: str) -> CallTold:

@@ -142,7 +142,7 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
         state=record.request.call.state,
         workflow=record.request.workflow,
         session=record.request.session,
-        wanted=_runs(record.request.call) if attempt.state in UNDER_WAY else None,
+        wanted=_runs(record.request.call),
         note=_noted(attempt),
     )
     if status not in ("pending", "waiting") or attempt.question is None:

@@ -17,6 +17,7 @@ from sayso.service.calls import own_call
 from sayso.service.declaring import (
     BEATEN,
     Saying,
+    check_saying,
     holder_of,
     lease_of,
     started_before,
@@ -57,6 +58,8 @@ class ReplayBody(ResumeBody, frozen=True, forbid_unknown_fields=True):
     """A queued call is run later, as a new one, in this session."""
 
     session: str | None = None
+    state: str | None = None
+    """The state of the world the call would meet now, if it was asked for with one."""
 
 
 class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,8 +107,17 @@ def note(context: Context) -> CallTold:
 def replay(context: Context) -> CallTold:
     body: ReplayBody = context.body
     attempt, holder = own_call(context), holder_of(context.token, body.attempt)
-    session, kept = session_for(context, body.session), lease_of(Saying(beats=body.beats))
-    return told(context.gate, replay_call(context.gate, attempt.call, session, holder=holder, lease=kept))
+    said = Saying(state=body.state, beats=body.beats)
+    check_saying(context.token, said)
+    again = replay_call(
+        context.gate,
+        attempt.call,
+        session_for(context, body.session),
+        holder=holder,
+        state=said.state,
+        lease=lease_of(said),
+    )
+    return told(context.gate, again)
 
 
 def resolve(context: Context) -> CallTold:

@@ -117,7 +117,7 @@ class Door(ABC):
         """Where a call of this session stands."""
 
     @abstractmethod
-    def wanted(self, attempt: Attempt) -> Request:
+    def wanted(self, call: str) -> Request:
         """What trying the call again would run: what was asked for, or what a person made of it."""
 
     @abstractmethod
@@ -133,7 +133,7 @@ class Door(ABC):
         """Start the call if it may run now."""
 
     @abstractmethod
-    def replay(self, call: str, session: str) -> Attempt:
+    def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
         """Start a queued call as a new one, in this session."""
 
     @abstractmethod
@@ -249,7 +249,7 @@ class Door(ABC):
         """Try again what was asked for, or what a person made of it."""
         if capability.state is None and capability.effect_key is None:
             return self.again(attempt.call, scope)
-        request = self.wanted(attempt)
+        request = self.wanted(attempt.call)
         effect, state = self.effect_of(capability, request), self.state_of(capability, request)
         return self.again(attempt.call, scope, state=state, effect=effect, meant=request.call.arguments)
 

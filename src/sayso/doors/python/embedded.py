@@ -106,8 +106,8 @@ class EmbeddedDoor(Door):
     def look(self, call: str, session: str) -> Attempt:
         return calls.look_at(self.gate, call, session)
 
-    def wanted(self, attempt: Attempt) -> Request:
-        return calls.wanted(self.gate, attempt.call)
+    def wanted(self, call: str) -> Request:
+        return calls.wanted(self.gate, call)
 
     def again(
         self,
@@ -122,8 +122,8 @@ class EmbeddedDoor(Door):
             self.gate, call, scope, holder=self.holder, state=state, effect_key=effect, meant=meant
         )
 
-    def replay(self, call: str, session: str) -> Attempt:
-        return replay_call(self.gate, call, session, holder=self.holder)
+    def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
+        return replay_call(self.gate, call, session, holder=self.holder, state=state)
 
     def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
         outcome.end_call(self.gate, call, fence, state, result)

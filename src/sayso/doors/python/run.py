@@ -11,7 +11,7 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
-from sayso.core.model import Operation, Risk, Verdict
+from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.session import Scope
 from sayso.doors.python.calls import STATES, cleared, entered, reported
 from sayso.doors.python.capability import Capability, check_callable
@@ -75,8 +75,7 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
             return told(attempt)
         capability = door.capabilities.find(attempt.record.request.call.tool)
         capability.shape.check_no_live()
-        if attempt.record.request.call.schema != capability.shape.schema:
-            raise OtherFunction(f"{capability.name} is no longer the function that was asked for")
+        _check_same(capability, attempt.record.request)
         check_callable(capability.function, from_async=wish.is_async)
         yield from healthy(capability)
         scope = scope_of(door, wish.session)
@@ -94,8 +93,11 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
 def replay(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     """Run a queued operation again, as a new call: with its own session's grants for it, or this one's."""
     try:
-        attempt: Attempt = yield Work(lambda: door.replay(operation_id, wish.session))
-        capability = door.capabilities.find(attempt.record.request.call.tool)
+        request: Request = yield Work(lambda: door.wanted(operation_id))
+        capability = door.capabilities.find(request.call.tool)
+        _check_same(capability, request)
+        state = door.state_of(capability, request)
+        attempt: Attempt = yield Work(lambda: door.replay(operation_id, wish.session, state=state))
         return (yield from _carried_out(door, capability, attempt, scope_of(door, wish.session), wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
@@ -179,6 +181,11 @@ def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> 
 def unnamed(name: str) -> Operation:
     """For the ledger: what has no gated operation is not asked about, but its run is written down."""
     return Operation(f"capability.{name}", risk=Risk.LOW)
+
+
+def _check_same(capability: Capability, request: Request) -> None:
+    if request.call.schema != capability.shape.schema:
+        raise OtherFunction(f"{capability.name} is no longer the function that was asked for")
 
 
 def _begun(

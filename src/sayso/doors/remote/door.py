@@ -95,9 +95,8 @@ class RemoteDoor(Door):
     def look(self, call: str, session: str) -> Attempt:
         return attempt_of(self.line.ask(Sent("GET", f"/v1/calls/{call}")))
 
-    def wanted(self, attempt: Attempt) -> Request:
-        found = attempt_of(self.line.ask(Sent("GET", f"/v1/calls/{attempt.call}")))
-        return found.record.request
+    def wanted(self, call: str) -> Request:
+        return self.look(call, "").record.request
 
     def again(
         self,
@@ -119,8 +118,8 @@ class RemoteDoor(Door):
         sent = Sent("POST", f"/v1/calls/{call}/retry", {**said, **_where(scope)}, query=query)
         return attempt_of(self.line.ask(sent))
 
-    def replay(self, call: str, session: str) -> Attempt:
-        body = {"session": session, "attempt": secrets.token_hex(16), "beats": True}
+    def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
+        body = {"session": session, "state": state, "attempt": secrets.token_hex(16), "beats": True}
         return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/replay", body, again=False)))
 
     def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:

@@ -38,7 +38,7 @@ class CallTold(msgspec.Struct, frozen=True):
     """What it returned, as long as that is kept."""
     call: Runs | None = None
     wanted: Runs | None = None
-    """Until it is over: what trying it again would run. That it is told allows nothing."""
+    """What trying it again, or a replay, would run. That it is told allows nothing."""
     digest: str = ""
     operation: str = ""
     """The riskiest of what is asked, or of what the call does."""
