@@ -19,7 +19,7 @@ from sayso.service.running import Settings
 
 HOST = "sayso.test"
 WRITE = {"tool": "write_file", "args": {"path": "a.txt", "text": "hello"}}
-PUSH = {"tool": "push", "args": {"remote": "origin"}, "command": "git push origin"}
+PUSH = {"tool": "push", "args": {"line": "git push origin"}, "command": "git push origin"}
 READ = {"tool": "read_file", "args": {"path": "a.txt"}}
 WIPE = {"tool": "wipe", "args": {}}
 

@@ -142,8 +142,9 @@ def test_a_signed_answer_allows(service: Service, desk: Desk, body: dict[str, An
 def test_an_edited_call_is_signed_as_it_was_edited(service: Service, desk: Desk) -> None:
     desk.register()
     question = service.asked(call=PUSH)
-    edit = {"answer": "edit", "command": "git push backup", "edited": {"remote": "backup"}}
-    other = edit | {"edited": {"remote": "elsewhere"}}
+    line = "git push backup"
+    edit = {"answer": "edit", "command": line, "edited": {"line": line}}
+    other = edit | {"edited": {"line": line, "remote": "elsewhere"}}
     proof = desk.proof(question, edit)
     assert desk.answer(question, other | {"proof": proof}).json()["code"] == "bad_proof"
     assert desk.answer(question, edit | {"proof": desk.proof(question, edit)}).json()["answer"] == "edit"

@@ -35,7 +35,7 @@ def test_a_question_tells_all_that_a_person_needs(service: Service) -> None:
     question = service.asked("host", PUSH, session=session)
     told = service.told("operator", "GET", f"/v1/questions/{question}")
     assert told["command"] == "git push origin"
-    assert told["arguments"] == {"remote": "origin"}
+    assert told["arguments"] == {"line": "git push origin"}
     assert (told["agent"], told["session"], told["turn"]) == ("claude", session, 1)
     assert told["message"] == "now publish it"
     assert (told["risk"], told["rule"], told["folder"]) == ("high", "risky", "/work")

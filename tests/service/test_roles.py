@@ -242,6 +242,19 @@ def test_what_is_a_hosts_to_say_of_a_call_is_refused_from_an_agent(
         assert service.post("agent", f"/v1/calls/{call}/retry", claim).status_code == 403
 
 
+def test_an_agent_cannot_say_a_command_beside_what_its_tool_would_run(service: Service) -> None:
+    """Standing consent is for a command: one that nothing runs must not stand for what does."""
+    service.asked("agent", PUSH)
+    session = service.told("agent", "GET", "/v1/sessions")[0]["id"]
+    grant = {"session": session, "command": "git status", "risk": "high"}
+    service.told("operator", "POST", "/v1/grants", grant)
+    beside = {"tool": "push", "args": {"remote": "origin"}, "command": "git status"}
+    for path in ("/v1/calls", "/v1/check"):
+        assert service.post("agent", path, beside).status_code == 422
+    held = {"tool": "shell", "args": {"line": "git status"}, "command": "git status"}
+    assert service.told("agent", "POST", "/v1/calls", held)["rule"] == "allowlist"
+
+
 @pytest.mark.parametrize("confidence", [1.1, -0.1, "1", None, True, [1], 1e400])
 def test_a_confidence_that_is_none_is_refused(service: Service, confidence: object) -> None:
     refused = service.request(

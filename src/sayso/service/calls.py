@@ -14,6 +14,7 @@ from sayso.core.policy import Policy
 from sayso.doors.python.host import Declared, request_for
 from sayso.doors.remote.shapes import CallTold
 from sayso.gate import calls, outcome
+from sayso.gate.access import PREFIX as ACCESS_REQUEST
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
@@ -145,12 +146,27 @@ async def _waited(context: Context, attempt: Attempt) -> None:
 
 def _wanted(context: Context) -> Request:
     body: CallBody = context.body
+    _check_said(context, body)
     session = session_for(context, body.session)
     said = declared(context.token, body.operations, body.schema, body.folder, body)
     tool = body.tool
     if body.ungated or body.workflow is not None:
         said, tool = _of_program(context, body, said)
     return request_for(context.door, session, tool, body.args, body.command, body.confidence, declared=said)
+
+
+def _check_said(context: Context, body: CallBody) -> None:
+    """Refuse a command that an agent says beside what its tool would run, and an id that is not a call's."""
+    held = not body.args or body.command in [one for one in body.args.values() if isinstance(one, str)]
+    if context.token.role == "agent" and body.command is not None and not held:
+        raise Refused(
+            422,
+            "malformed",
+            "the command is not among the arguments of the call",
+            hint="give it to a tool that runs it, as one of its arguments",
+        )
+    if body.call_id is not None and body.call_id.startswith(ACCESS_REQUEST):
+        raise Refused(422, "malformed", f"a call's id does not begin with {ACCESS_REQUEST}")
 
 
 def _of_program(context: Context, body: CallBody, said: Declared) -> tuple[Declared, str]:

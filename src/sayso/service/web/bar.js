@@ -17,6 +17,10 @@ const NAMES = {
 /** Whether it asks if the user wrote a message, and not if a call may run. */
 export const isClaim = (question) => question.rule === "claimed";
 
+/** Whether its arguments can be edited here: not where only the program that asks knows what fits. */
+export const editable = (question) =>
+  !isClaim(question) && question.world === null && !question.tool.startsWith("workflow:");
+
 export function bar(question, { give, live, folded, edit, why }) {
   const names = isClaim(question) ? { ...NAMES, once: "I wrote this" } : NAMES;
   const deliberate = question.risk === "high" && !question.signed;
@@ -40,7 +44,7 @@ export function bar(question, { give, live, folded, edit, why }) {
       "span",
       { class: "extras" },
       button("Why", "plain", why),
-      offered.length > 1 && !isClaim(question) && button("Edit…", "plain", edit),
+      offered.length > 1 && editable(question) && button("Edit…", "plain", edit),
       more,
     ),
     offered.includes("once") && yes("once", names.once, "solid allow"),

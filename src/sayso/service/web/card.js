@@ -1,6 +1,6 @@
 // One question, whole: what would run first, then why, then who asks; and the bar to answer with.
 
-import { bar, isClaim } from "./bar.js";
+import { bar, editable, isClaim } from "./bar.js";
 import { get } from "./api.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
@@ -50,7 +50,7 @@ export function card(question, { give, live }) {
   });
 
   function edit() {
-    if (isClaim(question)) return;
+    if (!editable(question)) return;
     const close = () => (show(extra), answering.rest());
     show(extra, editor(question, give, close));
     extra.querySelector("textarea").focus();
