@@ -201,12 +201,24 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(call=CALLS, choice=st.data())
     def call_answer_and_call_again(self, call: dict[str, Any], choice: Any) -> None:
-        """Answered with any allow, the identical call runs when it comes again; denied, it does not."""
+        """Answered with any allow, the identical call runs when it comes again; denied, it does not.
+
+        A call that joined a question asked at another risk is asked again at its own.
+        """
         if self.call(call) != "ask":
             return
+        as_asked = self.is_asked_as_decided()
         given = self.answer(choice)
-        if given is not None:
+        if given is not None and (as_asked or given == "deny"):
             assert self.call(call) == ("deny" if given == "deny" else "allow")
+
+    def is_asked_as_decided(self) -> bool:
+        assert self.player.question is not None
+        assert self.player.last is not None
+        asked, (_, decision) = self.player.question.items, self.player.last
+        return [(one.operation, one.risk) for one in asked] == [
+            (one.operation, one.risk) for one in decision.asked
+        ]
 
     @rule(plan=PLANS)
     def plan(self, plan: dict[str, Any]) -> None:
