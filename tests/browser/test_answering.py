@@ -134,6 +134,7 @@ def test_a_message_that_is_only_claimed_counts_once_the_person_says_that_they_wr
     page = signed_in()
     expect(page.locator(".card")).to_contain_text("Did you write this?")
     expect(page.locator(".card")).to_contain_text(text)
+    expect(page.locator(".card .yes")).to_contain_text("standing consent granted")
     expect(page.get_by_role("button", name="Edit")).to_have_count(0)
     page.keyboard.press("e")
     expect(page.locator(".editor")).to_have_count(0)

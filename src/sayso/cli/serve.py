@@ -88,8 +88,8 @@ def new_token(
 ) -> None:
     """A token for an agent, a host, an operator or the trusted channel.
 
-    What a host says its user typed is claimed: it can tighten, and loosens nothing. With --assured you say
-    that no agent can read the token, so that what comes with it was typed by the user, and counts.
+    What a host says its user typed is claimed: it can tighten, and before it loosens anything you are asked.
+    With --assured you say that no agent can read the token, so that what comes with it counts at once.
     """
     from sayso.cli.operating import operator
     from sayso.gate.tokens import issue_token

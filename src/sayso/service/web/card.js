@@ -141,9 +141,13 @@ function reasons(question) {
       rule(question.rule),
       question.because.length ? h("span", { class: "small" }, " Marked: what made it so.") : null,
     ),
+    isClaim(question) ? h("p", { class: "yes" }, h("strong", {}, "If you did: "), meaning(question)) : null,
     place.length ? h("div", {}, place) : null,
   ];
 }
+
+/** What a yes to a claimed message does. */
+const meaning = (question) => visible(question.offers.find((offer) => offer.answer === "once").words);
 
 const rule = (name) => h("span", { class: "small" }, `(rule ${visible(name)})`);
 
