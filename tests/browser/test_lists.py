@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from sayso.gate.answer import answer_question
 from sayso.gate.grants import give_grant
@@ -54,6 +54,28 @@ def test_the_keyboard_goes_on_into_the_next_page(desk: Desk, signed_in: SignedIn
     expect(page.locator(".list [data-id]")).to_have_count(PAGE)
     page.locator(f'.list [data-id="{questions[PAGE - 1]}"]').click()
     page.keyboard.press("j")
+    expect(page.locator(".list [aria-current]")).to_have_attribute("data-id", questions[PAGE])
+    assert shown(page) == questions
+
+
+def test_the_next_page_counts_though_the_list_is_read_again_meanwhile(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    questions = asked(desk, PAGE + 2)
+    page = signed_in()
+    expect(page.locator(".list [data-id]")).to_have_count(PAGE)
+    page.locator(f'.list [data-id="{questions[PAGE - 1]}"]').click()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/v1/questions?*", hold, times=1)
+    with page.expect_request("**/v1/questions?*"):
+        page.keyboard.press("j")
+    with page.expect_response("**/v1/questions"):
+        desk.session(agent="one more")
+    held[0].continue_()
     expect(page.locator(".list [aria-current]")).to_have_attribute("data-id", questions[PAGE])
     assert shown(page) == questions
 

@@ -54,14 +54,16 @@ async function asFarAsKnown() {
   return { rows, more };
 }
 
-/** The next page. What was asked last comes last, so nothing that is shown moves. */
+/** The next page. What was asked last comes last, so nothing that is shown moves.
+ *
+ * If the whole list is read again meanwhile, that read tells where the next page begins.
+ */
 export async function readMore() {
   if (!reading.more) return;
   const mine = turn;
   try {
     const { rows, more } = await reading.more();
-    if (mine !== turn) return;
-    reading.more = more;
+    if (mine === turn) reading.more = more;
     take(rows);
   } catch (problem) {
     if (mine === turn) reading.problem = problem;
@@ -74,6 +76,7 @@ export async function readOne(id) {
   try {
     const told = await get(`/v1/questions/${encodeURIComponent(id)}`);
     if (told.state === "open" || questions.has(id)) keep([{ ...told, whole: true }]);
+    else closed.add(id);
   } catch (problem) {
     if (problem.status === 404) questions.delete(id);
   }
