@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -23,8 +24,6 @@ from sayso.gate.settings import service_user, socket_path
 PATIENCE = 20.0
 LOOK_AGAIN = 0.05
 URLS = ("http://", "https://")
-_started: list[subprocess.Popen[bytes]] = []
-"""Services started here. They go on when this program ends, so nothing is done with them."""
 
 
 class WrongService(SaysoError):
@@ -73,7 +72,7 @@ def start_service(path: Path, patience: float = PATIENCE) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    _started.append(process)
+    threading.Thread(target=process.wait, daemon=True).start()  # should it end before this program does
     until = time.monotonic() + patience
     while _listener(path) is None:
         if process.poll() not in (None, 0) and _listener(path) is None:
