@@ -30,7 +30,8 @@ from sayso.store.base import (
     Writer,
 )
 from sayso.store.bodies import operations_in
-from sayso.store.memory import MemoryReader, MemoryStore, MemoryWriter
+from sayso.store.memory import MemoryStore, MemoryWriter
+from sayso.store.memory_tables import MemoryReader
 from sayso.store.sqlite import SqliteStore, SqliteTransaction
 from sayso.store.threads import Look
 from tests.contract.checks_rows import Open

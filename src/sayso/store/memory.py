@@ -1,37 +1,29 @@
 """A store in memory: the contract in its plainest form, for tests and for what needs no memory of yesterday.
 
-A table is a dict of groups, a group a dict of rows in the order they were added. Nothing is ever changed in
-place: a transaction that writes copies the groups it touches, and what it has made becomes the truth when it
-commits. So a reader keeps the moment it began in, and a transaction that fails leaves no trace.
+A transaction that writes copies the groups it touches, and what it has made becomes the truth when it
+commits. So one that fails leaves no trace.
 """
 
 from __future__ import annotations
 
-import itertools
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from sayso.core.grants import Key
 from sayso.store.base import (
     AnyRow,
     CallRow,
     CheckpointRow,
     DenialRow,
     EntryRow,
-    FiledEntry,
     GrantRow,
-    Kind,
-    LastNamed,
     MetaRow,
     NodeRow,
     QuestionRow,
-    QuestionState,
     Reader,
     ReviewRow,
     SecretRow,
@@ -42,227 +34,8 @@ from sayso.store.base import (
     StoreError,
     Writer,
 )
-from sayso.store.bodies import operations_in
+from sayso.store.memory_tables import ALL, PLACES, MemoryReader, Table, Tables
 from sayso.store.threads import Pulse, Single
-
-Row = TypeVar("Row")
-Named = TypeVar("Named", SessionRow, QuestionRow)
-Table = dict[str, dict[Any, Row]]
-
-ALL = ""
-"""The group of a table whose rows are looked for in more than one way."""
-
-
-class Tables(msgspec.Struct, frozen=True):
-    """Everything stored at one moment. Beside each table: what it is grouped by, and the key in a group."""
-
-    meta: Table[str] = {}  # by ALL, then name
-    sessions: Table[SessionRow] = {}  # by ALL, then id
-    grants: Table[GrantRow] = {}  # by session, then id
-    spends: Table[SpendRow] = {}  # by grant, then number
-    denials: Table[DenialRow] = {}  # by session, then digest
-    sendings: Table[SendingRow] = {}  # by session, then number
-    reviews: Table[ReviewRow] = {}  # by ALL, then name
-    questions: Table[QuestionRow] = {}  # by ALL, then id
-    calls: Table[CallRow] = {}  # by ALL, then id
-    entries: Table[EntryRow] = {}  # by stream, then seq
-    nodes: Table[NodeRow] = {}  # by stream, then level and index
-    checkpoints: Table[CheckpointRow] = {}  # by ALL, then number
-    secrets: Table[SecretRow] = {}  # by stream, then seq and name
-
-
-# For each kind of row its table, what it is grouped by, and its key in the group, if not simply its number.
-_PLACES: dict[type[msgspec.Struct], tuple[str, str, tuple[str, ...]]] = {
-    SessionRow: ("sessions", "", ("id",)),
-    GrantRow: ("grants", "session", ("id",)),
-    SpendRow: ("spends", "grant", ("number",)),
-    DenialRow: ("denials", "session", ("digest",)),
-    SendingRow: ("sendings", "session", ()),
-    ReviewRow: ("reviews", "", ("name",)),
-    QuestionRow: ("questions", "", ("id",)),
-    CallRow: ("calls", "", ("id",)),
-    EntryRow: ("entries", "stream", ("seq",)),
-    NodeRow: ("nodes", "stream", ("level", "index")),
-    CheckpointRow: ("checkpoints", "", ()),
-    SecretRow: ("secrets", "stream", ("seq", "name")),
-}
-
-
-class MemoryReader:
-    """Reads of one moment."""
-
-    def __init__(self, tables: Tables, now: float) -> None:
-        self._tables = tables
-        self._now = now
-
-    @property
-    def now(self) -> float:
-        return self._now
-
-    def meta(self, name: str) -> str | None:
-        return self._group(self._tables.meta).get(name)
-
-    def session(self, session: str) -> SessionRow | None:
-        return self._group(self._tables.sessions).get(session)
-
-    def sessions(
-        self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
-    ) -> Sequence[SessionRow]:
-        rows = _behind(after, self._group(self._tables.sessions).values())
-        mine = (row for row in rows if owner in (None, row.owner))
-        return _first(limit, (row for row in mine if row.ended_at is None or not open_only))
-
-    def children(self, session: str) -> Sequence[SessionRow]:
-        return [row for row in self._group(self._tables.sessions).values() if row.parent == session]
-
-    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
-        wanted = None if keys is None else set(keys)
-        rows = self._group(self._tables.grants, session).values()
-        return [row for row in rows if wanted is None or (row.kind, row.value) in wanted]
-
-    def grant(self, grant: str) -> GrantRow | None:
-        return next((group[grant] for group in self._tables.grants.values() if grant in group), None)
-
-    def unexpired(
-        self,
-        now: float,
-        *,
-        session: str | None = None,
-        owner: str | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> Sequence[GrantRow]:
-        last = self.grant(after) if after else None
-        if after and last is None:
-            return []
-        opened = [
-            row.id
-            for row in self._group(self._tables.sessions).values()
-            if row.ended_at is None and session in (None, row.id) and owner in (None, row.owner)
-        ]
-        ending = [row for name in opened for row in self.grants(name) if row.expires_at > now]
-        return _first(
-            limit, (row for row in sorted(ending, key=_end) if last is None or _end(row) > _end(last))
-        )
-
-    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
-        runs = [row for row in self.unexpired(now, limit=sys.maxsize) if row.kind == "run"]
-        return [row for row in runs if all(spend.what != "revoke" for spend in self.spends([row.id]))]
-
-    def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
-        groups = (self._group(self._tables.spends, grant) for grant in sorted(set(grants)))
-        return [group[number] for group in groups for number in sorted(group)]
-
-    def denial(self, session: str, digest: str) -> DenialRow | None:
-        return self._group(self._tables.denials, session).get(digest)
-
-    def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]:
-        wanted = set(keys)
-        rows = self._group(self._tables.sendings, session).values()
-        return [row for row in rows if (row.domain, row.content) in wanted]
-
-    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
-        rows = self._group(self._tables.reviews)
-        return [rows[name] for name in sorted(rows if names is None else set(names) & rows.keys())]
-
-    def question(self, question: str) -> QuestionRow | None:
-        return self._group(self._tables.questions).get(question)
-
-    def open_question(self, session: str, digest: str) -> QuestionRow | None:
-        rows = reversed(self._group(self._tables.questions).values())
-        return next((row for row in rows if _is(row, session, "open") and row.digest == digest), None)
-
-    def questions(
-        self,
-        session: str | None = None,
-        *,
-        state: QuestionState | None = "open",
-        owner: str | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> Sequence[QuestionRow]:
-        rows = _behind(after, self._group(self._tables.questions).values())
-        if owner is not None and session is None:
-            rows = (row for row in rows if (whose := self.session(row.session)) and whose.owner == owner)
-        return _first(limit, (row for row in rows if _is(row, session, state)))
-
-    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
-        rows = [row for row in self._group(self._tables.questions).values() if row.session == session]
-        return sum(row.state == "open" for row in rows), sum(row.opened_at >= since for row in rows)
-
-    def count_open(self) -> int:
-        return sum(row.state == "open" for row in self._group(self._tables.questions).values())
-
-    def late_sessions(self, now: float) -> Sequence[str]:
-        rows = self._group(self._tables.questions).values()
-        return sorted({row.session for row in rows if row.state == "open" and row.expires_at <= now})
-
-    def call(self, call: str) -> CallRow | None:
-        return self._group(self._tables.calls).get(call)
-
-    def call_by_host(self, session: str, host_id: str) -> CallRow | None:
-        return self._last_call(lambda row: row.session == session and row.host_id == host_id)
-
-    def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None:
-        return self._last_call(lambda row: (row.session, row.tool, row.key) == (session, tool, key))
-
-    def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]:
-        return [row for row in self._group(self._tables.calls).values() if row.effect_key == effect_key]
-
-    def calls(
-        self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
-    ) -> Sequence[CallRow]:
-        wanted = set(states)
-        rows = (row for row in self._group(self._tables.calls).values() if row.state in wanted)
-        return _first(limit, (row for row in rows if row.workflow is not None or not runs_only))
-
-    def head(self, stream: str) -> EntryRow | None:
-        chain = self._group(self._tables.entries, stream)
-        return chain.get(len(chain))
-
-    def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
-        chain = self._group(self._tables.entries, stream)
-        return [chain[seq] for seq in range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)]
-
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
-        rows = self.entries(stream, after=after, limit=limit)
-        return [(row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session) for row in rows]
-
-    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
-        wanted = set(events)
-        found: dict[tuple[str, str], float] = {}
-        for row in self.entries(stream, after=after, limit=len(self._group(self._tables.entries, stream))):
-            for name in operations_in(row.body) if row.event in wanted else ():
-                found[name, row.event] = max(row.at, found.get((name, row.event), row.at))
-        return [(*key, found[key]) for key in sorted(found)]
-
-    def streams(self) -> Sequence[str]:
-        return sorted(self._tables.entries)
-
-    def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
-        group = self._group(self._tables.nodes, stream)
-        return [group[place] for place in sorted(set(places)) if place in group]
-
-    def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
-        newest = reversed(self._group(self._tables.checkpoints).values())
-        return _first(limit, itertools.islice(newest, skip, None))
-
-    def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
-        rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)
-        return sorted(rows, key=lambda row: row.name)
-
-    def every(self, kind: type[Kind]) -> Iterator[Kind]:
-        if kind is MetaRow:
-            yield from itertools.starmap(kind, self._group(self._tables.meta).items())
-            return
-        groups: Table[Kind] = getattr(self._tables, _PLACES[kind][0])
-        yield from (row for group in groups.values() for row in group.values())
-
-    def _group(self, table: Table[Row], group: str = ALL) -> dict[Any, Row]:
-        return table.get(group, {})
-
-    def _last_call(self, wanted: Callable[[CallRow], bool]) -> CallRow | None:
-        return next((row for row in reversed(self._group(self._tables.calls).values()) if wanted(row)), None)
 
 
 class MemoryWriter(MemoryReader):
@@ -378,7 +151,7 @@ class MemoryWriter(MemoryReader):
             if isinstance(row, MetaRow):
                 self._add("meta", ALL, row.name, row.value)
                 continue
-            table, by, names = _PLACES[type(row)]
+            table, by, names = PLACES[type(row)]
             group = getattr(row, by) if by else ALL
             key = tuple(getattr(row, name) for name in names) or (len(self._touch(table, group)),)
             self._add(table, group, key[0] if len(key) == 1 else key, row)
@@ -451,23 +224,3 @@ class MemoryStore:
             yield
         finally:
             self._writing.release()
-
-
-def _first(limit: int, rows: Iterable[Row]) -> list[Row]:
-    return list(itertools.islice(rows, limit))
-
-
-def _behind(after: str, rows: Iterable[Named]) -> Iterator[Named]:
-    """The rows after the one with this id: all of them if none is named, none if it is unknown."""
-    left = iter(rows)
-    if after:
-        any(row.id == after for row in left)  # which leaves `left` just behind it
-    return left
-
-
-def _end(row: GrantRow) -> tuple[float, str]:
-    return row.expires_at, row.id
-
-
-def _is(row: QuestionRow, session: str | None, state: QuestionState | None) -> bool:
-    return session in (None, row.session) and state in (None, row.state)
