@@ -34,7 +34,7 @@ from sayso.store.memory import MemoryStore, MemoryWriter
 from sayso.store.memory_tables import MemoryReader
 from sayso.store.sqlite import SqliteStore, SqliteTransaction
 from sayso.store.threads import Look
-from tests.contract.checks_rows import Open
+from tests.contract.places import Open
 
 Place = Callable[[Path], Open]
 """Gives what opens a new store, in this empty folder if it needs one."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import places
-from tests.contract.checks_rows import Open
+from tests.contract.places import Open
 from tests.contract.postgres_place import postgres, running_server
 
 

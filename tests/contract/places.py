@@ -9,7 +9,9 @@ from pathlib import Path
 from sayso.store.base import Store
 from sayso.store.memory import MemoryStore
 from sayso.store.sqlite import SqliteStore
-from tests.contract.checks_rows import Open
+
+Open = Callable[[], Store]
+"""Opens the same place each time: what one has committed, the next one finds."""
 
 
 @contextmanager

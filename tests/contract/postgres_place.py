@@ -14,8 +14,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from sayso.store.postgres import PostgresStore
-from tests.contract.checks_rows import Open
-from tests.contract.places import kept
+from tests.contract.places import Open, kept
 
 PATIENCE = 30.0
 _numbers = itertools.count(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.checks_rows import Open
+from tests.contract.places import Open
 from tests.contract.suite import CHECKS
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sayso.store.base import Store, StoreError, Writer
 from tests.contract import rows
-from tests.contract.checks_rows import Open
+from tests.contract.places import Open
 from tests.contract.rows import call, entry, question, session
 
 PATIENCE = 10.0

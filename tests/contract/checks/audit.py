@@ -1,0 +1,181 @@
+"""What a store promises of the record: one chain without gaps, and what may be forgotten of it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from sayso.core.audit import Entry, encode
+from sayso.store.base import NodeRow, SecretRow, StoreError
+from tests.contract import rows
+from tests.contract.places import Open
+from tests.contract.rows import NOON, entry, filed
+
+
+def check_entries_are_read_in_the_order_of_the_chain(make: Open) -> None:
+    store = make()
+    for seq in range(1, 13):
+        with store.write(durable=False) as w:
+            w.add_entry(entry(seq))
+            assert w.head("main") == entry(seq)
+            if seq <= 2:
+                w.add_entry(entry(seq, "another"))
+    with store.read() as r:
+        assert list(r.entries("main")) == [entry(seq) for seq in range(1, 13)]
+        assert list(r.entries("main", after=9)) == [entry(10), entry(11), entry(12)]
+        assert list(r.entries("main", after=3, limit=2)) == [entry(4), entry(5)]
+        assert list(r.entries("main", after=12)) == []
+        assert list(r.filed("main")) == [filed(entry(seq)) for seq in range(1, 13)]
+        assert list(r.filed("main", after=3, limit=2)) == [filed(entry(4)), filed(entry(5))]
+        assert list(r.filed("main", after=-(2**63))) == list(r.filed("main"))
+        assert list(r.filed("another")) == [filed(entry(seq, "another")) for seq in (1, 2)]
+        assert (r.head("main"), r.head("another")) == (entry(12), entry(2, "another"))
+        assert list(r.streams()) == ["another", "main"]
+
+
+def check_operations_are_found_by_when_they_were_named_last(make: Open) -> None:
+    store = make()
+    odd = {"tool": 'x","operations":["fake.name"],"seq":1\0\\', "reason": rows.TEXT}
+    said: list[tuple[str, tuple[str, ...]]] = [
+        ("DECIDED", ("pruned.away",)),
+        ("DECIDED", ("git.push", "files.edit")),
+        ("DECIDED", ("git.push",)),
+        ("ASKED", ("git.push",)),
+        ("GRANTED", ("git.push",)),
+        ("DECIDED", ()),
+        ("DECIDED", ("größe.東京",)),
+    ]
+    bodies = [(event, encode(Entry(1, NOON, event, operations=names, details=odd))) for event, names in said]
+    garbage = (rows.BYTES, b"", b'"operations":["half', b'"operations":[\xff],"seq":')
+    with store.write() as w:
+        for seq, (event, body) in enumerate([*bodies, *(("DECIDED", body) for body in garbage)], 1):
+            w.add_entry(replace(entry(seq), event=event, body=body))
+        w.prune_entries("main", before=2)
+        alone = encode(Entry(1, NOON, "DECIDED", operations=("a.b",)))
+        w.add_entry(replace(entry(1, "another"), event="DECIDED", body=alone))
+    with store.read() as r:
+        assert list(r.last_named("main", ["DECIDED", "ASKED"])) == [
+            ("files.edit", "DECIDED", NOON + 2),
+            ("git.push", "ASKED", NOON + 4),
+            ("git.push", "DECIDED", NOON + 3),
+            ("größe.東京", "DECIDED", NOON + 7),
+        ]
+        assert list(r.last_named("main", ["DECIDED"], after=2)) == [
+            ("git.push", "DECIDED", NOON + 3),
+            ("größe.東京", "DECIDED", NOON + 7),
+        ]
+        assert list(r.last_named("main", ["DECIDED"], after=11)) == []
+        assert list(r.last_named("main", [])) == []
+        assert list(r.last_named("another", ["DECIDED"])) == [("a.b", "DECIDED", NOON + 1)]
+        assert list(r.last_named("gone", ["DECIDED"])) == []
+
+
+def check_a_place_in_the_chain_is_taken_once_and_without_gaps(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        w.add_entry(entry(1))
+        w.add_entry(entry(2))
+    for seq in (1, 2, 4, 0):
+        with pytest.raises(StoreError), store.write() as w:
+            w.add_entry(replace(entry(seq), event="FORGED"))
+    with pytest.raises(StoreError), store.write() as w:
+        w.add_entry(entry(2, "begins too late"))
+    with store.read() as r:
+        assert list(r.entries("main")) == [entry(1), entry(2)]
+        assert list(r.streams()) == ["main"]
+
+
+def check_pruning_drops_bodies_and_nothing_else(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        for seq in range(1, 6):
+            w.add_entry(entry(seq))
+        w.add_entry(entry(1, "another"))
+    with store.write() as w:
+        assert w.prune_entries("main", before=4) == 3
+        assert w.prune_entries("main", before=5) == 1
+        assert w.prune_entries("main", before=1) == 0
+        assert w.prune_entries("unknown", before=9) == 0
+    with store.read() as r:
+        pruned = [replace(entry(seq), body=None) for seq in range(1, 5)]
+        assert list(r.entries("main")) == [*pruned, entry(5)]
+        assert list(r.filed("main")) == [filed(row) for row in (*pruned, entry(5))]
+        assert r.head("another") == entry(1, "another")
+
+
+def check_the_head_is_the_newest_entry_at_every_moment_of_a_transaction(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        assert w.head("main") is None
+        for seq in (1, 2):
+            w.add_entry(entry(seq))
+            assert w.head("main") == entry(seq)
+        assert w.head("another") is None
+    with store.write() as w:
+        assert w.head("main") == entry(2)
+        w.prune_entries("main", before=3)
+        assert w.head("main") == replace(entry(2), body=None)
+    with store.write() as w:
+        assert w.head("main") == replace(entry(2), body=None)
+
+
+def check_a_transaction_says_which_entry_it_added_last(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        assert w.added("main") is None
+        for seq in (1, 2):
+            w.add_entry(entry(seq))
+        assert (w.added("main"), w.added("another")) == (entry(2), None)
+    with store.write() as w:
+        assert (w.head("main"), w.added("main")) == (entry(2), None)
+
+
+def check_nodes_are_found_by_their_places(make: Open) -> None:
+    store = make()
+    nodes = [
+        NodeRow("main", level, index, bytes([level, index])) for level, index in ((0, 0), (0, 1), (1, 0))
+    ]
+    with store.write() as w:
+        w.add_nodes(nodes)
+        w.add_nodes([NodeRow("another", 0, 0, b"x")])
+        w.add_nodes([])
+    with store.read() as r:
+        assert list(r.nodes("main", [(1, 0), (0, 1), (5, 5)])) == [nodes[1], nodes[2]]
+        assert list(r.nodes("main", [])) == []
+    with pytest.raises(StoreError), store.write() as w:
+        w.add_nodes([NodeRow("main", 1, 0, b"other")])
+    with store.read() as r:
+        assert list(r.nodes("main", [(1, 0)])) == [nodes[2]]
+
+
+def check_checkpoints_come_newest_first(make: Open) -> None:
+    store = make()
+    notes = [replace(rows.CHECKPOINT, size=size, note=f"note {size}") for size in (5, 9, 12)]
+    with store.write() as w:
+        for note in notes:
+            w.add_checkpoint(note)
+    with store.read() as r:
+        assert list(r.checkpoints()) == [notes[2]]
+        assert list(r.checkpoints(limit=9)) == notes[::-1]
+        assert list(r.checkpoints(limit=2, skip=0)) == [notes[2], notes[1]]
+        assert list(r.checkpoints(limit=2, skip=2)) == [notes[0]]
+        assert list(r.checkpoints(limit=9, skip=3)) == []
+
+
+def check_an_erased_secret_is_gone_and_the_others_stay(make: Open) -> None:
+    store = make()
+    secrets = [SecretRow("main", 1, name, b"salt", name.encode()) for name in ("b", "a")]
+    with store.write() as w:
+        for row in secrets:
+            w.add_secret(row)
+        w.add_secret(SecretRow("main", 2, "a", b"salt", b"two"))
+    with pytest.raises(StoreError), store.write() as w:
+        w.add_secret(SecretRow("main", 1, "a", b"salt", b"again"))
+    with store.write() as w:
+        assert list(w.secrets("main", 1)) == [secrets[1], secrets[0]]
+        assert w.erase_secret("main", 1, "a")
+        assert not w.erase_secret("main", 1, "a")
+        assert not w.erase_secret("main", 3, "a")
+    with store.read() as r:
+        assert list(r.secrets("main", 1)) == [secrets[0]]
+        assert list(r.secrets("main", 2)) == [SecretRow("main", 2, "a", b"salt", b"two")]
