@@ -13,7 +13,7 @@ from sayso.core.ledger import LEASE
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import Authorized, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import Attempt, record_of, row_of
-from sayso.gate.calls import as_of_now, begin, check_effect, new_name, new_row
+from sayso.gate.calls import as_of_now, begin, check_effect, new_name, new_row, session_of
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
@@ -41,7 +41,10 @@ def replay_call(
     `state` is what the tool says of the world now. An effect that it had, or may have had, it does not have
     again.
     """
+    both = sorted({session, session_of(gate, call)})
     with reporting(gate, session) as report, writing(gate) as tx:
+        for one in both:
+            tx.session(one)  # which holds it: all in the same order, so that none waits for the other
         row, name = row_of(tx, call), new_name()
         request = as_of_now(record_of(gate, row).request, state)
         check_effect(tx, session, row.effect_key, name)

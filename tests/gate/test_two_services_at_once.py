@@ -1,4 +1,4 @@
-"""Two services on one PostgreSQL: what is good once is good once, whichever of them it reaches."""
+"""Two services on one PostgreSQL: what is good once is good once, and neither waits for ever."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ import psycopg
 import pytest
 
 from sayso.core.errors import SaysoError
+from sayso.gate.call_rows import Attempt
+from sayso.gate.calls import start_call
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.passkey_signin import begin_sign_in, finish_sign_in
+from sayso.gate.replays import replay_call
+from sayso.gate.sessions import open_session
 from sayso.gate.signin import make_link, use_link
 from sayso.policy import load_preset
 from sayso.store.base import MetaRow
 from sayso.store.postgres import PostgresStore
 from tests.contract.postgres_place import new_schema, running_server
+from tests.gate.calling import edit
 from tests.gate.conftest import KEY
 from tests.gate.signing import ORIGINS, registered
 from tests.service.authenticator import Authenticator
@@ -86,3 +91,18 @@ def test_a_signature_sent_to_two_services_at_once_signs_one_in(dsn: str, service
     device = registered(services[0], device=Authenticator(counts=False))
     proof = device.get(begin_sign_in(services[0]))
     assert let_in(dsn, services, "passkeys", lambda gate: finish_sign_in(gate, proof, ORIGINS)) == 1
+
+
+def test_two_replays_in_opposite_directions_never_wait_for_each_other(dsn: str, services: list[Gate]) -> None:
+    sessions = [open_session(services[0], agent="agent", owner="host") for _ in services]
+    calls = [start_call(services[0], edit(session), holder="one") for session in sessions]
+
+    def replayed(number: int) -> Attempt:
+        return replay_call(services[number], calls[number].call, sessions[1 - number], holder="one")
+
+    with ThreadPoolExecutor(2) as pool:
+        with services[0].store.write() as tx:
+            assert all(tx.session(session) for session in sessions)
+            replaying = [pool.submit(replayed, number) for number in range(2)]
+            until_waiting(dsn, 2)
+        assert [one.result(PATIENCE).state for one in replaying] == ["pending", "pending"]
