@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections import defaultdict
 
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.surface import Asked, Reply
 
-Words = defaultdict[str, "queue.Queue[str]"]
+Words = queue.Queue[str]
 
 
 class Scripted:
@@ -21,8 +20,8 @@ class Scripted:
 
     def __init__(self) -> None:
         self._shown: list[str] = []
-        self._open: dict[str, threading.Event] = defaultdict(threading.Event)
-        self._words: Words = defaultdict(queue.Queue)
+        self._open: dict[str, threading.Event] = {}
+        self._words: dict[str, Words] = {}
 
     @property
     def surface(self) -> Scripted:
@@ -35,14 +34,21 @@ class Scripted:
         self.show(asked)
         while not over.is_set():
             try:
-                word = self._words[key(asked)].get(timeout=0.01)
+                word = self.words(asked).get(timeout=0.01)
             except queue.Empty:
                 continue
             if (reply := self.take(asked, word)) is not None:
-                self._open[key(asked)].clear()
+                self.open(asked).clear()
                 return reply
-        self._open[key(asked)].clear()
+        self.open(asked).clear()
         return None
+
+    def open(self, asked: Asked) -> threading.Event:
+        """Set while it can be answered. Made by the surface or by the person, whoever comes first."""
+        return self._open.setdefault(key(asked), threading.Event())
+
+    def words(self, asked: Asked) -> Words:
+        return self._words.setdefault(key(asked), queue.Queue())
 
     def tell(self, notice: str) -> None:
         self._shown.append(visible(notice))
@@ -51,7 +57,7 @@ class Scripted:
         call = asked.question.request.call
         parts = [call.tool, call.command or "", call.arguments.decode("utf-8", "backslashreplace")]
         self._shown += [self.made_visible(part) for part in parts]
-        self._open[key(asked)].set()
+        self.open(asked).set()
 
     def made_visible(self, text: str) -> str:
         return "".join(map(visible, text))
@@ -60,11 +66,11 @@ class Scripted:
         return Reply(word, "kim") if asked.question.offers_answer(word) else None
 
     def sees(self, asked: Asked) -> None:
-        assert self._open[key(asked)].wait(self.patience)
+        assert self.open(asked).wait(self.patience)
 
     def answers(self, asked: Asked, word: str) -> None:
         self.sees(asked)
-        self._words[key(asked)].put(word)
+        self.words(asked).put(word)
 
     def look(self) -> None:
         pass
@@ -138,8 +144,10 @@ class MixesQuestionsUp(Broken):
 
     def __init__(self) -> None:
         super().__init__()
-        box: queue.Queue[str] = queue.Queue()
-        self._words = defaultdict(lambda: box)
+        self._box: Words = queue.Queue()
+
+    def words(self, asked: Asked) -> Words:
+        return self._box
 
     def take(self, asked: Asked, word: str) -> Reply | None:
         return Reply("once", "kim") if asked.question.risk < Risk.HIGH else super().take(asked, word)
