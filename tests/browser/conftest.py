@@ -12,28 +12,20 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
 from sayso.policy import load_preset
 from sayso.store.sqlite import SqliteStore
 from tests.browser.desk import Desk, serving
+from tests.gate.conftest import KEY, no_settings
+
+__all__ = ["KEY", "no_settings"]
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 NEEDED = "Chromium is needed to test the page: apt-get install chromium, or CHROMIUM=/path/to/it"
-KEY = make_key("test")
 
 SignedIn = Callable[..., Page]
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The settings of whoever runs the tests decide nothing in them."""
-    monkeypatch.delenv("SAYSO_APPROVAL_MODE", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_file
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
 from tests.doors.people import Person
-from tests.gate.conftest import KEY, Clock
+from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+
+__all__ = ["clock", "no_settings"]
 
 POLICY = """
 extends: [gateway]
@@ -23,19 +23,6 @@ domains:
 operations:
   tasks.purge: {always_ask: true}
 """
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The settings of whoever runs the tests decide nothing in them."""
-    monkeypatch.delenv("SAYSO_APPROVAL_MODE", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -54,7 +41,8 @@ def policy(tmp_path: Path) -> Path:
 def gate(
     request: pytest.FixtureRequest, clock: Clock, person: Person, policy: Path, tmp_path: Path
 ) -> Iterator[Sayso]:
-    memory = request.param == "memory"
-    store = MemoryStore(clock=clock) if memory else SqliteStore(tmp_path / "s.db", clock=clock)
-    with Sayso(open_gate(load_file(policy), store, key=KEY), [person]) as opened:
+    with (
+        embedded(request.param, tmp_path, clock) as store,
+        Sayso(open_gate(load_file(policy), store, key=KEY), [person]) as opened,
+    ):
         yield opened

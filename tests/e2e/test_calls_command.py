@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -17,29 +15,10 @@ from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.outcome import end_call
 from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
 from sayso.gate.workflows import Note, keep_note
-from tests.e2e.test_looking_and_acting import everything, verified
-from tests.e2e.test_operator_commands import CHAT, PATIENCE, Place, edit, push, rule
+from tests.e2e.operator_place import CHAT, PATIENCE, Place, edit, everything, push, rule, verified
 
 EVIL = "edit\x1b[2J\u202e\nop_fake  succeeded  edit"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
-@pytest.fixture
-def gate(place: Place) -> Iterator[Gate]:
-    opened = place.gate()
-    yield opened
-    opened.store.close()
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
 
 
 def running(gate: Gate, session: str) -> Attempt:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant
-from sayso.gate.sessions import open_session
 from sayso.policy import load_preset
-from tests.e2e.test_operator_commands import CHAT, Place, asked, edit, rule
+from tests.e2e.operator_place import CHAT, Place, asked, edit, everything, rule, verified
 
 LOOKING = (
     "inbox",
@@ -40,38 +36,6 @@ ACTING = (
     ("sessions", "end", "S"),
 )
 """S stands for a session, Q for a question in it, G for a grant in it, which is for `git pull`."""
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
-@pytest.fixture
-def gate(place: Place) -> Iterator[Gate]:
-    opened = place.gate()
-    yield opened
-    opened.store.close()
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
-
-
-def everything(place: Place) -> dict[str, list[Any]]:
-    """Every row of every table of the store."""
-    with closing(sqlite3.connect(place.store)) as db:
-        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {name: db.execute(f"SELECT * FROM {name}").fetchall() for name in tables}  # noqa: S608
-
-
-def verified(place: Place) -> tuple[int, int]:
-    """How many entries the trail has, and how many a signed checkpoint covers."""
-    ran = place.sayso("audit", "verify", "--json")
-    assert ran.returncode == 0, ran.stdout
-    (main,) = json.loads(ran.stdout)["streams"]
-    return main["entries"], main["signed_through"]
 
 
 @pytest.mark.parametrize("command", LOOKING)

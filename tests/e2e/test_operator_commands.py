@@ -3,110 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
-from typing import Any
 
-import pytest
-
-from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
-from sayso.gate.open import KEY_NAME, open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import load_or_make_key
 from sayso.gate.waiting import wait_for_answer
-from sayso.policy import load_preset
 from sayso.store.migrate import LATEST
 from sayso.store.sqlite import SqliteStore
+from tests.e2e.operator_place import CHAT, PATIENCE, Place, asked, edit, push, rule
 
-PATIENCE = 60.0
-CHAT = ("--preset", "chat")
 PROCESSES = 8
 IN_2099 = 4_070_908_800.0
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
-
-
-class Place:
-    """A home folder with a store, a key and the preset chat in it."""
-
-    def __init__(self, home: Path | str) -> None:
-        self.home = Path(home)
-        self.store = self.home / "sayso.db"
-        self._clean = {key: one for key, one in os.environ.items() if not key.startswith(("SAYSO", "XDG"))}
-
-    def gate(self) -> Gate:
-        folder = self.home / "share" / "sayso"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        key = load_or_make_key(KEY_NAME, folder / "gate.key")
-        return open_gate(load_preset("chat"), self.store, key=key, marks=folder)
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "sayso", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=self._clean
-            | {
-                "HOME": str(self.home),
-                "XDG_CONFIG_HOME": str(self.home / "config"),
-                "XDG_DATA_HOME": str(self.home / "share"),
-                "SAYSO_STORE": str(self.store),
-            },
-        )
-
-    def sayso(self, *words: str) -> subprocess.CompletedProcess[str]:
-        with self.start(*words) as process:
-            out, errors = process.communicate(timeout=PATIENCE)
-        return subprocess.CompletedProcess(words, process.returncode, out, errors)
-
-    def told(self, *words: str) -> Any:
-        ran = self.sayso(*words, "--json")
-        assert ran.returncode == 0, ran.stderr
-        return json.loads(ran.stdout)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
-@pytest.fixture
-def gate(place: Place) -> Iterator[Gate]:
-    opened = place.gate()
-    yield opened
-    opened.store.close()
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host", user="ana", workspace="")
-
-
-def asked(gate: Gate, request: Request) -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    return question.id
-
-
-def rule(gate: Gate, request: Request) -> str:
-    return authorize(gate, request).decision.rule
 
 
 def test_a_question_of_one_process_is_approved_by_another_and_the_first_sees_it(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from sayso.gate.gate import Gate
 from sayso.gate.passkeys import list_passkeys, required
-from tests.e2e.test_operator_commands import Place, gate, place
+from tests.e2e.operator_place import Place
 from tests.gate.signing import added, asked
 from tests.service.authenticator import Authenticator
-
-__all__ = ["gate", "place"]
 
 
 def test_passkeys_are_listed_and_removed_at_a_terminal(place: Place, gate: Gate) -> None:

@@ -22,7 +22,7 @@ from sayso.gate.moves import StoreMoved
 from sayso.gate.sessions import open_session
 from sayso.store.postgres import PostgresStore
 from tests.contract.postgres_place import running_server
-from tests.e2e.test_operator_commands import PATIENCE, Place, asked, edit, rule
+from tests.e2e.operator_place import PATIENCE, Place, asked, edit, rule
 
 SECRET = "s3cret-word"
 
@@ -63,11 +63,6 @@ def database(server: str, request: pytest.FixtureRequest) -> str:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"{server}&options={quote(f'-csearch_path={name}')}&password={SECRET}"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from sayso.gate.gate import Gate
 from sayso.gate.tokens import list_tokens
-from tests.e2e.test_operator_commands import Place, gate, place
-
-__all__ = ["gate", "place"]
+from tests.e2e.operator_place import Place
 
 
 def test_a_hosts_token_is_assured_only_if_the_operator_says_so(place: Place, gate: Gate) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
+from sayso.store.base import Store
 from sayso.store.memory import MemoryStore
 from sayso.store.sqlite import SqliteStore
 
@@ -27,12 +29,21 @@ class Clock:
         return self.now
 
 
+@contextmanager
+def embedded(kind: str, folder: Path, clock: Clock) -> Iterator[Store]:
+    """An embedded store of this kind, for one test."""
+    store = MemoryStore(clock=clock) if kind == "memory" else SqliteStore(folder / "s.db", clock=clock)
+    with closing(store):
+        yield store
+
+
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The settings of whoever runs the tests decide nothing in them."""
     monkeypatch.delenv("SAYSO_APPROVAL_MODE", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
 @pytest.fixture
@@ -42,8 +53,5 @@ def clock() -> Clock:
 
 @pytest.fixture(params=["memory", "sqlite"])
 def gate(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
-    store = (
-        MemoryStore(clock=clock) if request.param == "memory" else SqliteStore(tmp_path / "s.db", clock=clock)
-    )
-    yield open_gate(load_preset("chat"), store, key=KEY)
-    store.close()
+    with embedded(request.param, tmp_path, clock) as store:
+        yield open_gate(load_preset("chat"), store, key=KEY)

@@ -11,16 +11,13 @@ import pytest
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
-from tests.gate.conftest import Clock
+from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
 from tests.service.calling import Service
 from tests.service.process import Home, a_home
 from tests.service.process import Service as Served
 
-KEY = make_key("test")
+__all__ = ["KEY", "clock", "no_settings"]
 in_memory = pytest.mark.parametrize("gate", ["memory"], indirect=True)
 """For tests of what comes before any store is asked."""
 POLICY = """
@@ -42,26 +39,10 @@ tools:
 """
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The settings of whoever runs the tests decide nothing in them."""
-    monkeypatch.delenv("SAYSO_APPROVAL_MODE", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 @pytest.fixture(params=["memory", "sqlite"])
 def gate(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
-    store = (
-        MemoryStore(clock=clock) if request.param == "memory" else SqliteStore(tmp_path / "s.db", clock=clock)
-    )
-    yield open_gate(load_text(POLICY), store, key=KEY)
-    store.close()
+    with embedded(request.param, tmp_path, clock) as store:
+        yield open_gate(load_text(POLICY), store, key=KEY)
 
 
 @pytest.fixture

@@ -1,0 +1,97 @@
+"""A home folder with a store in it, the operator's commands there as real processes, and calls to decide."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sayso.core.model import Operation, Request
+from sayso.gate.authorize import authorize
+from sayso.gate.gate import Gate
+from sayso.gate.open import KEY_NAME, open_gate
+from sayso.gate.request import make_call, make_request
+from sayso.gate.signing import load_or_make_key
+from sayso.policy import load_preset
+
+PATIENCE = 60.0
+CHAT = ("--preset", "chat")
+
+
+def edit(session: str, target: str = "a.py") -> Request:
+    call = make_call("edit", {"path": target}, target=target)
+    return make_request(call, [Operation("files.edit")], session=session)
+
+
+def push(session: str) -> Request:
+    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
+
+
+class Place:
+    """A home folder with a store, a key and the preset chat in it."""
+
+    def __init__(self, home: Path | str) -> None:
+        self.home = Path(home)
+        self.store = self.home / "sayso.db"
+        self._clean = {key: one for key, one in os.environ.items() if not key.startswith(("SAYSO", "XDG"))}
+
+    def gate(self) -> Gate:
+        folder = self.home / "share" / "sayso"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        key = load_or_make_key(KEY_NAME, folder / "gate.key")
+        return open_gate(load_preset("chat"), self.store, key=key, marks=folder)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "sayso", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self._clean
+            | {
+                "HOME": str(self.home),
+                "XDG_CONFIG_HOME": str(self.home / "config"),
+                "XDG_DATA_HOME": str(self.home / "share"),
+                "SAYSO_STORE": str(self.store),
+            },
+        )
+
+    def sayso(self, *words: str) -> subprocess.CompletedProcess[str]:
+        with self.start(*words) as process:
+            out, errors = process.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(words, process.returncode, out, errors)
+
+    def told(self, *words: str) -> Any:
+        ran = self.sayso(*words, "--json")
+        assert ran.returncode == 0, ran.stderr
+        return json.loads(ran.stdout)
+
+
+def asked(gate: Gate, request: Request) -> str:
+    question = authorize(gate, request).question
+    assert question is not None
+    return question.id
+
+
+def rule(gate: Gate, request: Request) -> str:
+    return authorize(gate, request).decision.rule
+
+
+def everything(place: Place) -> dict[str, list[Any]]:
+    """Every row of every table of the store."""
+    with closing(sqlite3.connect(place.store)) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: db.execute(f"SELECT * FROM {name}").fetchall() for name in tables}  # noqa: S608
+
+
+def verified(place: Place) -> tuple[int, int]:
+    """How many entries the trail has, and how many a signed checkpoint covers."""
+    ran = place.sayso("audit", "verify", "--json")
+    assert ran.returncode == 0, ran.stdout
+    (main,) = json.loads(ran.stdout)["streams"]
+    return main["entries"], main["signed_through"]
