@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
 
@@ -14,6 +16,7 @@ from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.test_pages import no_violations
 
+PATIENCE = 10.0
 A_SESSION = 20
 """As many questions as one may have open."""
 
@@ -32,6 +35,22 @@ def deny(desk: Desk, questions: list[str]) -> None:
     """Somebody else answers these."""
     for question in questions:
         assert answer_question(desk.gate, question, "deny", by="bo").yours
+
+
+def next_page_held(page: Page, act: Callable[[], None]) -> Route:
+    """The request for the next page that this leads to. It waits until the test lets it go."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/v1/questions?*", hold, times=1)
+    act()
+    end = time.monotonic() + PATIENCE
+    while not held:
+        assert time.monotonic() < end
+        page.evaluate("0")  # which lets Playwright tell of what happened
+    return held[0]
 
 
 def test_the_inbox_shows_the_oldest_first_and_more_on_demand(desk: Desk, signed_in: SignedIn) -> None:
@@ -65,19 +84,31 @@ def test_the_next_page_counts_though_the_list_is_read_again_meanwhile(
     page = signed_in()
     expect(page.locator(".list [data-id]")).to_have_count(PAGE)
     page.locator(f'.list [data-id="{questions[PAGE - 1]}"]').click()
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/v1/questions?*", hold, times=1)
-    with page.expect_request("**/v1/questions?*"):
-        page.keyboard.press("j")
+    held = next_page_held(page, lambda: page.keyboard.press("j"))
     with page.expect_response("**/v1/questions"):
         desk.session(agent="one more")
-    held[0].continue_()
+    held.continue_()
     expect(page.locator(".list [aria-current]")).to_have_attribute("data-id", questions[PAGE])
     assert shown(page) == questions
+
+
+def test_what_was_answered_while_its_page_was_on_the_way_does_not_wait(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    questions = asked(desk, PAGE + 2)
+    page = signed_in()
+    expect(page.locator(".list [data-id]")).to_have_count(PAGE)
+    held = next_page_held(page, page.get_by_role("button", name="Show the next questions").click)
+    told = held.fetch()
+    assert questions[-1] in told.text()
+    rows = page.locator(".list")
+    rows.evaluate("list => { list.firstChild.id = 'drawn-before'; }")
+    with page.expect_response(f"**/v1/questions/{questions[-1]}"):
+        deny(desk, questions[-1:])
+    expect(rows.locator("#drawn-before")).to_have_count(0)
+    held.fulfill(response=told)
+    expect(page.locator(f'.list [data-id="{questions[PAGE]}"]')).to_have_count(1)
+    assert shown(page) == questions[: PAGE + 1]
 
 
 def test_while_questions_wait_the_inbox_never_says_that_nothing_does(desk: Desk, signed_in: SignedIn) -> None:
