@@ -11,9 +11,9 @@ import msgspec
 from sayso.core.decision import Item
 from sayso.core.digest import decode
 from sayso.core.grants import DAY
-from sayso.core.model import Call, Operation, Risk, Verdict
+from sayso.core.model import Call, Declared, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
-from sayso.doors.python.host import Declared, Runs
+from sayso.doors.python.host import Runs, Said
 from sayso.doors.remote.shapes import CallTold, OperationTold
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.gate import NO_SCOPE, Gate
@@ -56,17 +56,17 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Its holder sends heartbeats: without them for two minutes, nobody knows what became of the call."""
 
 
-def declared(
+def said_of(
     token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None, said: Saying
-) -> Declared:
+) -> Said:
     """What this caller may say of its call, checked."""
     check_saying(token, said)
     if folder is not None and token.role == "agent":
         raise Refused(403, "forbidden", "the folder of a call is its host's to say")
     if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
         raise Refused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
-    named = tuple(_operation(one) for one in operations)
-    return Declared(named, token.role != "agent", schema, folder, said.state)
+    named = Declared(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
+    return Said(named, schema, folder, said.state)
 
 
 def check_saying(token: Token, said: Saying) -> None:
