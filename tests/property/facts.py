@@ -44,6 +44,15 @@ def domain_of(name: str, policy: Policy) -> Domain:
 
 def refuse_look_alikes(name: str, policy: Policy) -> None:
     """Names match exactly; one that differs only by case, white space or Unicode form is malformed."""
+    known = named_in(policy)
+    if name in known:
+        return
+    if any(_plain(name) == _plain(other) for other in known):
+        raise MalformedRequest(f"{name} is a look-alike")
+
+
+def named_in(policy: Policy) -> set[str]:
+    """Every operation that the policy names in a list, a mark or an `operations` entry."""
     known = set(policy.operations)
     for domain, lists in policy.domains.items():
         for actions in (
@@ -53,10 +62,13 @@ def refuse_look_alikes(name: str, policy: Policy) -> None:
             lists.trusted_channel_required,
         ):
             known |= {f"{domain}.{action}" for action in actions}
-    if name in known:
-        return
-    if any(_plain(name) == _plain(other) for other in known):
-        raise MalformedRequest(f"{name} is a look-alike")
+    return known
+
+
+def wide_enough(grant: Grant, operation: Operation, policy: Policy) -> bool:
+    """SPEC 5: what nothing declares or reads is granted or remembered for its exact arguments only."""
+    declared = operation.declared or operation.name in named_in(policy)
+    return declared or grant.pins.arguments is not None
 
 
 def _plain(name: str) -> str:
@@ -69,8 +81,10 @@ def facts_of(operation: Operation, policy: Policy, view: View, now: float) -> Fa
     listed = list_of(operation.name, policy)
     decayed = listed == "autonomous" and is_decayed(operation.name, policy, view, now)
 
-    if detail.risk is not None:
+    if detail.risk is not None and not detail.preset:
         base = detail.risk
+    elif detail.risk is not None:
+        base = detail.risk if operation.risk is None else max(detail.risk, operation.risk)
     else:
         floors = {"autonomous": LOW, "requires_approval": MODERATE, "blocked": HIGH, None: LOW}
         spoken = [word for word in (operation.risk,) if word is not None]

@@ -30,6 +30,7 @@ from tests.property.facts import (
     reduced,
     refuse_look_alikes,
     spoken_within,
+    wide_enough,
 )
 
 LOW, MODERATE, HIGH = Risk.LOW, Risk.MODERATE, Risk.HIGH
@@ -114,7 +115,9 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
         declared = name in policy.slash_commands[session.slash].operations
         raised = operation.reading is not None and operation.reading > facts.base
         in_time = spoken_within(15 * MINUTES, view, now) and session.slash_calls < 10
-        if declared and not raised and request.origin is Origin.AGENT and in_time and risk <= session.ceiling:
+        alone = request.call.command is None or not request.call.beside
+        by_the_agent = request.origin is Origin.AGENT and risk <= session.ceiling
+        if declared and alone and not raised and by_the_agent and in_time:
             return allow("slash_command")
 
     # 8 user_initiated
@@ -126,9 +129,9 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
         return ask("paranoid")
 
     # 10 allowlist
-    if request.call.command is not None:
+    if request.call.command is not None and not request.call.beside:
         for grant in live_grants(view, now):
-            whole = grant.kind == "command" and grant.value.strip() == request.call.command.strip()
+            whole = grant.kind == "command" and grant.value.strip() == request.call.command.strip(" \t\n")
             here = grant.pins.workspace == request.call.workspace
             if whole and here and risk <= grant.risk and pins_fit(grant, request, name):
                 return allow("allowlist", grant)
@@ -150,7 +153,8 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
     for grant in live_grants(view, now):
         if grant.kind == "operation" and grant.value == name and grant.group is None:
             high_is_fine = risk < HIGH or settings.risky_grants == "standing" or grant.uses == 1
-            if risk <= grant.risk and high_is_fine and pins_fit(grant, request, name):
+            fits = pins_fit(grant, request, name) and wide_enough(grant, operation, policy)
+            if risk <= grant.risk and high_is_fine and fits:
                 return allow("operation_grant", grant)
 
     # 14 workflow_grant
@@ -180,7 +184,8 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
             if grant.kind == "tool" and grant.value == request.call.tool and these:
                 same_arguments = grant.pins.arguments == request.arguments_digest
                 high_is_fine = risk < HIGH or (settings.trusting_remembers_high and same_arguments)
-                if risk <= grant.risk and high_is_fine and pins_fit(grant, request, name):
+                fits = pins_fit(grant, request, name) and wide_enough(grant, operation, policy)
+                if risk <= grant.risk and high_is_fine and fits:
                     return allow("remembered", grant)
 
     # 17 autonomous
@@ -190,8 +195,9 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
     # 18 safe
     if risk == LOW and settings.safe == "auto" and facts.listed != "requires_approval":
         return allow("safe")
-    command = None if request.call.command is None else request.call.command.strip()
-    if risk == LOW and settings.safe == "imperative" and command in session.imperatives:
+    command = None if request.call.command is None else request.call.command.strip(" \t\n")
+    ordered = command in session.imperatives and not request.call.beside
+    if risk == LOW and settings.safe == "imperative" and ordered:
         if from_a_person_or_the_main_agent and spoken_within(60 * MINUTES, view, now):
             return allow("safe")
 
@@ -208,7 +214,8 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
         for grant in live_grants(view, now):
             of_this_task = grant.ends_with == "task" and grant.bound_to == session.task.id
             if grant.kind == "category" and grant.value == facts.category and of_this_task:
-                if risk <= grant.risk and pins_fit(grant, request, name):
+                fits = pins_fit(grant, request, name) and wide_enough(grant, operation, policy)
+                if risk <= grant.risk and fits:
                     return allow("task_grant", grant)
 
     # 21 plan
@@ -220,7 +227,8 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
         for grant in live_grants(view, now):
             of_the_plan = session.plan is not None and grant.group == session.plan.id
             if grant.kind == "operation" and grant.value == name and of_the_plan:
-                if risk <= grant.risk and pins_fit(grant, request, name):
+                fits = pins_fit(grant, request, name) and wide_enough(grant, operation, policy)
+                if risk <= grant.risk and fits:
                     return allow("plan", grant)
 
     # 22 confident

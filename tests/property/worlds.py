@@ -115,6 +115,7 @@ def _request(rng: Random, aim: str) -> Request:
         command=rng.choice(COMMANDS[1:3] if aim in ("allowlist", "safe") else COMMANDS),
         target=some(rng, "a.py", "b.py"),
         workspace=rng.choice(("/w", "/v")),
+        beside=("env",) if likely(rng, 0.1) else (),
     )
     return make_request(
         call,
@@ -133,6 +134,7 @@ def _operation(rng: Random, aim: str, name: str, content: str | None) -> Operati
         weight=_maybe_risk(rng, aim, 0.2),
         reading=_maybe_risk(rng, aim, 0.2),
         content=usually(rng, content, (None, "hello"), 0.8),
+        declared=not likely(rng, 0.3),
         barred="unknown recipient" if likely(rng, 0.1 if aim == "blocked" else 0.01) else None,
     )
 
@@ -213,6 +215,7 @@ def _detail(rng: Random, aim: str) -> Detail:
         category=rng.choice(CATEGORIES),
         always_ask=likely(rng, 0.8 if aim == "always_ask" else 0.03),
         confidence_bypass=some(rng, True, False) if likely(rng, 0.2) else None,
+        preset=likely(rng, 0.4),
     )
 
 
