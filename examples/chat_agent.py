@@ -12,9 +12,9 @@ from typing import Any
 from sayso import Sayso, make_key
 
 PLAN = "Edit `src/parse.py`: add a null check to parse_header(). Nothing else changes. Done when tests pass."
-Wish = tuple[str, dict[str, Any], str | None]  # tool, arguments and, where there is one, the command line
-EDIT: Wish = ("edit_file", {"path": "src/parse.py", "change": "if header is None: return"}, None)
-PUSH: Wish = ("git_push", {}, "git push")
+Wish = tuple[str, dict[str, Any]]  # tool and arguments
+EDIT: Wish = ("edit_file", {"path": "src/parse.py", "change": "if header is None: return"})
+PUSH: Wish = ("run_bash", {"command": "git push"})
 # What you might type, and the calls the model wants to make then.
 SCRIPT: list[tuple[str, list[Wish]]] = [
     ("Fix the header parser", []),
@@ -50,8 +50,8 @@ with folder, Sayso.open("balanced", Path(folder.name) / "sayso.db", key=make_key
     session = gate.session(agent="helper", workspace=folder.name)
     for suggestion, wishes in SCRIPT:  # a host has such loops already; what it adds are the five lines
         say("sayso", *session.hear(typed(suggestion)).announced)  # 1: hear what the user typed, only that
-        for tool, args, command in wishes:
-            call = session.call(tool, args, command=command)  # 2: may this run now?
+        for tool, args in wishes:
+            call = session.call(tool, args)  # 2: may this run now?
             say("sayso", call.announce or call.text or call.reason)  # 3: consent used, a question, or why not
             if call.allowed:  # 4: a question is answered by the user's next message
                 (call.succeeded if work(tool) else call.failed)()  # 5: say how it went
