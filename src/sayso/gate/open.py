@@ -15,6 +15,7 @@ from sayso.gate.moves import refuse_moved
 from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
+from sayso.policy import own_places
 from sayso.store.base import Reader, Store, Writer
 
 KEY_NAME = "sayso"
@@ -153,14 +154,14 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
         return PostgresStore(str(where), upgrade=upgrade)
     from sayso.store.sqlite import SqliteStore
 
-    return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db", upgrade=upgrade)
+    path = Path(where) if where is not None else data_folder() / "sayso.db"
+    own_places.guard_store(path)
+    return SqliteStore(path, upgrade=upgrade)
 
 
 def data_folder(*, make: bool = True) -> Path:
     """The folder for store, key and marks of this user; made if it is not there, unless told not to."""
-    import platformdirs
-
-    folder = Path(platformdirs.user_data_dir("sayso", appauthor=False))
+    folder = own_places.data_folder()
     if make:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

@@ -10,6 +10,7 @@ import msgspec
 from sayso.core.digest import call_digest, canonical, what_digest
 from sayso.core.model import Call, Operation, Origin, Request
 from sayso.core.policy import Policy
+from sayso.policy.guarding import with_guard
 
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
@@ -27,10 +28,14 @@ def make_request(
     confidence: float = 0.0,
     workflow: str | None = None,
 ) -> Request:
-    """The request for a call. The digest is made once, here, and nowhere else."""
+    """The request for a call. The digest is made once, here, and nowhere else.
+
+    Here, too, every call of every door is looked over for what it would do to the guard itself.
+    """
+    operations = with_guard(call, operations)
     return Request(
         call=call,
-        operations=tuple(operations),
+        operations=operations,
         digest=call_digest(call, [operation.name for operation in operations], agent, session),
         arguments_digest=what_digest(call),
         agent=agent,
