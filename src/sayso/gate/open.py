@@ -45,6 +45,9 @@ def open_gate(
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, data_folder() / "gate.key"), marks or data_folder()
     opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
+    file = getattr(opened, "path", None)  # memory and PostgreSQL have none
+    if file is not None:
+        own_places.guard_store(file)
     with opened.write() as tx:
         refuse_moved(tx)
         name = tx.meta("name") or secrets.token_hex(16)
@@ -154,9 +157,7 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
         return PostgresStore(str(where), upgrade=upgrade)
     from sayso.store.sqlite import SqliteStore
 
-    path = Path(where) if where is not None else data_folder() / "sayso.db"
-    own_places.guard_store(path)
-    return SqliteStore(path, upgrade=upgrade)
+    return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db", upgrade=upgrade)
 
 
 def data_folder(*, make: bool = True) -> Path:

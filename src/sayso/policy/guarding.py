@@ -32,6 +32,9 @@ _PATHS = re.compile(
 """Names of arguments that hold paths."""
 _QUICK = re.compile(rb"[/\\.%~$]|soul|agents|sayso", re.IGNORECASE)
 """Without any of these there is no path to a guarded file."""
+_LONGEST = 4096
+_MOST_LINES = 4
+_REMOTE = re.compile(r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\][^/\\]*/?(?!.*\.\.)", re.IGNORECASE)
 _PATCHES = re.compile(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
 _PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|\+\+\+|---|(?:rename|copy) (?:to|from))"
@@ -104,8 +107,14 @@ def _paths_in(args: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
         return
     for name, value in args.items():
         if _PATHS.search(name):
-            yield from ((name, text) for text in texts_in(value))
+            yield from ((name, text) for text in texts_in(value) if _may_be_path(text))
         else:
             yield from _paths_in(value, depth + 1)
         if _PATCHES.search(name):
             yield from ((name, path) for text in texts_in(value) for path in _PATCHED.findall(text))
+
+
+def _may_be_path(text: str) -> bool:
+    """Not the content of a file, nor an address on the internet."""
+    inner = text.strip()
+    return len(inner) <= _LONGEST and inner.count("\n") < _MOST_LINES and not _REMOTE.match(inner)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from sayso.policy.protected import NOTHING, Found, find_guarded, find_mentioned, strictest_of
+from sayso.policy.protected import NOTHING, Found, find_guarded, find_mentioned, find_named, strictest_of
 from sayso.policy.spellings import MOST, WILD, is_plain, readings, texts_in
 
 MARKS = (".git", "pyproject.toml", "package.json", "go.mod")
@@ -99,7 +99,7 @@ def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = Fa
     """One reading of a path. `wild`: with its wildcards; then the part before them says where it lies."""
     written = _absolute(path, folder, home)
     if written is None:
-        return Place(None, secret=_is_secret(path))
+        return Place(None, secret=_is_secret(path), guarded=find_named(path))
     fixed = _before_wildcards(written) if wild else written
     try:
         real = os.path.realpath(fixed)

@@ -68,6 +68,11 @@ def _as_spelled(path: str, own: Own, roots: Iterable[str]) -> Found:
     return strictest_of((_by_place(parts, own), named))
 
 
+def find_named(path: str) -> Found:
+    """What a path touches of which nobody knows where it starts."""
+    return _by_name(fold_path(path))
+
+
 def find_mentioned(text: str) -> Found:
     """What a text may touch that has too many readings to follow each: whatever it mentions."""
     folded = fold_name(unquote(unquote(text)))
