@@ -477,6 +477,26 @@ def test_a_patch_does_not_reach_the_guard(coder: Agent) -> None:
     assert coder.verdict("apply_patch", {"input": harmless}) is Verdict.ASK
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"source": "src/a.py", "destination": "~/.config/sayso/policy.yaml"},
+        {"source": "~/.local/share/sayso/gate.key", "destination": "src/a.py"},
+        {"x": "~/.config/sayso/policy.yaml"},
+        {"argv": ["-f", "~/.config/sayso/policy.yaml"]},
+        {"tool": "write", "arguments": {"doc": {"path": ".claude/settings.json"}}},
+        {"target_file": "AGENTS.md"},
+        {"relative_workspace_path": "CLAUDE.md"},
+        {"uri": "file:AGENTS.md"},
+    ],
+)
+@pytest.mark.parametrize("tool", ["move_file", "mcp__files__write", "createSymlink", "chmod", "rename_path"])
+def test_no_undeclared_tool_reaches_the_guard_by_any_argument(
+    anybody: Agent, tool: str, args: dict[str, Any]
+) -> None:
+    assert anybody.verdict(tool, args) is Verdict.DENY
+
+
 def test_text_that_only_mentions_the_guard_is_text(coder: Agent) -> None:
     text = "Read AGENTS.md and ~/.config/sayso/policy.yaml first.\n" * 50
     assert coder.operations("Write", {"file_path": "src/a.py", "content": text}) == {"files.write"}

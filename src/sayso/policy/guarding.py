@@ -21,12 +21,12 @@ from sayso.policy.because import because, piece
 from sayso.policy.paths import Place, locate
 from sayso.policy.protected import Found
 from sayso.policy.protected_names import DOMAIN, Guarded
-from sayso.policy.spellings import DEEPEST, texts_in
+from sayso.policy.spellings import DEEPEST
 from sayso.policy.verbs import DELETES, INTO, READS, changes, only_reads, verb_of
 
 _PATHS = re.compile(
     r"path|file|folder|dir(?:ectory)?s?$|ur[il]s?$|^(?:src|source|dst|dest|destination|target|from|to|old|new"
-    r"|location|output|out|root|link|name|cwd|workdir)s?$",
+    r"|location|output|out|root|link|name|id|cwd|workdir)s?$",
     re.IGNORECASE,
 )
 """Names of arguments that hold paths."""
@@ -35,6 +35,13 @@ _QUICK = re.compile(rb"[/\\.%~$]|soul|agents|sayso", re.IGNORECASE)
 _LONGEST = 4096
 _MOST_LINES = 4
 _REMOTE = re.compile(r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\][^/\\]*/?(?!.*\.\.)", re.IGNORECASE)
+_PLAIN = re.compile(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
+"""A path whatever the argument is called."""
+_TEXTS = re.compile(
+    r"content|text|string|message|body|quer|pattern|regex|prompt|title|descri|comment|command|code|script|subject",
+    re.IGNORECASE,
+)
+"""Names of arguments in which a path is only mentioned."""
 _PATCHES = re.compile(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
 _PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|\+\+\+|---|(?:rename|copy) (?:to|from))"
@@ -69,12 +76,12 @@ def with_guard(call: Call, operations: Sequence[Operation]) -> tuple[Operation, 
     named = (call.tool, *(one.name for one in operations))
     known = {one.name for one in operations if one.barred is not None}
     found: dict[str, Operation] = {}
-    for name, path in _paths_in(decode(call.arguments)):
-        place = locate(path, folder=call.folder, workspace=call.workspace, home=str(Path.home()))
-        action = _done_to(place.guarded.at, named)
+    for one in _paths_in(decode(call.arguments)):
+        place = locate(one.path, folder=call.folder, workspace=call.workspace, home=str(Path.home()))
+        action = _done_to(place.guarded.at, named, one.sure)
         operation = None if action is None else barred(action)
         if operation is not None and operation.name not in known:
-            found[operation.name] = because(operation, piece(name, path))
+            found[operation.name] = because(operation, piece(one.argument, one.path))
     return (*operations, *found.values())
 
 
@@ -87,31 +94,39 @@ def _changing(guarded: Guarded, verb: str) -> str:
     return "delete_audit_log" if guarded.change == "modify_audit_log" and verb in DELETES else guarded.change
 
 
-def _done_to(guarded: Guarded | None, named: Sequence[str]) -> str | None:
+def _done_to(guarded: Guarded | None, named: Sequence[str], sure: bool) -> str | None:
     """What a tool with these names does to a file. Of one that names neither, Sayso's own files are safe."""
-    if guarded is None:
+    if guarded is None or not (sure or guarded.own):
         return None
-    if changes(named):
-        return guarded.change
     if only_reads(named):
         return guarded.look
-    return guarded.change if guarded.own else guarded.look
+    return guarded.change if guarded.own or changes(named) else guarded.look
 
 
-def _paths_in(args: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Every text that stands under a name for paths, and the files that a patch names."""
-    if isinstance(args, (list, tuple)) and depth < DEEPEST:
-        for member in args:
-            yield from _paths_in(member, depth + 1)
-    if not isinstance(args, Mapping) or depth >= DEEPEST:
+class _Given(msgspec.Struct, frozen=True):
+    """A path in an argument. `sure`: the name of the argument says that it is one."""
+
+    argument: str
+    path: str
+    sure: bool
+
+
+def _paths_in(value: Any, name: str = "", depth: int = 0) -> Iterator[_Given]:
+    """Every text under a name for paths, any other that looks like one, and the files a patch names."""
+    if depth > DEEPEST:
         return
-    for name, value in args.items():
-        if _PATHS.search(name):
-            yield from ((name, text) for text in texts_in(value) if _may_be_path(text))
-        else:
-            yield from _paths_in(value, depth + 1)
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _paths_in(member, key, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _paths_in(member, name, depth + 1)
+    elif isinstance(value, str):
+        sure = _PATHS.search(name) is not None and _may_be_path(value)
+        if sure or (_PLAIN.fullmatch(value) and not _TEXTS.search(name)):
+            yield _Given(name, value, sure)
         if _PATCHES.search(name):
-            yield from ((name, path) for text in texts_in(value) for path in _PATCHED.findall(text))
+            yield from (_Given(name, path, sure=True) for path in _PATCHED.findall(value))
 
 
 def _may_be_path(text: str) -> bool:

@@ -74,7 +74,9 @@ def _locate_text(path: str, folder: str, workspace: str, home: str) -> Place:
     spelled = readings(path, folder=folder, home=home)
     different = {_absolute(one, folder, home): one for one in reversed(spelled)}
     places = [_place(one, folder, workspace, home) for one in different.values()]
-    places += [_place(one, folder, workspace, home, wild=True) for one in spelled if WILD.search(one)]
+    places += [
+        _place(one, folder, workspace, home, wild=True) for one in different.values() if WILD.search(one)
+    ]
     if len(spelled) == MOST:
         return _unknown([*places, Place(None, secret=True, guarded=find_mentioned(path))])
     there = literal.real is not None and os.path.lexists(literal.real)

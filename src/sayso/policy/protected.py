@@ -154,7 +154,8 @@ def _by_name(parts: list[str]) -> Found:
     """A guarded name in whatever folder."""
     found: list[Found] = []
     for start, part in enumerate(parts):
-        likely = PATTERNS if WILD.search(part) else _FIRST.get(part, ())
+        firsts = fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,)
+        likely = [pattern for first in firsts for pattern in _FIRST.get(first, ())]
         found += [_match(parts[start:], pattern) for pattern in likely]
     if parts:
         found += [_match(parts[-1:], pattern) for pattern in _WILD_FIRST]
@@ -200,7 +201,8 @@ def _alike(part: str, wanted: str) -> bool:
         return True
     if not WILD.search(part):
         return False
-    return any(fnmatch.fnmatchcase(wanted.replace("*", sample), part) for sample in ("", "x", ".local"))
+    samples = ("", "x", ".local") if "*" in wanted else ("",)
+    return any(fnmatch.fnmatchcase(wanted.replace("*", sample), part) for sample in samples)
 
 
 def _only_wild(parts: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-MOST = 128
+MOST = 64
 """Readings to look at. Of a path with that many, nobody can say what it is."""
 DEEPEST = 8
 
@@ -124,7 +124,7 @@ def _without_scheme(path: str) -> Iterator[str]:
     bare = rest.lstrip("/\\")
     yield bare
     yield f"/{bare}"
-    if rest.startswith("//"):
+    if rest.startswith("//") and "/" in bare:
         yield "/" + bare.partition("/")[2]
     for mark in "?#":
         if mark in rest:
