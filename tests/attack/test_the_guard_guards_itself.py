@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,197 +13,17 @@ from sayso.core.model import Verdict
 from sayso.core.policy import Domain, Policy, Settings, Tool, compile_policy
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
 from sayso.policy import load_preset, load_text, preset_names
 from sayso.store.memory import MemoryStore
+from tests.attack.guarded_home import CHANGED, KEY, ORDINARY, READ, UNREAD, Agent, coder, home
 from tests.service.calling import Service
 
-KEY = make_key("test")
-CHANGED = (
-    "~/.config/sayso/policy.yaml",
-    "~/.config/sayso/settings.json",
-    "~/.config/sayso",
-    "~/.config",
-    "~",
-    "~/.local/share/sayso/sayso.db",
-    "~/.local/share/sayso/sayso.db-wal",
-    "~/.local/share/sayso/sayso.db-shm",
-    "~/.local/share/sayso/gate.key",
-    "~/.local/share/sayso/new.mark",
-    "~/.local/share/sayso",
-    "~/.config/systemd/user/sayso.service",
-    "~/.config/systemd/user/sayso.service.d/override.conf",
-    "~/.config/systemd/user/default.target.wants/sayso.service",
-    "/etc/systemd/system/sayso.service",
-    "~/Library/LaunchAgents/sayso.plist",
-    "/etc/sayso/policy.yaml",
-    "/home/bo/.config/sayso/policy.yaml",
-    "/home/bo/.local/share/sayso/sayso.db",
-    "/run/user/1000/sayso/sayso.sock",
-    ".sayso.yaml",
-    ".sayso.yml",
-    ".sayso.json",
-    "packages/a/.sayso.yaml",
-    "AGENTS.md",
-    "packages/a/AGENTS.md",
-    "AGENTS.override.md",
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    "GEMINI.md",
-    "SOUL.md",
-    "~/clawd/SOUL.md",
-    "~/clawd/memory/state/consent-graph.json",
-    "system_prompt.md",
-    "safety_rules.yaml",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/hooks/guard.sh",
-    ".claude",
-    "~/.claude/settings.json",
-    "~/.claude.json",
-    "/etc/claude-code/managed-settings.json",
-    ".codex/config.toml",
-    ".codex/hooks.json",
-    "~/.codex/rules/default.rules",
-    ".gemini/settings.json",
-    "~/.gemini/policies/mine.toml",
-    ".cursor/hooks.json",
-    ".cursor/permissions.json",
-    ".cursor/rules/always.mdc",
-    ".github/hooks/pre.json",
-    ".github/copilot-instructions.md",
-    "~/.copilot/hooks/x.json",
-    "/etc/github-copilot/policy.d/x.json",
-    ".vscode/settings.json",
-    "opencode.json",
-    ".opencode/plugins/sayso.js",
-    "~/.config/opencode/opencode.json",
-    ".clinerules/hooks/PreToolUse",
-    "~/Documents/Cline/Hooks/PreToolUse",
-    "~/.config/goose/permission.yaml",
-    "~/.openclaw/openclaw.json",
-    "~/.openclaw/exec-approvals.json",
-)
-UNREAD = (
-    "~/.local/share/sayso/sayso.db",
-    "~/.local/share/sayso/sayso.db-wal",
-    "~/.local/share/sayso/gate.key",
-    "~/.local/share/sayso",
-    "~/.config/sayso/token",
-    "/home/bo/.local/share/sayso/sayso.db",
-    "/run/user/1000/sayso/sayso.sock",
-)
-READ = (
-    "~/.config/sayso/policy.yaml",
-    "AGENTS.md",
-    "SOUL.md",
-    ".claude/settings.json",
-    ".sayso.yaml",
-    "~/.codex/config.toml",
-)
-ORDINARY = (
-    "src/a.py",
-    "docs/AGENTS.md.bak",
-    "docs/agents.md",
-    "docs/MY_AGENTS.md",
-    "docs/claude.md",
-    "src/sayso_client.py",
-    "sayso/policy.yaml",
-    "src/sayso/settings.json",
-    "config/sayso/policy.yaml",
-    "tests/claude/settings.json",
-    "deploy/sayso.service",
-    ".claude/commands/test.md",
-    ".github/workflows/ci.yml",
-    "settings.json",
-    "hooks.json",
-    "app/[id]/page.tsx",
-    "notes: today.md",
-    "résumé.md",
-    "a b.md",
-)
-SPELLED = (
-    " {}",
-    "{} ",
-    "\t{}\n",
-    '"{}"',
-    "'{}'",
-    "`{}`",
-    "<{}>",
-    "“{}”",
-    "file://{}",
-    "FILE://localhost{}",
-    "file:{}",
-    "file:/{}",
-    "file:///{}",
-    "vscode://file{}",
-    "vscode://file{}:3:1",
-    "view-source:file://{}",
-    "/{}",
-    "/.{}",
-    "/usr/..{}",
-    "{}/",
-    "{}//",
-    "{}/.",
-    "{}.",
-    "{}::$DATA",
-    "{}\0",
-    "{}\0.txt",
-    "\u200b{}",
-    "{}\u2028",
-    "{}:12",
-    "{}#L3",
-    "/proc/self/root{}",
-    "/proc/1/root{}",
-    "/proc/self/task/1/root{}",
-    "\\{}",
-    "{{{},/x}}",
-    "%2f..{}",
-    "$UNSET_VARIABLE{}",
-)
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Ana's folder: Sayso's files, and a project of hers."""
-    for name in [name for name in os.environ if name.startswith("XDG_") or name == "SAYSO_APPROVAL_MODE"]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    config, data = tmp_path / ".config/sayso", tmp_path / ".local/share/sayso"
-    for folder in (config, data, tmp_path / "project/.git", tmp_path / "project/docs"):
-        folder.mkdir(parents=True)
-    (tmp_path / "project/app/[id]").mkdir(parents=True)
-    (tmp_path / "project/app/[id]/page.tsx").touch()
-    (config / "policy.yaml").write_text("extends: [coding]\n")
-    for name in ("sayso.db", "gate.key"):
-        (data / name).touch()
-    return tmp_path
-
-
-class Agent:
-    """An agent behind an embedded gate, that has consent for everything a person can give."""
-
-    def __init__(self, policy: Policy, workspace: Path) -> None:
-        self.gate = Sayso(open_gate(policy, MemoryStore(), key=KEY))
-        self.session = self.gate.session(agent="agent", workspace=str(workspace))
-
-    def verdict(self, tool: str, args: dict[str, Any]) -> Verdict:
-        return self.session.call(tool, args).decision.verdict
-
-    def operations(self, tool: str, args: dict[str, Any]) -> set[str]:
-        return {item.operation for item in self.session.call(tool, args).decision.items}
+__all__ = ["coder", "home"]
 
 
 @pytest.fixture(params=preset_names())
 def anybody(request: pytest.FixtureRequest, home: Path) -> Iterator[Agent]:
     agent = Agent(load_preset(request.param), home / "project")
-    yield agent
-    agent.gate.close()
-
-
-@pytest.fixture
-def coder(home: Path) -> Iterator[Agent]:
-    agent = Agent(load_preset("coding"), home / "project")
     yield agent
     agent.gate.close()
 
@@ -233,6 +51,12 @@ def test_folders_that_hold_the_guard_are_neither_changed_nor_searched(coder: Age
     for path in ("/", "~", "~/.local/share"):
         assert coder.verdict("Grep", {"path": path}) is Verdict.DENY, path
         assert coder.verdict("Glob", {"path": path}) is not Verdict.DENY, path
+
+
+def test_a_search_without_a_folder_does_not_go_through_the_keys(home: Path) -> None:
+    agent = Agent(load_preset("coding"), home / ".local/share")
+    assert agent.verdict("Grep", {"pattern": "."}) is Verdict.DENY
+    agent.gate.close()
 
 
 def test_a_folder_with_instructions_in_it_is_not_deleted(coder: Agent, home: Path) -> None:
@@ -270,54 +94,6 @@ def test_a_yes_to_an_edit_never_carries_to_the_guard(home: Path) -> None:
         called = agent.session.call("Edit", {"file_path": path})
         assert (called.decision.verdict, called.rule) == (Verdict.DENY, "blocked"), path
     agent.gate.close()
-
-
-@pytest.mark.parametrize("spelling", SPELLED)
-@pytest.mark.parametrize(
-    "name", [".config/sayso/policy.yaml", ".local/share/sayso/sayso.db", "project/AGENTS.md"]
-)
-def test_no_spelling_of_a_guarded_path_gets_past(coder: Agent, home: Path, spelling: str, name: str) -> None:
-    path = spelling.format(home / name)
-    assert coder.verdict("Write", {"file_path": path}) is Verdict.DENY
-    assert coder.verdict("NotDeclared_write", {"path": path}) is Verdict.DENY
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "agents.md",
-        "Agents.MD",
-        "~/.CONFIG/Sayso/POLICY.yaml",
-        "ＡGENTS.md",
-        "．．/project/AGENTS.md",
-        "AGENTS%2emd",
-        "%2e%2e/project/AGENTS%252emd",
-        "$HOME/.config/sayso/policy.yaml",
-        "${HOME}/.config/sayso/policy.yaml",
-        "%USERPROFILE%/.config/sayso/policy.yaml",
-        "~root/.config/sayso/policy.yaml",
-        "~nobody-of-that-name/.config/sayso/policy.yaml",
-        "AGENTS.m?",
-        "AGENTS.*",
-        "[A]GENTS.md",
-        "{AGENTS,README}.md",
-        "~/.config/sayso/*",
-        "~/.config/*/policy.yaml",
-        "~/.c*/s*/p*",
-        ".claude/*",
-        ".claude\\settings.json",
-        "docs\\..\\AGENTS.md",
-        "/proc/self/cwd/AGENTS.md",
-        "docs/../AGENTS.md",
-        "docs/nowhere/../../AGENTS.md",
-        ["src/a.py", "AGENTS.md"],
-        {"path": "AGENTS.md"},
-        {"uri": ["file:AGENTS.md"]},
-        "{" + ",".join(f"x{number}" for number in range(500)) + ",AGENTS.md}",
-    ],
-)
-def test_no_trick_with_names_gets_past(coder: Agent, path: object) -> None:
-    assert coder.verdict("Write", {"file_path": path}) is Verdict.DENY
 
 
 def test_links_lead_where_they_lead(coder: Agent, home: Path) -> None:
@@ -477,24 +253,22 @@ def test_a_patch_does_not_reach_the_guard(coder: Agent) -> None:
     assert coder.verdict("apply_patch", {"input": harmless}) is Verdict.ASK
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        {"source": "src/a.py", "destination": "~/.config/sayso/policy.yaml"},
-        {"source": "~/.local/share/sayso/gate.key", "destination": "src/a.py"},
-        {"x": "~/.config/sayso/policy.yaml"},
-        {"argv": ["-f", "~/.config/sayso/policy.yaml"]},
-        {"tool": "write", "arguments": {"doc": {"path": ".claude/settings.json"}}},
-        {"target_file": "AGENTS.md"},
-        {"relative_workspace_path": "CLAUDE.md"},
-        {"uri": "file:AGENTS.md"},
-    ],
+UNDECLARED = (
+    {"source": "src/a.py", "destination": "~/.config/sayso/policy.yaml"},
+    {"source": "~/.local/share/sayso/gate.key", "destination": "src/a.py"},
+    {"x": "~/.config/sayso/policy.yaml"},
+    {"argv": ["-f", "~/.config/sayso/policy.yaml"]},
+    {"tool": "write", "arguments": {"doc": {"path": ".claude/settings.json"}}},
+    {"target_file": "AGENTS.md"},
+    {"relative_workspace_path": "CLAUDE.md"},
+    {"uri": "file:AGENTS.md"},
 )
-@pytest.mark.parametrize("tool", ["move_file", "mcp__files__write", "createSymlink", "chmod", "rename_path"])
-def test_no_undeclared_tool_reaches_the_guard_by_any_argument(
-    anybody: Agent, tool: str, args: dict[str, Any]
-) -> None:
-    assert anybody.verdict(tool, args) is Verdict.DENY
+
+
+def test_no_undeclared_tool_reaches_the_guard_by_any_argument(anybody: Agent) -> None:
+    for tool in ("move_file", "mcp__files__write", "createSymlink", "chmod"):
+        for args in UNDECLARED:
+            assert anybody.verdict(tool, args) is Verdict.DENY, (tool, args)
 
 
 def test_text_that_only_mentions_the_guard_is_text(coder: Agent) -> None:
@@ -502,29 +276,3 @@ def test_text_that_only_mentions_the_guard_is_text(coder: Agent) -> None:
     assert coder.operations("Write", {"file_path": "src/a.py", "content": text}) == {"files.write"}
     assert coder.verdict("post_comment", {"text": text, "title": "AGENTS.md"}) is Verdict.ASK
     assert coder.operations("git_add", {"paths": ["AGENTS.md"]}) == {"git.add"}
-
-
-ODD = (
-    " ~/.bashrc",
-    "file:///etc/hosts",
-    "FILE://localhost/etc/hosts",
-    '"/etc/hosts"',
-    "`~/.bashrc`",
-    "vscode://file/etc/hosts",
-    "$HOME/.bashrc",
-    "%2fetc%2fhosts",
-    "{/etc/hosts,a}",
-    "src/*/../../../x",
-    "\u200b/etc/hosts",
-    "a\n/etc/hosts",
-    "/etc/host?",
-    "$(pwd)/x",
-    ["src/a.py", " ~/.bashrc"],
-    {"path": "src/a.py"},
-)
-
-
-@pytest.mark.parametrize("path", ODD)
-def test_what_is_no_plain_path_is_never_inside(coder: Agent, path: object) -> None:
-    assert "files.write_outside_workspace" in coder.operations("Write", {"file_path": path})
-    assert coder.verdict("Write", {"file_path": path}) is Verdict.ASK

@@ -46,11 +46,8 @@ class Found(msgspec.Struct, frozen=True):
 NOTHING = Found()
 
 _FIRST: dict[str, list[Pattern]] = {}
-_WILD_FIRST = tuple(pattern for pattern in PATTERNS if WILD.search(pattern.names[0]))
-"""Each a single name, so only the last one of a path can fit."""
 for _pattern in PATTERNS:
-    if not WILD.search(_pattern.names[0]):
-        _FIRST.setdefault(_pattern.names[0], []).append(_pattern)
+    _FIRST.setdefault(_pattern.names[0], []).append(_pattern)
 
 
 def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> Found:
@@ -155,10 +152,9 @@ def _by_name(parts: list[str]) -> Found:
     found: list[Found] = []
     for start, part in enumerate(parts):
         firsts = fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,)
-        likely = [pattern for first in firsts for pattern in _FIRST.get(first, ())]
+        named = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
+        likely = [pattern for pattern in named if start == 0 or not pattern.rooted]
         found += [_match(parts[start:], pattern) for pattern in likely]
-    if parts:
-        found += [_match(parts[-1:], pattern) for pattern in _WILD_FIRST]
     return _first_named(found)
 
 

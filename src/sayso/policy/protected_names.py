@@ -62,7 +62,6 @@ _INSTRUCTIONS = {
     ".windsurfrules": AGENTS,
     ".goosehints": AGENTS,
     "soul.md": SOUL,
-    "identity.md": SOUL,
     "consent-graph.json": GRAPH,
 }
 """Files that tell an agent what it is and how to behave, wherever they lie."""
@@ -71,7 +70,7 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
     POLICY: (".sayso.yaml", ".sayso.yml", ".sayso.json"),
     KEYS: ("gate.key",),
     STORE: ("sayso.db", "sayso.db-wal", "sayso.db-shm", "sayso.db-journal"),
-    SOCKET: ("sayso.sock", "run/user/*/sayso/**", "run/sayso/**"),
+    SOCKET: ("sayso.sock", "/run/user/*/sayso/**", "/run/sayso/**"),
     PROGRAM: (
         ".local/state/sayso/**",
         ".cache/sayso/**",
@@ -89,7 +88,10 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
         "site-packages/sayso-*.dist-info/**",
         "dist-packages/sayso-*.dist-info/**",
         "site-packages/__editable__*sayso*",
-        "bin/sayso",
+        ".local/bin/sayso",
+        "/usr/bin/sayso",
+        "/usr/local/bin/sayso",
+        "/opt/sayso/**",
         "scripts/sayso.exe",
     ),
     HOST: (
@@ -99,27 +101,27 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
         ".claude.json",
         "managed-settings.json",
         "managed-settings.d/**",
-        "etc/claude-code/**",
+        "/etc/claude-code/**",
         ".codex/config.toml",
         ".codex/hooks.json",
         ".codex/hooks/**",
         ".codex/requirements.toml",
         ".codex/rules/**",
         ".codex/plugins/**",
-        "etc/codex/**",
+        "/etc/codex/**",
         ".gemini/settings.json",
         ".gemini/policies/**",
         ".gemini/hooks/**",
         ".gemini/extensions/**",
         ".gemini/trustedfolders.json",
-        "etc/gemini-cli/**",
+        "/etc/gemini-cli/**",
         ".cursor/hooks.json",
         ".cursor/hooks/**",
         ".cursor/permissions*",
         ".cursor/permissions/**",
         ".cursor/cli*.json",
         ".cursor/sandbox.json",
-        "etc/cursor/**",
+        "/etc/cursor/**",
         ".github/hooks/**",
         ".github/copilot*",
         ".github/copilot/**",
@@ -127,7 +129,7 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
         ".copilot/config.json",
         ".copilot/settings.json",
         ".copilot/permissions*",
-        "etc/github-copilot/**",
+        "/etc/github-copilot/**",
         ".vscode/settings.json",
         "opencode.json",
         "opencode.jsonc",
@@ -138,7 +140,7 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
         ".clinerules/hooks/**",
         ".cline/hooks/**",
         ".cline/plugins/**",
-        "cline/hooks/**",
+        "documents/cline/hooks/**",
         ".config/goose/**",
         ".agents/plugins/**",
         ".openclaw/openclaw.json*",
@@ -150,13 +152,19 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
         ".clawdbot/clawdbot.json*",
         "openclaw.json",
     ),
-    AGENTS: (".cursor/rules/**", ".clinerules/**", "cline/rules/**", ".github/instructions/**"),
+    AGENTS: (".cursor/rules/**", ".clinerules/**", "documents/cline/rules/**", ".github/instructions/**"),
     PROMPT: (
-        "system_prompt", "system_prompt.*", "system-prompt", "system-prompt.*", "systemprompt.*",
-        ".gemini/system.md", ".claude/output-styles/**", ".codex/prompts/system*",
+        "system_prompt", "system_prompt.md", "system_prompt.txt", "system-prompt", "system-prompt.md",
+        "system-prompt.txt", "systemprompt.md", "systemprompt.txt", ".gemini/system.md",
+        ".claude/output-styles/**",
     ),
-    SAFETY: ("safety_rules", "safety_rules.*", "safety-rules", "safety-rules.*", "safetyrules.*"),
+    SAFETY: tuple(
+        f"safety{mark}rules{ending}"
+        for mark in ("_", "-", "")
+        for ending in ("", ".md", ".txt", ".yaml", ".yml", ".json")
+    ),
 }  # fmt: skip
+"""A pattern that begins with a slash counts from the root on."""
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -164,25 +172,34 @@ class Pattern(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     guarded: Guarded
+    rooted: bool = False
 
 
 def _patterns() -> tuple[Pattern, ...]:
-    found = [Pattern(tuple(text.split("/")), guarded) for guarded, texts in _NAMED.items() for text in texts]
-    configs = (".config/sayso", "etc/sayso", "etc/xdg/sayso", "library/preferences/sayso")
+    found = [_pattern(text, guarded) for guarded, texts in _NAMED.items() for text in texts]
+    configs = (".config/sayso", "/etc/sayso", "/etc/xdg/sayso", "library/preferences/sayso")
     stores = (
-        ".local/share/sayso", "var/lib/sayso", "library/application support/sayso",
-        "appdata/local/sayso", "appdata/roaming/sayso", "usr/share/sayso", "usr/local/share/sayso",
+        ".local/share/sayso", "/var/lib/sayso", "library/application support/sayso",
+        "appdata/local/sayso", "appdata/roaming/sayso", "/usr/share/sayso", "/usr/local/share/sayso",
     )  # fmt: skip
     for folders, inside in ((configs, IN_CONFIG), (stores, IN_DATA)):
         found += [
-            Pattern((*folder.split("/"), *(name,) * bool(name)), guarded)
+            _pattern(f"{folder}/{name}".rstrip("/"), guarded)
             for folder in folders
             for name, guarded in inside
         ]
-    found += [Pattern((name,), guarded) for name, guarded in _INSTRUCTIONS.items()]
+    found += [_pattern(name, guarded) for name, guarded in _INSTRUCTIONS.items()]
     return tuple(found)
 
 
+def _pattern(text: str, guarded: Guarded) -> Pattern:
+    return Pattern(tuple(text.strip("/").split("/")), guarded, text.startswith("/"))
+
+
 PATTERNS = _patterns()
-WIDE = {".config", ".local", "etc", "var", "usr", "library", "appdata", "run", "bin", "scripts", "systemd"}
+WIDE = {
+    ".config", ".local", "share", "state", "etc", "xdg", "var", "lib", "usr", "local", "opt", "run", "user",
+    "bin", "library", "preferences", "application support", "logs", "caches", ".cache", "appdata", "roaming",
+    "documents", "scripts", "systemd", "launchagents", "launchdaemons", "site-packages", "dist-packages",
+}  # fmt: skip
 """Folders that hold much else: that something guarded may lie there does not make them guarded."""

@@ -17,7 +17,7 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.policy.arguments import filled, found_at, values_at
 from sayso.policy.because import because, distinct, named_in, piece
-from sayso.policy.verbs import DELETES, READS
+from sayso.policy.verbs import DELETES, INTO, READS, verb_of
 
 if TYPE_CHECKING:
     from sayso.policy.paths import Place
@@ -197,6 +197,9 @@ def _at_path(
     from sayso.policy.paths import locate
 
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
+    if path is None and verb_of(operation) in INTO:  # a search without a folder goes through this one
+        here = locate(where.folder, folder=where.folder, workspace=where.workspace, home=where.home)
+        place = msgspec.structs.replace(place, guarded=here.guarded)
     found = touching_guard(operation, place) or _at_place(operation, place, policy)
     plain = found.reading is None and (place.inside or found.name == operation)
     return found if plain else because(found, said)
