@@ -147,7 +147,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Agent:
     """An agent behind an embedded gate, that has consent for everything a person can give."""
 
-    def __init__(self, policy: Policy, workspace: Path) -> None:
+    def __init__(self, policy: Policy, workspace: Path | str) -> None:
         self.gate = Sayso(open_gate(policy, MemoryStore(), key=KEY))
         self.session = self.gate.session(agent="agent", workspace=str(workspace))
 

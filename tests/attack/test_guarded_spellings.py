@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Verdict
+from sayso.policy import load_preset
 from tests.attack.guarded_home import Agent, coder, home
 
 __all__ = ["coder", "home"]
@@ -91,6 +92,9 @@ def test_no_spelling_of_a_guarded_path_gets_past(coder: Agent, home: Path, spell
         "docs/../AGENTS.md",
         "docs/nowhere/../../AGENTS.md",
         ["src/a.py", "AGENTS.md"],
+        "src/a.py, AGENTS.md",
+        "AGENTS.md;src/a.py",
+        "src/a.py\nAGENTS.md",
         {"path": "AGENTS.md"},
         {"uri": ["file:AGENTS.md"]},
         "{" + ",".join(f"x{number}" for number in range(500)) + ",AGENTS.md}",
@@ -124,3 +128,14 @@ ODD = (
 def test_what_is_no_plain_path_is_never_inside(coder: Agent, path: object) -> None:
     assert "files.write_outside_workspace" in coder.operations("Write", {"file_path": path})
     assert coder.verdict("Write", {"file_path": path}) is Verdict.ASK
+
+
+NAMES = ("AGENTS.md", " AGENTS.md", "`.claude/settings.json`", "file:.sayso.yaml", "AGENTS.m?")
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_without_a_working_folder_names_are_guarded_all_the_same(home: Path, path: str) -> None:
+    agent = Agent(load_preset("coding"), "")
+    assert agent.verdict("Write", {"file_path": path}) is Verdict.DENY
+    assert agent.verdict("write_notes", {"path": path}) is Verdict.DENY
+    agent.gate.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import os.path
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -70,9 +71,9 @@ def locate(path: object, *, folder: str, workspace: str, home: str) -> Place:
 def _locate_text(path: str, folder: str, workspace: str, home: str) -> Place:
     literal = _place(path, folder, workspace, home)
     if is_plain(path):
-        return literal
+        return _with_listed(literal, path, folder, workspace, home)
     spelled = readings(path, folder=folder, home=home)
-    different = {_absolute(one, folder, home): one for one in reversed(spelled)}
+    different = {_absolute(one, folder, home) or one: one for one in reversed(spelled)}
     places = [_place(one, folder, workspace, home) for one in different.values()]
     places += [
         _place(one, folder, workspace, home, wild=True) for one in different.values() if WILD.search(one)
@@ -83,6 +84,16 @@ def _locate_text(path: str, folder: str, workspace: str, home: str) -> Place:
     if there and all(place.inside for place in places):
         return msgspec.structs.replace(_unknown(places), real=literal.real, inside=True)
     return _unknown([*places, Place(None, secret=_is_secret(path))])
+
+
+def _with_listed(literal: Place, path: str, folder: str, workspace: str, home: str) -> Place:
+    """The place; what a tool would touch that takes `a,b` or `a;b` for several paths is guarded as well."""
+    listed = [one.strip() for one in re.split(r"[,;|]", path)]
+    if len(listed) == 1:
+        return literal
+    places = [_place(one, folder, workspace, home) for one in listed if one]
+    touched = Found(strictest_of(place.guarded for place in places).at)
+    return msgspec.structs.replace(literal, guarded=strictest_of((literal.guarded, touched)))
 
 
 def _unknown(places: Sequence[Place]) -> Place:
