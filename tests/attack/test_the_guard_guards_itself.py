@@ -128,8 +128,18 @@ def test_folders_named_in_the_environment_are_guarded(home: Path, monkeypatch: p
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "c"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "d"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "r"))
+    monkeypatch.setenv("CODEX_HOME", str(home / "x"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "y"))
     agent = Agent(load_preset("coding"), home / "project")
-    for path in ("~/c/sayso/policy.yaml", "~/d/sayso/sayso.db", "~/r/sayso/sayso.sock", "~/c", "~/d/sayso"):
+    for path in (
+        "~/c/sayso/policy.yaml",
+        "~/d/sayso/sayso.db",
+        "~/r/sayso/sayso.sock",
+        "~/c",
+        "~/d/sayso",
+        "~/x/config.toml",
+        "~/y/settings.json",
+    ):
         assert agent.verdict("Write", {"file_path": path}) is Verdict.DENY, path
     agent.gate.close()
 

@@ -22,9 +22,20 @@ Known = Literal["config", "data", "policy", "store", "keys", "socket", "program"
 Identity = tuple[int, int]
 _UNREADABLE = ("data", "store", "keys")
 
+_HOSTS = {
+    "CLAUDE_CONFIG_DIR": ("settings.json", "settings.local.json", "hooks", "plugins"),
+    "CODEX_HOME": ("config.toml", "hooks.json", "hooks", "rules"),
+    "OPENCODE_CONFIG": ("",),
+    "OPENCODE_CONFIG_DIR": ("opencode.json", "plugin", "plugins"),
+    "OPENCLAW_CONFIG_PATH": ("",),
+    "XDG_CONFIG_HOME": ("opencode", "goose"),
+}
+"""Variables that say where a host keeps its settings, and which of them decide what it may do."""
+
 _VARIABLES = (
     "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
     "XDG_CONFIG_DIRS", "XDG_DATA_DIRS", "LOCALAPPDATA", "APPDATA", "PATH",
+    *_HOSTS,
 )  # fmt: skip
 _BESIDE_STORE = ("", "-wal", "-shm", "-journal")
 _opened: dict[str, Known] = {}
@@ -169,7 +180,7 @@ def _places(environment: tuple[str | None, ...], home: str, opened: int) -> _Pla
     from sayso.policy.protected import fold_path
 
     folders = _folders(environment, home)
-    places: dict[str, Known] = dict.fromkeys(_programs(environment), "program")
+    places: dict[str, Known] = dict.fromkeys((*_programs(environment), *_host_settings()), "program")
     places |= folders | dict(opened_files())
     spelled = ((spelling, known) for path, known in places.items() for spelling in _spelled(path, known))
     at = {tuple(fold_path(path)): known for path, known in spelled}
@@ -202,6 +213,14 @@ def _folders(environment: tuple[str | None, ...], home: str) -> dict[str, Known]
         str(Path(__file__).parents[1]): "program",
         str(data_folder()): "data",  # last: some systems keep all in one folder
     }
+
+
+def _host_settings() -> Iterator[str]:
+    """Settings of hosts that the environment has put elsewhere."""
+    for variable, names in _HOSTS.items():
+        folder = os.environ.get(variable)
+        if folder:
+            yield from (_absolute(f"{folder}/{name}") for name in names)
 
 
 @functools.lru_cache(maxsize=8)
