@@ -71,6 +71,36 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
         ("consent_decay: {review_interval_days: 365}", "warning", "consent_decay", "365 days"),
         ("settings: {task_idle_turns: 500}", "warning", "settings.task_idle_turns", "500"),
         ("slash_commands: {/force: {operations: [git.push_force]}}", "warning", "/force", "asks nobody"),
+        (
+            "domains: {self_modification: {autonomous: [rewrite_rules], requires_approval: [], blocked: []}}",
+            "warning",
+            "self_modification.rewrite_rules",
+            "runs unasked",
+        ),
+        (
+            "domains: {self_modification: {autonomous: [], requires_approval: [edit_hooks], blocked: []}}",
+            "warning",
+            "self_modification.edit_hooks",
+            "can be approved",
+        ),
+        (
+            "operations: {self_modification.update_lessons_md: {risk: low}}",
+            "warning",
+            "self_modification.update_lessons_md",
+            "no low risk",
+        ),
+        (
+            "slash_commands: {/learn: {operations: [self_modification.update_lessons_md]}}",
+            "warning",
+            "/learn",
+            "self_modification",
+        ),
+        (
+            "tools: [{tool: Write, resolve: path, operation: files.read, from: args.file_path}]",
+            "warning",
+            "tool Write",
+            "counts as files.read",
+        ),
     ],
 )
 def test_a_fault_is_found(text: str, severity: str, where: str, words: str) -> None:

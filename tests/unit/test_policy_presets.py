@@ -8,6 +8,7 @@ from sayso.core.errors import PolicyError
 from sayso.core.model import Mode, Risk, Tier
 from sayso.policy import load_preset, preset_names
 from sayso.policy.lint import lint
+from sayso.policy.protected_names import PATTERNS
 
 GUARD = {
     "modify_soul_md",
@@ -44,6 +45,11 @@ def test_the_guard_is_blocked_in_every_preset_with_a_reason(name: str) -> None:
         entry = policy.entry(f"self_modification.{action}")
         assert entry.tier is Tier.BLOCKED
         assert entry.reason
+
+
+def test_the_guard_lists_everything_that_a_reading_can_make() -> None:
+    made = {action for one in PATTERNS for action in (one.guarded.change, one.guarded.look) if action}
+    assert made | {"delete_audit_log", "stop_guard"} == GUARD
 
 
 @pytest.mark.parametrize("name", preset_names())

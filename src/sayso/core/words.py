@@ -60,6 +60,11 @@ def unlisted_blocked(name: str) -> str:
     return f"{name} is not listed, and the policy blocks what is not listed"
 
 
+def guarded(action: str) -> str:
+    """Why an operation on the guard's own files is refused under every policy."""
+    return f"an agent may never do this to its own guard or instructions: {action.replace('_', ' ')}"
+
+
 def needs_trusted_channel(name: str) -> str:
     return f"{name} counts only when it arrives through the trusted channel"
 

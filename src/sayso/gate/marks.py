@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sayso.core.errors import SaysoError
 from sayso.gate.moves import PLACE
+from sayso.policy.own_places import guard_keys
 from sayso.store.base import EntryRow, Reader, StoreError
 
 OPENED_AGAIN = 64
@@ -33,7 +34,9 @@ def named_mark(folder: Path, name: str, place: str | None) -> Mark:
     file = f"{name}-{place}" if place else name
     if not _PLAIN.fullmatch(file):
         raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
-    return Mark(folder / f"{file}.mark")
+    path = folder / f"{file}.mark"
+    guard_keys(path)
+    return Mark(path)
 
 
 class Mark:

@@ -15,6 +15,7 @@ from sayso.gate.moves import refuse_moved
 from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
+from sayso.policy import own_places
 from sayso.store.base import Reader, Store, Writer
 
 KEY_NAME = "sayso"
@@ -44,6 +45,9 @@ def open_gate(
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, data_folder() / "gate.key"), marks or data_folder()
     opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
+    file = getattr(opened, "path", None)  # memory and PostgreSQL have none
+    if file is not None:
+        own_places.guard_store(file)
     with opened.write() as tx:
         refuse_moved(tx)
         name = tx.meta("name") or secrets.token_hex(16)
@@ -158,9 +162,7 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
 
 def data_folder(*, make: bool = True) -> Path:
     """The folder for store, key and marks of this user; made if it is not there, unless told not to."""
-    import platformdirs
-
-    folder = Path(platformdirs.user_data_dir("sayso", appauthor=False))
+    folder = own_places.data_folder()
     if make:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

@@ -16,6 +16,7 @@ from sayso.core.digest import call_digest, canonical, decode, what_digest
 from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
+from sayso.policy.guarding import with_guard
 from sayso.policy.resolve import Where, watches_content
 
 
@@ -35,10 +36,14 @@ def make_request(
     workflow: str | None = None,
     declared: Declared | None = None,
 ) -> Request:
-    """The request for a call. The digest is made once, here, and nowhere else."""
+    """The request for a call. The digest is made once, here, and nowhere else.
+
+    Here, too, every call of every door is looked over for what it would do to the guard itself.
+    """
+    operations = with_guard(call, operations)
     return Request(
         call=call,
-        operations=tuple(operations),
+        operations=operations,
         digest=call_digest(call, [operation.name for operation in operations], agent, session),
         arguments_digest=what_digest(call),
         agent=agent,

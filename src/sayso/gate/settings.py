@@ -13,6 +13,7 @@ from sayso.core.digest import parse
 from sayso.core.errors import SaysoError, UnknownMode
 from sayso.core.model import Mode
 from sayso.core.policy import Policy, with_mode
+from sayso.policy import own_places
 
 if TYPE_CHECKING:
     from sayso.policy import Loaded
@@ -50,20 +51,16 @@ def own_policy() -> Loaded | None:
 
 
 def config_folder() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("sayso", appauthor=False))
+    return own_places.config_folder()
 
 
 def socket_path() -> Path | None:
     """Where the service's socket lies; None where the system has no such sockets."""
     import socket
 
-    import platformdirs
-
     if not hasattr(socket, "AF_UNIX"):
         return None
-    return Path(platformdirs.user_runtime_dir("sayso", appauthor=False)) / "sayso.sock"
+    return own_places.runtime_folder() / "sayso.sock"
 
 
 def service_user() -> int | None:

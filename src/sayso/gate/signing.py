@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from sayso.core.checkpoint import BadCheckpoint, Signer, Verifier, base64, key_name_fits, unbase64
 from sayso.core.errors import SaysoError
+from sayso.policy.own_places import guard_keys
 
 KEY_BYTES = 32
 _ED25519 = b"\x01"
@@ -59,6 +60,7 @@ def save_key(key: Key, path: Path) -> None:
 
 def load_key(name: str, path: Path) -> Key:
     """The key in this file. A file that is not ours alone is refused."""
+    guard_keys(path)
     try:
         descriptor = os.open(path, os.O_RDONLY | _PLAIN_FILE)
     except OSError as error:

@@ -11,6 +11,8 @@ import msgspec
 from sayso.core.model import Risk, Tier
 from sayso.core.policy import Domain, Policy
 from sayso.policy.load import Loaded, load_preset
+from sayso.policy.merge import GUARDED
+from sayso.policy.verbs import READS, changes, verb_of
 
 Severity = Literal["error", "warning", "note"]
 
@@ -163,6 +165,33 @@ def _guarded(policy: Policy) -> Iterator[Finding]:
                 yield Finding("warning", name, f"a slash command for {operation} asks nobody", "take it out")
 
 
+def _loosely_guarded(policy: Policy) -> Iterator[Finding]:
+    """Words that treat changing the guard or the agent itself as ordinary work."""
+    domain, known = policy.domains.get(GUARDED, Domain()), load_preset("graph").domains[GUARDED]
+    listed = [(action, "runs unasked") for action in domain.autonomous if action not in known.autonomous]
+    asked = (*known.autonomous, *known.requires_approval)
+    listed += [(action, "can be approved") for action in domain.requires_approval if action not in asked]
+    for action, how in listed:
+        said = f"an agent that changes itself {how}"
+        yield Finding("warning", f"{GUARDED}.{action}", said, "put it into the blocked list")
+    for name, detail in policy.operations.items():
+        if name.startswith(f"{GUARDED}.") and detail.risk is Risk.LOW:
+            yield Finding("warning", name, "changing the agent itself is no low risk", "leave risk out")
+    for kind in ("slash_commands", "workflows"):
+        for name, declared in getattr(policy, kind).items():
+            if any(operation.startswith(f"{GUARDED}.") for operation in declared.operations):
+                yield Finding("warning", name, f"declares operations of {GUARDED}", "take them out")
+
+
+def _mistaken_for_reading(policy: Policy) -> Iterator[Finding]:
+    """Tools that write by their name and read by their entry: guarded files would be judged as read."""
+    for tool in policy.tools:
+        reads = tool.resolve == "path" and tool.operation and verb_of(tool.operation) in READS
+        if reads and changes((tool.tool,)):
+            said = f"sounds as if it changes files, and counts as {tool.operation}"
+            yield Finding("warning", f"tool {tool.tool}", said, "name an operation that writes")
+
+
 CHECKS: tuple[Callable[[Policy], Iterator[Finding]], ...] = (
     _gaps,
     _shadowed,
@@ -171,4 +200,6 @@ CHECKS: tuple[Callable[[Policy], Iterator[Finding]], ...] = (
     _in_vain,
     _overlong,
     _guarded,
+    _loosely_guarded,
+    _mistaken_for_reading,
 )

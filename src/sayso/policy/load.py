@@ -18,6 +18,7 @@ from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
 from sayso.policy.mentions import Mentions
 from sayso.policy.merge import GUARDED, LISTS, freed, merge
+from sayso.policy.own_places import guard_policy
 from sayso.policy.problems import PolicyProblems, Problem, meant
 from sayso.policy.reading import read_bytes
 from sayso.policy.typed import Typed
@@ -72,6 +73,7 @@ def read_file(path: str | Path) -> Loaded:
             0, 0, f"the file cannot be read: {why}", "name a policy file that you may read", str(path)
         )
         raise PolicyProblems([problem]) from error
+    guard_policy(path)
     return _read(content, str(path), shipped(), ())
 
 

@@ -1,12 +1,21 @@
-"""Where a path really leads: inside the workspace or out of it, to secrets, to the system."""
+"""Where a path really leads: inside the workspace or out of it, to secrets, to the system, to the guard.
+
+A path that is not plain (white space or quotes around it, a URL, wildcards, variables) counts as outside,
+and as whatever the strictest of its plausible readings is.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import os.path
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+
+from sayso.policy.protected import NOTHING, Found, find_guarded, find_mentioned, find_named, strictest_of
+from sayso.policy.spellings import MOST, WILD, is_plain, readings, texts_in
 
 MARKS = (".git", "pyproject.toml", "package.json", "go.mod")
 SYSTEM = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
@@ -19,6 +28,19 @@ SECRET_FILES = (
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
     ".git-credentials",
 )  # fmt: skip
+
+SECRET_SAMPLES = (
+    ".env",
+    ".env.local",
+    "id_rsa",
+    "id_ed25519",
+    "authorized_keys",
+    ".netrc",
+    ".pgpass",
+    "x.pem",
+    "x.key",
+)
+"""Names to try wildcards on."""
 
 SECRET_PLACES = {("proc", "environ"), ("etc", "shadow"), ("etc", "gshadow"), ("etc", "sudoers")}
 """Secrets of the system: the top folder and the name."""
@@ -34,29 +56,96 @@ class Place(msgspec.Struct, frozen=True):
     telling: bool = False
     versions: bool = False
     """Inside `.git`, where a write can run code or rewrite history."""
+    guarded: Found = NOTHING
+    """What of the guard itself it touches."""
 
 
 def locate(path: object, *, folder: str, workspace: str, home: str) -> Place:
     """Where this path leads from this folder, with `~`, `..` and symbolic links resolved."""
+    if not isinstance(path, str):
+        inner = [_locate_text(text, folder, workspace, home) for text in texts_in(path)]
+        return _unknown(inner)
+    return _locate_text(path, folder, workspace, home)
+
+
+def _locate_text(path: str, folder: str, workspace: str, home: str) -> Place:
+    literal = _place(path, folder, workspace, home)
+    if is_plain(path):
+        return _with_listed(literal, path, folder, workspace, home)
+    spelled = readings(path, folder=folder, home=home)
+    different = {_absolute(one, folder, home) or one: one for one in reversed(spelled)}
+    places = [_place(one, folder, workspace, home) for one in different.values()]
+    places += [
+        _place(one, folder, workspace, home, wild=True) for one in different.values() if WILD.search(one)
+    ]
+    if len(spelled) == MOST:
+        return _unknown([*places, Place(None, secret=True, guarded=find_mentioned(path))])
+    there = literal.real is not None and os.path.lexists(literal.real)
+    if there and all(place.inside for place in places):
+        return msgspec.structs.replace(_unknown(places), real=literal.real, inside=True)
+    return _unknown([*places, Place(None, secret=_is_secret(path))])
+
+
+def _with_listed(literal: Place, path: str, folder: str, workspace: str, home: str) -> Place:
+    """The place; what a tool would touch that takes `a,b` or `a;b` for several paths is guarded as well."""
+    listed = [one.strip() for one in re.split(r"[,;|]", path)]
+    if len(listed) == 1:
+        return literal
+    places = [_place(one, folder, workspace, home) for one in listed if one]
+    touched = Found(strictest_of(place.guarded for place in places).at)
+    return msgspec.structs.replace(literal, guarded=strictest_of((literal.guarded, touched)))
+
+
+def _unknown(places: Sequence[Place]) -> Place:
+    """A path that cannot be told: outside, and everything that any of its readings is."""
+    return Place(
+        None,
+        secret=any(place.secret for place in places),
+        system=any(place.system for place in places),
+        telling=any(place.telling for place in places),
+        versions=any(place.versions for place in places),
+        guarded=strictest_of(place.guarded for place in places),
+    )
+
+
+def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = False) -> Place:
+    """One reading of a path. `wild`: with its wildcards; then the part before them says where it lies."""
     written = _absolute(path, folder, home)
     if written is None:
-        return Place(None, secret=isinstance(path, str) and _is_secret(path))
+        return Place(None, secret=_is_secret(path), guarded=find_named(path))
+    fixed = _before_wildcards(written) if wild else written
     try:
-        real = os.path.realpath(written)
+        real = os.path.realpath(fixed)
         root = os.path.realpath(workspace) if workspace else ""
     except (OSError, ValueError):
         return Place(None, secret=_is_secret(written))
-    if _unresolved(real):
-        return Place(None, secret=_is_secret(real) or _is_secret(written))
+    rest = written[len(fixed) :]
+    guarded = _guarded(written, real, rest, folder=folder, workspace=root, home=home)
+    if _unresolved(real) or ".." in rest.split("/"):
+        return Place(None, secret=_is_secret(real) or _is_secret(written), guarded=guarded)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
     return Place(
-        real=real,
+        real=real + rest,
         inside=inside,
         secret=_is_secret(real) or _is_secret(written),
         system=any(_within(real, top) or _within(written, top) for top in SYSTEM),
         telling=any(_within(real, top) for top in TELLING),
         versions=".git" in _parts(real),
+        guarded=guarded,
     )
+
+
+def _guarded(written: str, real: str, rest: str, **where: str) -> Found:
+    """What the path touches: where it leads, the link that leads there, and as it is written."""
+    parent, name = os.path.split(written.removesuffix(rest).rstrip("/"))
+    link = f"{os.path.realpath(parent)}/{name}{rest}"
+    return find_guarded(real + rest, link, os.path.normpath(written), **where)
+
+
+def _before_wildcards(path: str) -> str:
+    """The folder before the first name with a wildcard; the whole path if it has none."""
+    wild = WILD.search(path)
+    return path if wild is None else path[: path.rindex("/", 0, wild.start())] or "/"
 
 
 def find_workspace(folder: str, named: str | None = None, *, home: str | None = None) -> str:
@@ -117,7 +206,16 @@ def _is_secret(path: str) -> bool:
         return False
     if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
         return True
+    if any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES):
+        return True
     return any(fnmatch.fnmatchcase(parts[-1], pattern) for pattern in SECRET_FILES)
+
+
+def _could_be(name: str, secrets: Iterable[str]) -> bool:
+    """Whether a name with wildcards fits one of these; `*` alone names nothing."""
+    if WILD.search(name) is None or not name.strip("*?."):
+        return False
+    return any(fnmatch.fnmatchcase(secret, name) for secret in secrets)
 
 
 def _parts(path: str) -> list[str]:

@@ -16,14 +16,13 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.policy.arguments import filled, found_at, values_at
 from sayso.policy.because import because, distinct, named_in, piece
+from sayso.policy.verbs import DELETES, INTO, READS, verb_of
 
 if TYPE_CHECKING:
     from sayso.policy.paths import Place
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
-READS = ("read", "list", "search", "show", "stat", "view", "history", "find", "grep")
-DELETES = ("delete", "remove")
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -212,10 +211,14 @@ def _at_path(
     operation: str, path: object, policy: Policy, where: Where, said: tuple[Piece, ...]
 ) -> Operation:
     """What an operation on this path is, and that the path made it so, unless it is plainly inside."""
+    from sayso.policy.guarding import touching_guard
     from sayso.policy.paths import locate
 
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
-    found = _at_place(operation, place, policy)
+    if path is None and verb_of(operation) in INTO:  # a search without a folder goes through this one
+        here = locate(where.folder, folder=where.folder, workspace=where.workspace, home=where.home)
+        place = msgspec.structs.replace(place, guarded=here.guarded)
+    found = touching_guard(operation, place) or _at_place(operation, place, policy)
     plain = found.reading is None and (place.inside or found.name == operation)
     return found if plain else because(found, said)
 
@@ -269,12 +272,18 @@ def _at_url(
     said: tuple[Piece, ...],
 ) -> Operation:
     """Fetching a public address is what it says; anything nearer, stranger or unreadable is high risk."""
+    from sayso.policy.guarding import guarded_path
     from sayso.policy.urls import reach
 
     found = reach(url)
-    if found is not None and found.scheme == "file":
-        return _at_path("files.read", found.path, policy, where, said)
     fetches = str(args.get("method") or "GET").upper() in ("GET", "HEAD")
+    at_file = "files.read" if fetches else "files.write"
+    if found is not None and found.scheme == "file":
+        return _at_path(at_file, found.path, policy, where, said)
+    if found is None or found.scheme not in ("http", "https"):
+        guarded = guarded_path(at_file, url, folder=where.folder, workspace=where.workspace, home=where.home)
+        if guarded is not None:
+            return because(guarded, said)
     operation = entry.operation or f"{entry.domain}.{'fetch' if fetches else 'api'}"
     sends = () if fetches or entry.operation else piece("method", args.get("method"))
     public = found is not None and found.open

@@ -27,6 +27,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.proofs import host_of
 from sayso.gate.recovery import forget_results, recover_calls
 from sayso.gate.workflows import reconcile
+from sayso.policy.own_places import guard_socket
 from sayso.service.app import make_app
 from sayso.service.logs import Logged
 from sayso.service.pages import pages
@@ -156,6 +157,7 @@ def listen(address: Address, held: contextlib.ExitStack) -> Sequence[socket.sock
 
 
 def _unix(path: Path, held: contextlib.ExitStack) -> socket.socket:
+    guard_socket(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _check_folder(path.parent)
     _lock(path, held)

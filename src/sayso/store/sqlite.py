@@ -72,6 +72,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         sqlite_file.set_up(self._path, busy=busy, upgrade=upgrade)
         self._file = sqlite_file.identity(self._path)
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
     def _start(self) -> None:
         super()._start()
         self._idle = {True: [], False: []}

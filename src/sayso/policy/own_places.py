@@ -1,0 +1,232 @@
+"""Where Sayso's own things lie: its folders, its program, and the files this process has opened.
+
+The folders are read from this process's environment; a request has no say in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import sys
+import sysconfig
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+Known = Literal["config", "data", "policy", "store", "keys", "socket", "program"]
+Identity = tuple[int, int]
+_UNREADABLE = ("data", "store", "keys")
+
+_HOSTS = {
+    "CLAUDE_CONFIG_DIR": ("settings.json", "settings.local.json", "hooks", "plugins"),
+    "CODEX_HOME": ("config.toml", "hooks.json", "hooks", "rules"),
+    "OPENCODE_CONFIG": ("",),
+    "OPENCODE_CONFIG_DIR": ("opencode.json", "plugin", "plugins"),
+    "OPENCLAW_CONFIG_PATH": ("",),
+    "XDG_CONFIG_HOME": ("opencode", "goose"),
+}
+"""Variables that say where a host keeps its settings, and which of them decide what it may do."""
+
+_VARIABLES = (
+    "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_DIRS", "XDG_DATA_DIRS", "LOCALAPPDATA", "APPDATA", "PATH",
+    *_HOSTS,
+)  # fmt: skip
+_BESIDE_STORE = ("", "-wal", "-shm", "-journal")
+_opened: dict[str, Known] = {}
+_lock = threading.Lock()
+
+
+class Own(msgspec.Struct, frozen=True):
+    """Everything of Sayso's, by folded names and by what the file system says it is.
+
+    `above` holds every folder that one of the places lies in.
+    """
+
+    at: dict[tuple[str, ...], Known]
+    above: dict[tuple[str, ...], Known]
+    folders: dict[Identity, Known]
+    files: dict[Identity, tuple[str, Known]]
+
+
+def config_folder() -> Path:
+    """The folder of the operator's policy and settings."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("sayso", appauthor=False))
+
+
+def data_folder() -> Path:
+    """The folder of store, key and marks."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("sayso", appauthor=False))
+
+
+def runtime_folder() -> Path:
+    """The folder of the service's socket."""
+    import platformdirs
+
+    with warnings.catch_warnings():  # that XDG_RUNTIME_DIR is not set is no news to anybody
+        warnings.simplefilter("ignore")
+        return Path(platformdirs.user_runtime_dir("sayso", appauthor=False))
+
+
+def guard_store(path: str | Path) -> None:
+    """Guard a store that this process opens, wherever it lies, with the files SQLite keeps beside it."""
+    _guard({f"{_absolute(path)}{ending}": "store" for ending in _BESIDE_STORE})
+
+
+def guard_policy(path: str | Path) -> None:
+    """Guard the policy file that this process decides by."""
+    _guard({_absolute(path): "policy"})
+
+
+def guard_socket(path: str | Path) -> None:
+    """Guard the socket that this process listens on."""
+    _guard({_absolute(path): "socket"})
+
+
+def guard_keys(path: str | Path) -> None:
+    """Guard a file or folder with keys or marks."""
+    _guard({_absolute(path): "keys"})
+
+
+def own_things(home: str) -> Own:
+    """What there is now, for this environment and for this home folder."""
+    places = _places(_environment(), home, len(_opened))
+    seen = tuple(_seen(path, known) for path, known in places.folders if known != "program")
+    files = _files(seen)
+    folders = {one.identity: one.known for one in seen if one.identity is not None}
+    return Own(places.at, places.above, folders, files)
+
+
+def opened_files() -> tuple[tuple[str, Known], ...]:
+    """What this process has opened elsewhere."""
+    return tuple(_opened.items())
+
+
+def identity_of(path: str) -> Identity | None:
+    """What the file system takes this path for, links followed; None if there is nothing."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  asked several times a call
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _guard(paths: dict[str, Known]) -> None:
+    with _lock:
+        _opened.update(paths)
+
+
+def _absolute(path: str | Path) -> str:
+    return os.path.abspath(path)  # noqa: PTH100  links stay: both ends of one are guarded
+
+
+def _environment() -> tuple[str | None, ...]:
+    return tuple(os.environ.get(name) for name in _VARIABLES)
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """A folder as it is now. What it holds is read again only when it was written to."""
+
+    path: str
+    known: Known
+    identity: Identity | None = None
+    written: int = 0
+
+
+def _seen(path: str, known: Known) -> _Seen:
+    try:
+        found = os.stat(path)  # noqa: PTH116  asked several times a call
+    except (OSError, ValueError):
+        return _Seen(path, known)
+    return _Seen(path, known, (found.st_dev, found.st_ino), found.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=16)
+def _files(folders: tuple[_Seen, ...]) -> dict[Identity, tuple[str, Known]]:
+    found: dict[Identity, tuple[str, Known]] = {}
+    for folder in folders:
+        for path in _entries(folder.path):
+            identity = identity_of(path)
+            if identity is not None:
+                found[identity] = (Path(path).name, folder.known)
+    return found
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as found:
+            return [entry.path for entry in found]
+    except OSError:
+        return []
+
+
+class _Places(msgspec.Struct, frozen=True):
+    at: dict[tuple[str, ...], Known]
+    above: dict[tuple[str, ...], Known]
+    folders: tuple[tuple[str, Known], ...]
+
+
+@functools.lru_cache(maxsize=64)
+def _places(environment: tuple[str | None, ...], home: str, opened: int) -> _Places:
+    from sayso.policy.protected import fold_path
+
+    folders = _folders(environment, home)
+    places: dict[str, Known] = dict.fromkeys((*_programs(environment), *_host_settings()), "program")
+    places |= folders | dict(opened_files())
+    spelled = ((spelling, known) for path, known in places.items() for spelling in _spelled(path, known))
+    at = {tuple(fold_path(path)): known for path, known in spelled}
+    ordered = sorted(at.items(), key=lambda one: one[1] in _UNREADABLE)  # what must not be read comes last
+    above = {place[:end]: known for place, known in ordered for end in range(len(place))}
+    return _Places(at, above, tuple(folders.items()))
+
+
+def _spelled(path: str, known: Known) -> Iterator[str]:
+    """The place as it is written and as it resolves, and where each file in it leads that is a link."""
+    yield path
+    yield os.path.realpath(path)
+    if known in ("config", "data"):
+        yield from (os.path.realpath(entry) for entry in _entries(path) if Path(entry).is_symlink())
+
+
+@functools.lru_cache(maxsize=64)
+def _folders(environment: tuple[str | None, ...], home: str) -> dict[str, Known]:
+    import platformdirs
+
+    return {
+        f"{home}/.config/sayso": "config",
+        f"{home}/.local/share/sayso": "data",
+        str(config_folder()): "config",
+        str(runtime_folder()): "socket",
+        platformdirs.user_state_dir("sayso", appauthor=False): "program",
+        platformdirs.user_cache_dir("sayso", appauthor=False): "program",
+        platformdirs.site_config_dir("sayso", appauthor=False): "config",
+        platformdirs.site_data_dir("sayso", appauthor=False): "program",
+        str(Path(__file__).parents[1]): "program",
+        str(data_folder()): "data",  # last: some systems keep all in one folder
+    }
+
+
+def _host_settings() -> Iterator[str]:
+    """Settings of hosts that the environment has put elsewhere."""
+    for variable, names in _HOSTS.items():
+        folder = os.environ.get(variable)
+        if folder:
+            yield from (_absolute(f"{folder}/{name}") for name in names)
+
+
+@functools.lru_cache(maxsize=8)
+def _programs(environment: tuple[str | None, ...]) -> tuple[str, ...]:
+    """The commands `sayso`, and what Python reads before any program of its own."""
+    scripts, libraries = sysconfig.get_path("scripts"), sysconfig.get_path("purelib")
+    named = [shutil.which("sayso"), *(f"{scripts}/{name}" for name in ("sayso", "sayso-hook"))]
+    started = [f"{libraries}/{name}" for name in ("sitecustomize.py", "usercustomize.py")]
+    return tuple(str(path) for path in (*named, *started, sys.executable) if path)

@@ -1,0 +1,278 @@
+"""Files that no agent changes, and files it does not even read: those that the guard itself consists of.
+
+Two tables: places that are known from the root on (this user's folders, the installed program, what this
+process has opened), and names that count in any folder. Names are compared folded: some file systems tell
+neither case nor Unicode form nor trailing dots apart.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+import msgspec
+
+from sayso.policy.own_places import Known, Own, identity_of, opened_files, own_things
+from sayso.policy.protected_names import (
+    AGENTS,
+    BELOW,
+    BY_PLACE,
+    HOST,
+    IN_CONFIG,
+    IN_DATA,
+    KEYS,
+    PATTERNS,
+    SOUL,
+    WIDE,
+    Guarded,
+    Pattern,
+)
+from sayso.policy.spellings import WILD
+
+_NOWHERE = (-1, -1)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a path touches: the guarded file it leads to, and one that lies in the folder it leads to."""
+
+    at: Guarded | None = None
+    around: Guarded | None = None
+
+
+NOTHING = Found()
+
+_FIRST: dict[str, list[Pattern]] = {}
+for _pattern in PATTERNS:
+    _FIRST.setdefault(_pattern.names[0], []).append(_pattern)
+
+
+def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> Found:
+    """What this resolved path touches, and what it touches as it is written otherwise."""
+    own, roots = own_things(home), (workspace, folder, home)
+    spelled = [_as_spelled(path, own, roots) for path in dict.fromkeys((real, *also))]
+    return strictest_of((*spelled, _by_file(real, own, roots), _holding(real)))
+
+
+def _as_spelled(path: str, own: Own, roots: Iterable[str]) -> Found:
+    parts = fold_path(path)
+    named = _by_name(parts)
+    if named.at in (AGENTS, SOUL) and _is_ordinary_page(path, parts, roots):
+        named = NOTHING
+    return strictest_of((_by_place(parts, own), named))
+
+
+def find_named(path: str) -> Found:
+    """What a path touches of which nobody knows where it starts."""
+    return _by_name(fold_path(path))
+
+
+def find_mentioned(text: str) -> Found:
+    """What a text may touch that has too many readings to follow each: whatever it mentions."""
+    folded = fold_name(unquote(unquote(text)))
+    if "sayso" in folded or "gate.key" in folded:
+        return Found(KEYS)
+    return Found(HOST) if any(name in folded for name in _FIRST.keys() - WIDE) else NOTHING
+
+
+def fold_path(path: str) -> list[str]:
+    """The names on the way, each in the spelling that look-alikes share."""
+    return [fold_name(name) for name in path.split("/") if name not in ("", ".")]
+
+
+def fold_name(name: str) -> str:
+    plain = unicodedata.normalize("NFKC", name)
+    if not plain.isascii():
+        plain = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+    plain = plain.casefold().partition("::$")[0]
+    return plain.rstrip(" .") or plain
+
+
+def strictest_of(several: Iterable[Found]) -> Found:
+    """All that several readings touch; what must not be read comes first."""
+    found = tuple(several)
+    at = [one.at for one in found if one.at is not None]
+    around = [one.around for one in found if one.around is not None]
+    return Found(_strictest(at), _strictest(around)) if at or around else NOTHING
+
+
+def _strictest(found: Sequence[Guarded]) -> Guarded | None:
+    return max(found, key=lambda one: (one.look is not None, one.own), default=None)
+
+
+# --- by place ---
+
+
+def _by_place(parts: list[str], own: Own) -> Found:
+    """Below or above a place that is known from the root on."""
+    if any(WILD.search(part) for part in parts):
+        return strictest_of(_touched(parts, place, known) for place, known in own.at.items())
+    for end in range(len(parts), 0, -1):
+        known = own.at.get(tuple(parts[:end]))
+        if known is not None:
+            return Found(_in_place(known, parts[end:]))
+    known = own.above.get(tuple(parts))
+    return Found(around=_in_place(known, [])) if known is not None else NOTHING
+
+
+def _touched(parts: list[str], place: tuple[str, ...], known: Known) -> Found:
+    for part, wanted in zip(parts, place, strict=False):
+        if part == BELOW:
+            break
+        if not _alike(part, wanted):
+            return NOTHING
+    whole = BELOW not in parts and len(parts) < len(place)
+    guarded = _in_place(known, parts[len(place) :])
+    return Found(around=guarded) if whole else Found(guarded)
+
+
+def _in_place(known: Known, rest: list[str]) -> Guarded:
+    """The config folder holds what can be read, and what cannot."""
+    if known == "config":
+        return next(guarded for name, guarded in IN_CONFIG if _is_in(rest, name))
+    if known == "data":
+        return next(guarded for name, guarded in IN_DATA if _is_in(rest, name))
+    return BY_PLACE[known]
+
+
+def _is_in(rest: list[str], name: str) -> bool:
+    if name == BELOW:
+        return True
+    return len(rest) == 1 and fnmatch.fnmatchcase(rest[0], name) if name else not rest
+
+
+# --- by name ---
+
+
+def _by_name(parts: list[str]) -> Found:
+    """A guarded name in whatever folder."""
+    found: list[Found] = []
+    for start, part in enumerate(parts):
+        firsts = fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,)
+        named = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
+        likely = [pattern for pattern in named if start == 0 or not pattern.rooted]
+        found += [_match(parts[start:], pattern) for pattern in likely]
+    return _first_named(found)
+
+
+def _first_named(found: list[Found]) -> Found:
+    """The first pattern that says what it is; of a folder, the strictest of what may lie in it."""
+    at = next((one.at for one in found if one.at is not None), None)
+    return Found(at, _strictest([one.around for one in found if one.around is not None]))
+
+
+def _match(parts: list[str], pattern: Pattern) -> Found:
+    names = pattern.names
+    for index, wanted in enumerate(names):
+        if wanted == BELOW and index == len(names) - 1:
+            return NOTHING if _only_wild(parts[:index]) else Found(pattern.guarded)
+        if wanted == BELOW:
+            return _match_deeper(parts[index:], names[index + 1 :], pattern)
+        if index == len(parts):
+            wide = parts[-1] in WIDE or _only_wild(parts)
+            return NOTHING if wide else Found(around=pattern.guarded)
+        if parts[index] == BELOW:
+            return NOTHING if _only_wild(parts[:index]) else Found(pattern.guarded)
+        if not _alike(parts[index], wanted):
+            return NOTHING
+    whole = len(parts) == len(names)
+    return Found(pattern.guarded) if whole and not _only_wild(parts) else NOTHING
+
+
+def _match_deeper(parts: list[str], names: tuple[str, ...], pattern: Pattern) -> Found:
+    """The rest of the names, any number of folders further down."""
+    rest = Pattern(names, pattern.guarded)
+    found = (_match(parts[start:], rest) for start in range(len(parts)))
+    return next((one for one in found if one.at is not None), NOTHING)
+
+
+def _alike(part: str, wanted: str) -> bool:
+    """Whether a name fits; either side may hold wildcards."""
+    if part == wanted:
+        return True
+    if WILD.search(wanted) and fnmatch.fnmatchcase(part, wanted):
+        return True
+    if not WILD.search(part):
+        return False
+    samples = ("", "x", ".local") if "*" in wanted else ("",)
+    return any(fnmatch.fnmatchcase(wanted.replace("*", sample), part) for sample in samples)
+
+
+def _only_wild(parts: Sequence[str]) -> bool:
+    """Whether nothing in it is a name: `*` alone is no attempt at anything."""
+    return all(not part.strip("*?.") for part in parts)
+
+
+def _is_ordinary_page(real: str, parts: list[str], roots: Iterable[str]) -> bool:
+    """`docs/agents.md` is a page about agents where the file system tells it from `AGENTS.md`."""
+    folder, name = os.path.split(real)
+    if name != parts[-1] or name != name.lower() or not name.endswith(".md"):
+        return False
+    return folder not in {os.path.realpath(root) for root in roots if root} and _tells_case(folder)
+
+
+def _tells_case(folder: str) -> bool:
+    """Whether the file system there keeps apart names that differ only by case; False if nobody can say."""
+    for here in (Path(folder), *Path(folder).parents):
+        found = identity_of(str(here))
+        other = here.with_name(here.name.swapcase()) if here.name else here
+        if other != here and found is not None:
+            return identity_of(str(other)) != found
+    return False
+
+
+# --- by file ---
+
+
+_AT_ROOTS = tuple(
+    (name, found)
+    for name in (
+        "AGENTS.md", "CLAUDE.md", "GEMINI.md", "SOUL.md", ".sayso.yaml", ".sayso.yml", ".sayso.json",
+        ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml", ".codex/hooks.json",
+        ".gemini/settings.json", ".cursor/hooks.json", ".github/copilot-instructions.md", ".github/hooks",
+        ".vscode/settings.json", "opencode.json", ".opencode/plugins", ".openclaw/openclaw.json",
+    )
+    if (found := _by_name(fold_path(name)).at) is not None
+)  # fmt: skip
+"""What a project or a home folder may hold, as it is spelled there."""
+
+
+def _by_file(real: str, own: Own, roots: Iterable[str]) -> Found:
+    """The same file under another name: a hard link, or a folder that is mounted or linked elsewhere."""
+    here = identity_of(real)
+    found = None if here is None else own.files.get(here)
+    if found is not None:
+        return Found(_in_place(found[1], [fold_name(found[0])]))
+    if here is not None and os.lstat(real).st_nlink > 1:
+        linked = [BY_PLACE[known] for path, known in opened_files() if identity_of(path) == here]
+        linked += [
+            guarded
+            for root in roots
+            for name, guarded in (_AT_ROOTS if root else ())
+            if identity_of(f"{root}/{name}") == here
+        ]
+        if linked:
+            return Found(_strictest(linked))
+    return _mounted(real, own)
+
+
+def _mounted(real: str, own: Own) -> Found:
+    """In a folder that is one of Sayso's under another name."""
+    here = real
+    while here != "/":
+        known = own.folders.get(identity_of(here) or _NOWHERE)
+        if known is not None:
+            return Found(_in_place(known, fold_path(real[len(here) :])))
+        here = here.rpartition("/")[0] or "/"
+    return NOTHING
+
+
+def _holding(real: str) -> Found:
+    """A folder with an agent's instructions or a host's settings in it."""
+    if not os.path.isdir(real):  # noqa: PTH112  Path.is_dir raises for a name that is too long
+        return NOTHING
+    held = (guarded for name, guarded in _AT_ROOTS if os.path.lexists(f"{real}/{name}"))
+    return Found(around=next(held, None))

@@ -1,0 +1,205 @@
+"""The names and places of what no agent changes: data for `protected`.
+
+Names are written folded (lower case). A pattern is names one after the other, in any folder; `**` at the end
+means that folder and all in it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.policy.own_places import Known
+
+DOMAIN = "self_modification"
+BELOW = "**"
+
+
+class Guarded(msgspec.Struct, frozen=True):
+    """What touching a file is: the action of self_modification for changing it, and the one for reading it.
+
+    `own`: it is Sayso's, so that a tool of which nobody knows what it does has no business there.
+    """
+
+    change: str
+    look: str | None = None
+    own: bool = False
+
+
+POLICY = Guarded("modify_policy", own=True)
+PROGRAM = Guarded("modify_guard", own=True)
+KEYS = Guarded("modify_guard", "read_guard_keys", own=True)
+STORE = Guarded("modify_audit_log", "read_guard_keys", own=True)
+SOCKET = Guarded("modify_guard", "run_guard_command", own=True)
+HOST = Guarded("modify_guard")
+AGENTS = Guarded("modify_agents_md")
+SOUL = Guarded("modify_soul_md")
+PROMPT = Guarded("modify_system_prompt")
+SAFETY = Guarded("change_safety_rules")
+GRAPH = Guarded("modify_consent_graph")
+
+BY_PLACE: dict[Known, Guarded] = {
+    "policy": POLICY,
+    "store": STORE,
+    "keys": KEYS,
+    "socket": SOCKET,
+    "program": PROGRAM,
+}
+
+_READABLE = (("policy*.y*ml", POLICY), ("policy*.json", POLICY), ("settings.json", PROGRAM))
+IN_CONFIG = (("", PROGRAM), *_READABLE, (BELOW, KEYS))
+"""In a config folder: the policy and the settings can be read, and the folder listed; the rest cannot."""
+IN_DATA = (("sayso.db*", STORE), *_READABLE, (BELOW, KEYS))
+"""On some systems the data folder is the config folder as well."""
+
+_INSTRUCTIONS = {
+    "agents.md": AGENTS,
+    "agents.override.md": AGENTS,
+    "claude.md": AGENTS,
+    "claude.local.md": AGENTS,
+    "gemini.md": AGENTS,
+    "copilot-instructions.md": AGENTS,
+    ".cursorrules": AGENTS,
+    ".windsurfrules": AGENTS,
+    ".goosehints": AGENTS,
+    "soul.md": SOUL,
+    "consent-graph.json": GRAPH,
+}
+"""Files that tell an agent what it is and how to behave, wherever they lie."""
+
+_NAMED: dict[Guarded, tuple[str, ...]] = {
+    POLICY: (".sayso.yaml", ".sayso.yml", ".sayso.json"),
+    KEYS: ("gate.key",),
+    STORE: ("sayso.db", "sayso.db-wal", "sayso.db-shm", "sayso.db-journal"),
+    SOCKET: ("sayso.sock", "/run/user/*/sayso/**", "/run/sayso/**"),
+    PROGRAM: (
+        ".local/state/sayso/**",
+        ".cache/sayso/**",
+        "library/logs/sayso/**",
+        "library/caches/sayso/**",
+        "systemd/**/sayso*.service",
+        "systemd/**/sayso*.socket",
+        "systemd/**/sayso*.timer",
+        "systemd/**/sayso*.service.d/**",
+        "systemd/**/sayso*.socket.d/**",
+        "launchagents/*sayso*.plist",
+        "launchdaemons/*sayso*.plist",
+        "site-packages/sayso/**",
+        "dist-packages/sayso/**",
+        "site-packages/sayso-*.dist-info/**",
+        "dist-packages/sayso-*.dist-info/**",
+        "site-packages/__editable__*sayso*",
+        ".local/bin/sayso",
+        "/usr/bin/sayso",
+        "/usr/local/bin/sayso",
+        "/opt/sayso/**",
+        "scripts/sayso.exe",
+    ),
+    HOST: (
+        ".claude/settings*.json",
+        ".claude/hooks/**",
+        ".claude/plugins/**",
+        ".claude.json",
+        "managed-settings.json",
+        "managed-settings.d/**",
+        "/etc/claude-code/**",
+        ".codex/config.toml",
+        ".codex/hooks.json",
+        ".codex/hooks/**",
+        ".codex/requirements.toml",
+        ".codex/rules/**",
+        ".codex/plugins/**",
+        "/etc/codex/**",
+        ".gemini/settings.json",
+        ".gemini/policies/**",
+        ".gemini/hooks/**",
+        ".gemini/extensions/**",
+        ".gemini/trustedfolders.json",
+        "/etc/gemini-cli/**",
+        ".cursor/hooks.json",
+        ".cursor/hooks/**",
+        ".cursor/permissions*",
+        ".cursor/permissions/**",
+        ".cursor/cli*.json",
+        ".cursor/sandbox.json",
+        "/etc/cursor/**",
+        ".github/hooks/**",
+        ".github/copilot*",
+        ".github/copilot/**",
+        ".copilot/hooks/**",
+        ".copilot/config.json",
+        ".copilot/settings.json",
+        ".copilot/permissions*",
+        "/etc/github-copilot/**",
+        ".vscode/settings.json",
+        "opencode.json",
+        "opencode.jsonc",
+        ".opencode/config*",
+        ".opencode/plugin/**",
+        ".opencode/plugins/**",
+        ".config/opencode/**",
+        ".clinerules/hooks/**",
+        ".cline/hooks/**",
+        ".cline/plugins/**",
+        "documents/cline/hooks/**",
+        ".config/goose/**",
+        ".agents/plugins/**",
+        ".openclaw/openclaw.json*",
+        ".openclaw/exec-approvals*",
+        ".openclaw/extensions/**",
+        ".openclaw/hooks/**",
+        ".openclaw/plugins/**",
+        ".openclaw/credentials/**",
+        ".clawdbot/clawdbot.json*",
+        "openclaw.json",
+    ),
+    AGENTS: (".cursor/rules/**", ".clinerules/**", "documents/cline/rules/**", ".github/instructions/**"),
+    PROMPT: (
+        "system_prompt", "system_prompt.md", "system_prompt.txt", "system-prompt", "system-prompt.md",
+        "system-prompt.txt", "systemprompt.md", "systemprompt.txt", ".gemini/system.md",
+        ".claude/output-styles/**",
+    ),
+    SAFETY: tuple(
+        f"safety{mark}rules{ending}"
+        for mark in ("_", "-", "")
+        for ending in ("", ".md", ".txt", ".yaml", ".yml", ".json")
+    ),
+}  # fmt: skip
+"""A pattern that begins with a slash counts from the root on."""
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """Names one after the other, in any folder; the last may be BELOW: that folder and all in it."""
+
+    names: tuple[str, ...]
+    guarded: Guarded
+    rooted: bool = False
+
+
+def _patterns() -> tuple[Pattern, ...]:
+    found = [_pattern(text, guarded) for guarded, texts in _NAMED.items() for text in texts]
+    configs = (".config/sayso", "/etc/sayso", "/etc/xdg/sayso", "library/preferences/sayso")
+    stores = (
+        ".local/share/sayso", "/var/lib/sayso", "library/application support/sayso",
+        "appdata/local/sayso", "appdata/roaming/sayso", "/usr/share/sayso", "/usr/local/share/sayso",
+    )  # fmt: skip
+    for folders, inside in ((configs, IN_CONFIG), (stores, IN_DATA)):
+        found += [
+            _pattern(f"{folder}/{name}".rstrip("/"), guarded)
+            for folder in folders
+            for name, guarded in inside
+        ]
+    found += [_pattern(name, guarded) for name, guarded in _INSTRUCTIONS.items()]
+    return tuple(found)
+
+
+def _pattern(text: str, guarded: Guarded) -> Pattern:
+    return Pattern(tuple(text.strip("/").split("/")), guarded, text.startswith("/"))
+
+
+PATTERNS = _patterns()
+WIDE = {
+    ".config", ".local", "share", "state", "etc", "xdg", "var", "lib", "usr", "local", "opt", "run", "user",
+    "bin", "library", "preferences", "application support", "logs", "caches", ".cache", "appdata", "roaming",
+    "documents", "scripts", "systemd", "launchagents", "launchdaemons", "site-packages", "dist-packages",
+}  # fmt: skip
+"""Folders that hold much else: that something guarded may lie there does not make them guarded."""

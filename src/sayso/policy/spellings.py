@@ -1,0 +1,183 @@
+"""Spellings of a path that programs read in different ways: white space, quotes, URLs, variables, wildcards.
+
+A plain path has one reading. Of any other, every plausible reading counts, and the strictest decides.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+from urllib.parse import unquote
+
+MOST = 64
+"""Readings to look at. Of a path with that many, nobody can say what it is."""
+DEEPEST = 8
+
+WILD = re.compile(r"[*?\[]")
+_QUOTES = "'\"`´‘’“”«»<>"  # noqa: RUF001  people and models paste these
+_HEAD = re.compile(r"([a-z][a-z0-9+.-]*):(.*)", re.IGNORECASE | re.DOTALL)
+_REMOTE = {"http", "https", "ws", "wss", "ftp", "ftps", "ssh", "git", "s3", "gs", "mailto", "data"}
+_LOCAL = re.compile(r"file|unix|(?:vscode|cursor)[\w.-]*", re.IGNORECASE)
+_ENCODED = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{(\w+)[^}]*\}|\$env:(\w+)|\$(\w+)|%(\w+)%", re.IGNORECASE)
+_SUBSTITUTED = re.compile(r"\$\(|\$\{|\$\w|%\w+%")
+_BRACES = re.compile(r"\{([^{}]*(?:,|\.\.)[^{}]*)\}")
+_LINE = re.compile(r"(?::\d+){1,2}$|#L\d+(?:-L?\d+)?$")
+_LINKS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
+_STRUCTURE = set("/\\.~*?[{$%:")
+
+
+def is_plain(path: str) -> bool:
+    """Whether every program reads this path in the same way."""
+    if path != path.strip() or any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in path):
+        return False
+    if path[:1] in _QUOTES or path[-1:] in _QUOTES or "\\" in path or WILD.search(path):
+        return False
+    if path.startswith("~") and path != "~" and not path.startswith("~/"):
+        return False
+    odd = (_ENCODED, _SUBSTITUTED, _BRACES, _LINE, _LINKS)
+    return not (is_url(path) or any(one.search(path) for one in odd) or _hides_structure(path))
+
+
+def is_url(path: str) -> bool:
+    """Whether the text starts like a URL that could lead to a file: `file:x`, `vscode://file/x`, `C:/x`."""
+    head = _HEAD.match(path)
+    if head is None or head[1].casefold() in _REMOTE:
+        return False
+    return _LOCAL.fullmatch(head[1]) is not None or head[2][:1] in ("/", "\\") or is_url(head[2])
+
+
+def readings(path: str, *, folder: str, home: str) -> tuple[str, ...]:
+    """Every plausible reading, the one given first; MOST of them if there are more."""
+    found = dict.fromkeys((path,))
+    variables = {**os.environ, "HOME": home, "USERPROFILE": home, "PWD": folder}
+    fresh = found
+    while fresh and len(found) < MOST:
+        reached = (new for one in fresh for new in _once(one, variables) if new and new not in found)
+        fresh = dict.fromkeys(islice(reached, MOST))
+        found |= fresh
+    return tuple(found)[:MOST]
+
+
+def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
+    """Every text inside a value, keys included: an object that stands where a path should be."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping) and depth < DEEPEST:
+        for key, member in value.items():
+            yield from texts_in(key, depth + 1)
+            yield from texts_in(member, depth + 1)
+    elif isinstance(value, (list, tuple)) and depth < DEEPEST:
+        for member in value:
+            yield from texts_in(member, depth + 1)
+
+
+def _once(path: str, variables: Mapping[str, str]) -> Iterator[str]:
+    """The readings that lie one step away."""
+    for step in _STEPS:
+        yield from step(path)
+    if _SUBSTITUTED.search(path):
+        yield _VARIABLE.sub(lambda found: _value(found, variables), path)
+    if _LINKS.search(path):
+        yield _LINKS.sub(lambda found: variables["PWD"] if found[1] == "cwd" else "", path) or "/"
+
+
+def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
+    name = next(group for group in found.groups() if group)
+    folded = {key.casefold(): value for key, value in variables.items()}
+    return variables.get(name, folded.get(name.casefold(), ""))
+
+
+def _stripped(path: str) -> Iterator[str]:
+    visible = "".join(c for c in path if unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp"))
+    yield visible.strip()
+    if visible != path:
+        yield from (line.strip() for line in re.split(r"[\0\r\n\u2028\u2029]+", path))
+
+
+def _unquoted(path: str) -> Iterator[str]:
+    yield path.strip(_QUOTES)
+    yield re.sub(r"['\"`]", "", path)
+
+
+def _decoded(path: str) -> Iterator[str]:
+    if _ENCODED.search(path):
+        yield unquote(path, errors="replace")
+
+
+def _slashed(path: str) -> Iterator[str]:
+    if "\\" in path:
+        yield path.replace("\\", "/")
+        yield path.replace("\\", "")
+
+
+def _without_scheme(path: str) -> Iterator[str]:
+    """What follows the scheme: with and without a host, from the root and from the folder."""
+    if not is_url(path):
+        return
+    rest = path.partition(":")[2]
+    yield rest
+    bare = rest.lstrip("/\\")
+    yield bare
+    yield f"/{bare}"
+    if rest.startswith("//") and "/" in bare:
+        yield "/" + bare.partition("/")[2]
+    for mark in "?#":
+        if mark in rest:
+            yield path.partition(mark)[0]
+
+
+def _without_line(path: str) -> Iterator[str]:
+    """`a.py:12:3` and `a.py#L3` name a place in a file."""
+    yield _LINE.sub("", path)
+
+
+def _expanded(path: str) -> Iterator[str]:
+    """`{a,b}` as a shell expands it; of a range only its ends and a wildcard are looked at."""
+    braces = _BRACES.search(path)
+    if braces is None:
+        return
+    parts = braces[1].split(",") if "," in braces[1] else [*braces[1].split(".."), "*"]
+    for part in parts:
+        yield path[: braces.start()] + part + path[braces.end() :]
+
+
+def _normalised(path: str) -> Iterator[str]:
+    if _hides_structure(path):
+        yield unicodedata.normalize("NFKC", path)
+
+
+def _at_home(path: str) -> Iterator[str]:
+    """`~ana/x` is in the home folder of that user, if there is one."""
+    name, slash, rest = path.partition("/")
+    if not name.startswith("~") or name == "~":
+        return
+    there = os.path.expanduser(name)  # noqa: PTH111  Path.expanduser raises for unknown users
+    if there != name:
+        yield there + slash + rest
+
+
+def _hides_structure(path: str) -> bool:
+    """Whether another Unicode form of it has separators, dots or wildcards that it does not show."""
+    if path.isascii():
+        return False
+    return any(
+        c in _STRUCTURE for one in path if not one.isascii() for c in unicodedata.normalize("NFKC", one)
+    )
+
+
+_STEPS: tuple[Callable[[str], Iterator[str]], ...] = (
+    _stripped,
+    _unquoted,
+    _decoded,
+    _slashed,
+    _without_scheme,
+    _without_line,
+    _expanded,
+    _normalised,
+    _at_home,
+)
