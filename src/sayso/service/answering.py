@@ -14,7 +14,9 @@ from sayso.gate.answer import EditRefused, Stands, answer_items, answer_question
 from sayso.gate.waiting import question_row
 from sayso.policy.resolve import operations_for
 from sayso.service.endpoints import Context
-from sayso.service.evaluating import SCHEMA as AUTHZEN
+from sayso.service.evaluated import EVALUATED
+from sayso.service.evaluated import OPERATION as EVALUATED_OPERATION
+from sayso.service.evaluated import TOOL as EVALUATED_TOOL
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered
 from sayso.service.signing import signing
@@ -25,6 +27,7 @@ STALE = "this is not what the question is about"
 NO_COMMAND = "this call has no command to edit"
 EDIT_ARGUMENTS = "edit its arguments"
 ELSEWHERE = "only the program that asks can edit this call"
+NOT_YOURS = "who asks, by which action and in which context cannot be edited"
 
 
 def answer(context: Context) -> Answered:
@@ -66,11 +69,13 @@ def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
     """The request for the edited call: by the same maker, with the same tool, read by the policy anew."""
     request = asked.request
     call = request.call
-    if call.state is not None or request.workflow is not None or call.schema == AUTHZEN:
+    if call.state is not None or request.workflow is not None or call.schema == EVALUATED_OPERATION:
         raise EditRefused(ELSEWHERE, hint="deny it, and say why")
     arguments: dict[str, Any] = dict(decode(call.arguments)) if body.edited is None else dict(body.edited)
     command = None if call.schema else _command(request, arguments, body)
-    if call.schema:
+    if call.schema == EVALUATED_TOOL:
+        arguments = _as_evaluated(call, arguments, body)
+    elif call.schema:
         _check_fits(call, arguments, body)
     said = _said(context.gate.policy, request)
     return request_for(
@@ -105,6 +110,16 @@ def _command(request: Request, arguments: dict[str, Any], body: AnswerBody) -> s
     if any(arguments.get(name) != command for name in holding):
         raise EditRefused("the command and the arguments say different things", hint="edit both alike")
     return command
+
+
+def _as_evaluated(call: Call, arguments: dict[str, Any], body: AnswerBody) -> dict[str, Any]:
+    """The edited arguments of an evaluated tool, for the same subject, action and context."""
+    if body.command is not None:
+        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+    evaluated = decode(call.arguments)[EVALUATED]
+    if arguments.get(EVALUATED, evaluated) != evaluated:
+        raise EditRefused(NOT_YOURS, hint="deny it, and say why")
+    return {**arguments, EVALUATED: evaluated}
 
 
 def _check_fits(call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
