@@ -161,8 +161,12 @@ def _operation_named(body: EvaluationBody) -> str:
 
 def _without_approval(context: dict[str, Any]) -> dict[str, Any]:
     """The context but for an approval as the profile writes it, which is no data and allows nothing."""
-    given = context.get(APPROVAL)
-    sent_around = isinstance(given, dict) and given.keys() <= APPROVAL_MEMBERS
-    if not sent_around or not all(isinstance(text, str) for text in given.values()):
+    if not _is_profile_approval(context.get(APPROVAL)):
         return context
     return {name: value for name, value in context.items() if name != APPROVAL}
+
+
+def _is_profile_approval(value: object) -> bool:
+    if not isinstance(value, dict) or not value.keys() <= APPROVAL_MEMBERS:
+        return False
+    return all(isinstance(text, str) for text in value.values())
