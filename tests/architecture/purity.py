@@ -13,6 +13,7 @@ ALLOWED_IMPORTS = frozenset(
         "collections.abc",
         "datetime",
         "enum",
+        "fnmatch",
         "functools",
         "hashlib",
         "hmac",

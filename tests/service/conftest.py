@@ -34,7 +34,7 @@ tools:
   - {tool: read_file, operation: files.read}
   - {tool: write_file, operation: files.write}
   - {tool: wipe, operation: files.wipe}
-  - {tool: push, operation: git.push}
+  - {tool: push, operation: git.push, command: args.line}
   - {tool: read_files, resolve: path, operation: files.read, from: args.paths}
 """
 

@@ -13,8 +13,8 @@ from sayso.core.session import Session, View
 from sayso.gate.request import make_call, make_request
 from sayso.policy import load_text
 from sayso.policy.because import LONGEST, MOST, named_in
-from sayso.policy.resolve import operations_for
 from tests.unit.deciding import NOW, bare
+from tests.unit.resolving import read_operations
 
 POLICY = load_text("""
 vip_contacts: {boss: boss@example.com}
@@ -35,7 +35,7 @@ tools:
 
 
 def read(tool: str, **args: Any) -> tuple[Operation, ...]:
-    return operations_for(tool, args, POLICY, folder="/w", workspace="/w", home="/home/ana")
+    return read_operations(tool, args, POLICY, folder="/w", workspace="/w", home="/home/ana")
 
 
 def told(tool: str, **args: Any) -> dict[str, list[tuple[str | None, str]]]:

@@ -323,6 +323,8 @@ OTHERS: Mapping[str, Any] = {
     "server": "other",
     "schema": "changed",
     "state": "dirty",
+    "beside": ("env",),
+    "places": ("/elsewhere/a.py",),
 }
 
 

@@ -66,6 +66,8 @@ def test_an_empty_policy_is_balanced_and_holds_nothing() -> None:
         vip_contacts={},
         family_contacts={},
         digest="",
+        tools_named={},
+        tools_like=(),
         table={},
         folded={},
     )

@@ -86,4 +86,4 @@ def test_the_guard_cannot_be_freed_from_a_project() -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_a_policy_written_out_as_a_file_is_the_same_policy(name: str) -> None:
     policy = load_preset(name)
-    assert build(as_file(policy), policy.digest) == policy
+    assert build(as_file(policy), policy.digest, ()) == policy

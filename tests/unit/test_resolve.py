@@ -9,8 +9,9 @@ import pytest
 
 from sayso.core.model import Operation, Risk
 from sayso.policy import PolicyProblems, load_preset, load_text
-from sayso.policy.resolve import operations_for, target_for
+from sayso.policy.resolve import target_for
 from tests.unit.deciding import bare
+from tests.unit.resolving import read_operations
 
 HOME = "/home/ana"
 WORK = "/home/ana/work"
@@ -30,7 +31,7 @@ tools:
 
 
 def resolved(tool: str, args: dict[str, Any], text: str = TOOLS) -> tuple[Operation, ...]:
-    found = operations_for(tool, args, load_text(text), folder=WORK, workspace=WORK, home=HOME)
+    found = read_operations(tool, args, load_text(text), folder=WORK, workspace=WORK, home=HOME)
     return tuple(map(bare, found))
 
 
@@ -143,6 +144,6 @@ def test_targets_that_are_no_single_text_are_still_targets(iban: object, target:
 @pytest.mark.parametrize("preset", ["balanced", "trusting", "gateway", "coding"])
 def test_the_usual_tools_are_known_to_the_presets(preset: str, tool: str, operation: str) -> None:
     policy = load_preset(preset)
-    (found,) = operations_for(tool, {}, policy, folder=WORK, workspace=WORK, home=HOME)
+    (found,) = read_operations(tool, {}, policy, folder=WORK, workspace=WORK, home=HOME)
     assert found.name == operation
     assert policy.entry(operation).tier is not None

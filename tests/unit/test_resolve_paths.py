@@ -10,8 +10,9 @@ from sayso.core.model import Operation, Risk
 from sayso.core.policy import Policy
 from sayso.policy import load_preset, load_text
 from sayso.policy.paths import find_workspace, locate
-from sayso.policy.resolve import operations_for, target_for
+from sayso.policy.resolve import target_for
 from tests.unit.deciding import bare
+from tests.unit.resolving import read_operations
 
 GRAPH_FILES = """
 domains:
@@ -52,7 +53,7 @@ def policy() -> Policy:
 def done(tool: str, path: object, policy: Policy, home: Path, **more: object) -> tuple[Operation, ...]:
     args = {"path": path, **more} if path is not None else more
     work = str(home / "project")
-    found = operations_for(tool, args, policy, folder=work, workspace=work, home=str(home))
+    found = read_operations(tool, args, policy, folder=work, workspace=work, home=str(home))
     return tuple(map(bare, found))
 
 
@@ -138,7 +139,7 @@ def test_what_the_domain_does_not_list_is_high(home: Path) -> None:
 @pytest.mark.parametrize("folder", ["", "relative"])
 def test_without_a_working_folder_a_relative_path_is_outside(folder: str, policy: Policy, home: Path) -> None:
     work = str(home / "project")
-    found = operations_for("write", {"path": "a.py"}, policy, folder=folder, workspace=work, home=str(home))
+    found = read_operations("write", {"path": "a.py"}, policy, folder=folder, workspace=work, home=str(home))
     assert tuple(map(bare, found)) == (Operation("files.write_outside_workspace"),)
 
 
@@ -196,7 +197,7 @@ def test_the_file_tools_of_the_presets_look_at_their_paths(home: Path) -> None:
     work = str(home / "project")
 
     def made(tool: str, key: str, path: str, policy: Policy) -> Operation:
-        found = operations_for(tool, {key: path}, policy, folder=work, workspace=work, home=str(home))
+        found = read_operations(tool, {key: path}, policy, folder=work, workspace=work, home=str(home))
         return bare(found[0])
 
     assert made("read_file", "path", "src/a.py", balanced) == Operation("files.read")

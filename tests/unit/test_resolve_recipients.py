@@ -11,7 +11,7 @@ from sayso.core.policy import Policy
 from sayso.policy import load_text
 from sayso.policy.probe import probe
 from sayso.policy.recipients import normalised
-from sayso.policy.resolve import operations_for
+from tests.unit.resolving import read_operations
 
 CONTACTS = """
 vip_contacts:
@@ -28,7 +28,7 @@ def policy(autonomous: str = "", asked: str = "", blocked: str = "") -> Policy:
 
 
 def sent(to: Any, where: Policy, **more: Any) -> tuple[Operation, ...]:
-    return operations_for("send", {"to": to, **more}, where, folder="/w", workspace="/w", home="/home/ana")
+    return read_operations("send", {"to": to, **more}, where, folder="/w", workspace="/w", home="/home/ana")
 
 
 def names(to: Any, where: Policy, **more: Any) -> list[str]:
@@ -202,7 +202,7 @@ def test_an_argument_is_found_by_its_name_with_or_without_args(prefix: str) -> N
     )
 
     def names(**args: object) -> set[str]:
-        found = operations_for("x", args, policy, folder="/w", workspace="/w", home="/home/ana")
+        found = read_operations("x", args, policy, folder="/w", workspace="/w", home="/home/ana")
         return {operation.name for operation in found}
 
     both = ["ana@example.com", "bo@example.com"]

@@ -6,8 +6,8 @@ import pytest
 
 from sayso.core.model import Operation, Risk
 from sayso.policy import load_text
-from sayso.policy.resolve import operations_for
 from tests.unit.deciding import bare
+from tests.unit.resolving import read_operations
 
 POLICY = load_text(
     """
@@ -19,7 +19,7 @@ tools: [{tool: get, resolve: url, domain: network, from: args.url}]
 
 def fetched(url: object, **more: object) -> Operation:
     args = {"url": url, **more}
-    (operation,) = operations_for("get", args, POLICY, folder="/w", workspace="/w", home="/home/ana")
+    (operation,) = read_operations("get", args, POLICY, folder="/w", workspace="/w", home="/home/ana")
     return bare(operation)
 
 
@@ -128,7 +128,7 @@ def test_any_other_method_calls_a_service(method: object) -> None:
 
 def test_each_of_several_addresses_counts() -> None:
     args = {"url": ["https://example.com", "http://localhost"]}
-    found = operations_for("get", args, POLICY, folder="/w", workspace="/w", home="/home/ana")
+    found = read_operations("get", args, POLICY, folder="/w", workspace="/w", home="/home/ana")
     assert tuple(map(bare, found)) == (
         Operation("network.fetch"),
         Operation("network.fetch", reading=Risk.HIGH),

@@ -91,7 +91,7 @@ def call_digest(call: Call, operations: Iterable[str], agent: str, session: str)
                 "operations": list(operations),
                 "agent": agent,
                 "session": session,
-                **_state(call),
+                **_world(call),
             }
         )
     )
@@ -100,14 +100,21 @@ def call_digest(call: Call, operations: Iterable[str], agent: str, session: str)
 def what_digest(call: Call) -> str:
     """The digest of what a call would do, leaving aside who makes it where: arguments, command and target.
 
-    And, where the tool tells it, the state it would do this to: consent is for what was shown.
+    And what it would do this to: the real paths, and the state that its tool tells. Consent is for what was
+    shown.
     """
     what = {"arguments": _arguments(call.arguments), "command": call.command, "target": call.target}
-    return sha256(canonical({"tag": TAG, **what, **_state(call)}))
+    return sha256(canonical({"tag": TAG, **what, **_world(call)}))
 
 
-def _state(call: Call) -> dict[str, str]:
-    return {} if call.state is None else {"state": call.state}
+def _world(call: Call) -> dict[str, Any]:
+    """What was read of the call, and what its tool tells of the world it would meet."""
+    world: dict[str, Any] = {} if call.state is None else {"state": call.state}
+    if call.beside:
+        world["beside"] = list(call.beside)
+    if call.places:
+        world["places"] = list(call.places)
+    return world
 
 
 @lru_cache(maxsize=4)

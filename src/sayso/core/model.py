@@ -6,7 +6,7 @@ import enum
 import math
 import re
 import unicodedata
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -88,6 +88,8 @@ class Verdict(enum.Enum):
 class Call(msgspec.Struct, frozen=True):
     """A tool call as a host makes it. `arguments` are its canonical bytes: what runs is decoded from them.
 
+    `command` is the argument that the tool's declaration says it runs as a command line; `beside` names the
+    arguments that could change what that command does. `places` are the real paths its arguments lead to.
     `state` is what the tool says of the world the call would meet, if it says anything.
     """
 
@@ -101,6 +103,20 @@ class Call(msgspec.Struct, frozen=True):
     server: str = ""
     schema: str = ""
     state: str | None = None
+    beside: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+
+    @property
+    def command_line(self) -> str | None:
+        """The command without outer white space, if the call runs that command and nothing else counts."""
+        if self.command is None or self.beside:
+            return None
+        return trim_command(self.command)
+
+
+def trim_command(command: str) -> str:
+    """A command line without the white space around it that a shell passes over."""
+    return command.strip(" \t\n")
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -115,8 +131,10 @@ class Operation(msgspec.Struct, frozen=True):
 
     `risk`, `weight` and `reason` are declarations (decorator, tool entry); `reading` is what the shell, path
     or other reading of the actual call found, and can only raise. `barred` says why a resolver refuses it
-    outright. `because` are the parts of the call that whoever read it went by: people are shown them, and
-    nothing else looks at them, no digest and no check.
+    outright. `declared`: a decorator in this process, a tool entry or a reading says what it is. What the
+    policy does not name either is granted for its exact arguments only. `because` are the parts of the call
+    that whoever read it went by: people are shown them, and nothing else looks at them, no digest and no
+    check.
     """
 
     name: str
@@ -127,12 +145,26 @@ class Operation(msgspec.Struct, frozen=True):
     barred: str | None = None
     reason: str | None = None
     because: tuple[Piece, ...] = ()
+    declared: bool = False
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """What was declared of a call besides what the policy reads in it, and by whom.
+
+    `code`: a decorator in this process, believed as it is. `host`: a program over a connection, whose
+    declarations only raise. `agent`: the same, and the tool itself stays an operation. `name`: these
+    operations stand only where no tool entry fits.
+    """
+
+    operations: tuple[Operation, ...] = ()
+    by: Literal["code", "host", "agent", "name"] = "agent"
 
 
 class Request(msgspec.Struct, frozen=True):
     """One immutable question: who asks, which call, which operations, how confident.
 
-    `workflow` names the workflow that the call starts, if it starts one.
+    `workflow` names the workflow that the call starts, if it starts one. `declared` is what its operations
+    were read with, so that they can be read again; None if they were not read from the call.
     """
 
     call: Call
@@ -144,6 +176,7 @@ class Request(msgspec.Struct, frozen=True):
     origin: Origin = Origin.AGENT
     confidence: float = 0.0
     workflow: str | None = None
+    declared: Declared | None = None
 
     def __post_init__(self) -> None:
         if not self.operations:

@@ -19,6 +19,7 @@ from sayso.core.grants import DAY, MINUTE, Grant, Pins
 from sayso.core.model import Mode, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
+from sayso.core.subject import undeclared
 
 ANSWERS = ("once", "task", "temporary", "always", "remember")
 APPROVAL_LASTS = 15 * MINUTE
@@ -100,17 +101,19 @@ def _wider(
     if request.workflow is not None:
         return _of_workflow(answer, request, items, session, now)
     if answer == "task" and session.task is not None:
-        task, risks = session.task.id, _strictest((item.category, item.risk) for item in items)
+        known = [item for item in items if item.operation not in _undeclared(request, policy)]
+        task, risks = session.task.id, _strictest((item.category, item.risk) for item in known)
         return [
             _for_task(Grant("", "category", category, risk, now + DAY, session.id), task)
             for category, risk in risks.items()
         ]
     if answer in ("temporary", "always"):
         until = now + (TEMPORARY_LASTS if answer == "temporary" else DAY)
-        risks, pins = _strictest((item.operation, item.risk) for item in items), _pins(request, policy)
+        risks = _strictest((item.operation, item.risk) for item in items)
+        pins = _pins(request, exact=_is_exact(request, policy, items))
         return [Grant("", "operation", name, risk, until, session.id, pins) for name, risk in risks.items()]
     if answer == "remember" and policy.mode is Mode.TRUSTING:
-        return [_remembering(request, items, session, now)]
+        return [_remembering(request, items, policy, session, now)]
     return []
 
 
@@ -126,23 +129,37 @@ def _of_workflow(
     return [Grant("", "workflow", request.workflow or "", weight, until, session.id, pins)]
 
 
-def _remembering(request: Request, items: tuple[Item, ...], session: Session, now: float) -> Grant:
-    """This tool with these operations; at high risk, with the same arguments only."""
+def _remembering(
+    request: Request, items: tuple[Item, ...], policy: Policy, session: Session, now: float
+) -> Grant:
+    """This tool with these operations; what has high risk, or nothing declares, with the same arguments."""
     risk = max(item.risk for item in items)
+    exact = risk >= Risk.HIGH or any(item.operation in _undeclared(request, policy) for item in items)
     pins = Pins(
         operations=tuple(dict.fromkeys(item.operation for item in items)),
-        arguments=request.arguments_digest if risk >= Risk.HIGH else None,
+        arguments=request.arguments_digest if exact else None,
     )
     return Grant("", "tool", request.call.tool, risk, now + DAY, session.id, pins)
 
 
-def _pins(request: Request, policy: Policy) -> Pins:
+def _is_exact(request: Request, policy: Policy, items: Iterable[Item]) -> bool:
+    """Whether grants are pinned to the arguments: the policy says so, or nothing declares one of these."""
+    unknown = _undeclared(request, policy)
+    return policy.settings.grant_pins == "exact" or any(item.operation in unknown for item in items)
+
+
+def _pins(request: Request, *, exact: bool) -> Pins:
     call = request.call
-    if policy.settings.grant_pins == "operation":
+    if not exact:
         return Pins(workspace=call.workspace)
     return Pins(
         tool=call.tool, workspace=call.workspace, command=call.command, arguments=request.arguments_digest
     )
+
+
+def _undeclared(request: Request, policy: Policy) -> set[str]:
+    """The operations of this call that neither the policy nor code nor a reading declares."""
+    return {one.name for one in request.operations if undeclared(one, policy.entry(one.name))}
 
 
 def _for_task(grant: Grant, task: str) -> Grant:
@@ -170,6 +187,7 @@ def _says(answer: str, items: tuple[Item, ...], request: Request, policy: Policy
         return words.offer(answer, "", f"the workflow {request.workflow}")
     categories = " and ".join(dict.fromkeys(item.category_words for item in items))
     operations = " and ".join(dict.fromkeys(item.operation for item in items))
-    exact = policy.settings.grant_pins == "exact"
-    pinned = (request.call.command or f"{operations} with exactly these arguments") if exact else operations
+    pinned = operations
+    if _is_exact(request, policy, items):
+        pinned = request.call.command_line or f"{operations} with exactly these arguments"
     return words.offer(answer, categories, pinned)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 import msgspec
@@ -66,6 +67,8 @@ class Detail(msgspec.Struct, frozen=True):
     always_ask: bool = False
     confidence_bypass: bool | None = None
     reason: str | None = None
+    preset: bool = False
+    """The risk comes from a preset and not from the operator's own file: what code declares can raise it."""
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -80,6 +83,13 @@ class Tool(msgspec.Struct, frozen=True):
     when: str | None = None
     risk: Risk | None = None
     target: str | None = None
+    command: str | None = None
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def command_from(self) -> str | None:
+        """The argument that is a command line: the one it names, or the one its shell reading reads."""
+        return self.command or (self.source if self.resolve == "shell" else None)
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
@@ -108,6 +118,9 @@ class Entry(msgspec.Struct, frozen=True):
     content_from: str | None = None
     reason: str | None = None
     last_reviewed: float | None = None
+    preset: bool = False
+    named: bool = True
+    """Whether the policy names it, in a list, a mark or an `operations` entry."""
     floor: Risk | None = None
     """The risk if nothing else is declared; None for what is unlisted and the policy says nothing of."""
 
@@ -129,6 +142,8 @@ class Policy(msgspec.Struct, frozen=True):
     digest: str
     table: Mapping[str, Entry]
     folded: Mapping[str, str]
+    tools_named: Mapping[str, tuple[int, ...]]
+    tools_like: tuple[int, ...]
 
     def entry(self, name: str) -> Entry:
         """What the policy says of an operation, listed or not.
@@ -139,14 +154,17 @@ class Policy(msgspec.Struct, frozen=True):
         found = self.table.get(name)
         return found if found is not None else self._unlisted(name)
 
+    def entries_for(self, tool: str) -> list[Tool]:
+        """The entries that are about this tool, in their order; some may fit other arguments only."""
+        like = [index for index in self.tools_like if fnmatchcase(tool, self.tools[index].tool)]
+        return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
+
     def _unlisted(self, name: str) -> Entry:
         twin = self.folded.get(fold(name))
         if twin is not None:
             raise MalformedRequest(f"{name!r} is not {twin!r}", hint=f"write {twin} exactly")
         domain = name.partition(".")[0]
-        return _entry(
-            name, None, self.domains.get(domain, _NOWHERE), Detail(), self.settings, self.categories
-        )
+        return _entry(name, None, self.domains.get(domain, _NOWHERE), None, self.settings, self.categories)
 
 
 def compile_policy(
@@ -162,6 +180,7 @@ def compile_policy(
     """The same policy with its tables made. What the words mean has been checked before, by the loader."""
     settings, domains, operations = settings or Settings(), domains or {}, operations or {}
     categories: Mapping[str, str] = rest.get("categories") or {}
+    tools: tuple[Tool, ...] = tuple(rest.get("tools") or ())
     table: dict[str, Entry] = {}
     for name in _names(domains, operations):
         domain = domains.get(name.partition(".")[0], _NOWHERE)
@@ -174,7 +193,7 @@ def compile_policy(
         domains=domains,
         operations=operations,
         categories=categories,
-        tools=tuple(rest.get("tools") or ()),
+        tools=tools,
         slash_commands=rest.get("slash_commands") or {},
         workflows=rest.get("workflows") or {},
         vip_contacts=rest.get("vip_contacts") or {},
@@ -182,6 +201,8 @@ def compile_policy(
         digest=digest,
         table=table,
         folded={fold(name): name for name in table},
+        tools_named=_by_name(tools),
+        tools_like=tuple(index for index, tool in enumerate(tools) if _is_pattern(tool.tool)),
     )
 
 
@@ -215,7 +236,21 @@ def decayed(policy: Policy, entry: Entry, reviewed: float | None, now: float) ->
 
 
 _NOWHERE = Domain()
+_NO_DETAIL = Detail()
 FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.BLOCKED: Risk.HIGH}
+
+
+def _by_name(tools: Sequence[Tool]) -> dict[str, tuple[int, ...]]:
+    """Where the entries of each tool stand; patterns are tried one by one."""
+    found: dict[str, tuple[int, ...]] = {}
+    for index, tool in enumerate(tools):
+        if not _is_pattern(tool.tool):
+            found[tool.tool] = (*found.get(tool.tool, ()), index)
+    return found
+
+
+def _is_pattern(name: str) -> bool:
+    return any(c in "*?[" for c in name)
 
 
 def _names(domains: Mapping[str, Domain], operations: Mapping[str, Detail]) -> list[str]:
@@ -246,10 +281,11 @@ def _entry(
     name: str,
     tier: Tier | None,
     domain: Domain,
-    detail: Detail,
+    written: Detail | None,
     settings: Settings,
     categories: Mapping[str, str],
 ) -> Entry:
+    detail = _NO_DETAIL if written is None else written
     category = detail.category or name
     wishes = (detail.confidence_bypass, domain.confidence_bypass, settings.confidence_bypass)
     return Entry(
@@ -267,5 +303,7 @@ def _entry(
         content_from=domain.content_from,
         reason=detail.reason,
         last_reviewed=domain.last_reviewed,
+        preset=detail.preset,
+        named=written is not None,
         floor=detail.risk if detail.risk is not None or tier is None else FLOOR[tier],
     )

@@ -32,6 +32,7 @@ AUTONOMOUS, REQUIRES_APPROVAL, BLOCKED = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL
 PARANOID, TRUSTING = Mode.PARANOID, Mode.TRUSTING
 AGENT, TRUSTED_CHANNEL = Origin.AGENT, Origin.TRUSTED_CHANNEL
 UNCONFIRMED = "whether the task goes on has not been confirmed"
+_NO_COMMAND = "the call is not a command line, or has arguments beside it that count"
 UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
 
 
@@ -99,6 +100,8 @@ def slash_command(s: Subject) -> Said:
     command = s.policy.slash_commands.get(name)
     if command is None or s.entry.name not in command.operations:
         return "this turn's slash command does not declare this operation"
+    if s.request.call.command is not None and s.request.call.beside:
+        return "arguments beside its command could change what it does"
     if s.request.origin is not AGENT:
         return "a slash command speaks only for the agent the user talks to"
     if s.operation.reading is not None and s.operation.reading > s.declared:
@@ -126,10 +129,10 @@ def paranoid(s: Subject) -> Said:
 
 def allowlist(s: Subject) -> Said:
     """The user gave standing consent for this command, verbatim, in this workspace."""
-    command = s.request.call.command
+    command = s.request.call.command_line
     if command is None:
-        return "the call is no command line"
-    for held in covering(s, "command", command.strip()):
+        return _NO_COMMAND
+    for held in covering(s, "command", command):
         return _grant("allowlist", words.ON_ALLOWLIST, held, words.using_allowlist(held.grant.value))
     return "the whole command is not on the session allowlist of this workspace"
 
@@ -229,12 +232,12 @@ def safe(s: Subject) -> Said:
         return Ruling(ALLOW, "safe", words.SAFE)
     if how == "ask":
         return "the policy asks for low risk too"
-    command = s.request.call.command
-    if command is None or command.strip() not in s.session.imperatives:
+    command = s.request.call.command_line
+    if command is None or command not in s.session.imperatives:
         return "this turn's message did not order exactly this command"
     if s.request.origin in UNATTENDED or not fresh(s, MESSAGE_LASTS):
         return "the message does not speak for subagents, schedules, or an hour later"
-    return Ruling(ALLOW, "safe", words.ORDERED, words.running(command.strip()))
+    return Ruling(ALLOW, "safe", words.ORDERED, words.running(command))
 
 
 def risky(s: Subject) -> Said:

@@ -17,6 +17,7 @@ MODERATE = Risk.MODERATE
 
 NAMING = ("call", "tool", "workflow", "run")
 WEIGHED = ("workflow", "run")
+BROAD = ("operation", "category", "tool")
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -70,10 +71,15 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
 
 
 def _declared(entry: Entry, declared: Risk) -> Risk:
-    """The risk before the call was read: the policy's word, else the strictest of declaration and tier."""
-    if entry.risk is not None:
+    """The risk before the call was read: the operator's word, else the strictest of what is declared."""
+    if entry.risk is not None and not entry.preset:
         return entry.risk
     return declared if entry.floor is None or entry.floor < declared else entry.floor
+
+
+def undeclared(operation: Operation, entry: Entry) -> bool:
+    """Whether neither the policy nor code nor a reading says what this operation is."""
+    return not entry.named and not operation.declared
 
 
 def reduced_to(s: Subject) -> Risk | None:
@@ -99,8 +105,13 @@ def covering(s: Subject, kind: str, value: str) -> Sequence[Held]:
 
 
 def _covers(s: Subject, grant: Grant) -> bool:
-    """A call, a tool, a workflow or a run is granted for named operations only."""
+    """A call, a tool, a workflow or a run is granted for named operations only.
+
+    What nothing declares is granted for its exact arguments only.
+    """
     if grant.pins.operations is None and grant.kind in NAMING:
+        return False
+    if grant.kind in BROAD and grant.pins.arguments is None and undeclared(s.operation, s.entry):
         return False
     needed = s.weight if grant.kind in WEIGHED else s.risk
     return needed <= grant.risk and fits(grant.pins, s.request, s.entry.name)

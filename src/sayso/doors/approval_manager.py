@@ -194,7 +194,7 @@ class _Asked(msgspec.Struct, frozen=True):
         call = make_call(name, given, door="approval_manager")
         decoded, risk = decode(call.arguments), _risk(level)
         ordered = {key: decoded[key] for key in given}
-        return cls(call, Operation(f"tools.{name}", risk=risk), ordered, LEVELS[risk])
+        return cls(call, Operation(f"tools.{name}", risk=risk, declared=True), ordered, LEVELS[risk])
 
 
 def _now() -> float:

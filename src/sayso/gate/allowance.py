@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.grants import MINUTE, Grant, Kind, Pins
-from sayso.core.model import Mode, Risk, Tier, check_name
+from sayso.core.model import Mode, Risk, Tier, check_name, trim_command
 from sayso.core.own_words import undisguised
 from sayso.core.policy import Entry, Policy
 from sayso.core.session import Session
@@ -78,7 +78,7 @@ def _selected(wish: Wish, policy: Policy, session: Session) -> tuple[Kind, str, 
         return "operation", wish.operation, _operation_risk(wish, wish.operation, policy)
     if wish.category is not None:
         return "category", wish.category, _category_risk(wish, wish.category, policy, session)
-    command = (wish.command or "").strip()
+    command = trim_command(wish.command or "")
     if not command or not undisguised(command):
         raise GrantRefused(
             "the command is empty, or holds hidden or look-alike characters", hint="type it out by hand"

@@ -15,7 +15,8 @@ from sayso.core.decision import Decision
 from sayso.core.effects import Changed, Granted, Used
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE, NotNow
-from sayso.core.model import Request, Verdict
+from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.policy import Policy
 from sayso.core.session import Scope
 from sayso.core.workflow import run_grant
 from sayso.gate.authorize import Authorized, Bundle, authorize_in, reporting
@@ -32,7 +33,7 @@ from sayso.gate.call_rows import (
 )
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
 from sayso.gate.journal import record
-from sayso.gate.request import restated
+from sayso.gate.request import read_again, with_state
 from sayso.gate.state import Wanted
 from sayso.store.base import CallRow, QuestionRow, Reader, Writer
 
@@ -133,6 +134,7 @@ def new_row(
 def start_ungated(
     gate: Gate,
     request: Request,
+    scope: Scope = NO_SCOPE,
     *,
     holder: str,
     host_id: str | None = None,
@@ -140,7 +142,15 @@ def start_ungated(
     effect_key: str | None = None,
     lease: float = LEASE,
 ) -> Attempt:
-    """Start a call that needs no consent by itself, because all it does that does is asked when reached."""
+    """Start a call that needs no consent by itself, because all it does that does is asked when reached.
+
+    Where the policy knows the tool or its name, the policy decides.
+    """
+    if _policy_knows(gate.policy, request):
+        decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
+        return start_call(
+            gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+        )
     with reporting(gate, request.session), writing(gate) as tx:
         known = _known(gate, tx, request, host_id, key)
         if known is not None:
@@ -157,6 +167,17 @@ def start_ungated(
         row = placed(row, ledger.start(standing(row), holder, tx.now, lease))
         tx.put_call(row)
         return told(gate, tx, row, mine=True)
+
+
+def _policy_knows(policy: Policy, request: Request) -> bool:
+    """Whether a tool entry is about this tool, or the policy names what the function is called by."""
+    entries = [policy.entry(one.name) for one in request.operations]  # refuses a look-alike of a listed name
+    return bool(policy.entries_for(request.call.tool)) or any(entry.named for entry in entries)
+
+
+def _without_risk(operation: Operation) -> Operation:
+    """The operation without a low risk that a function without consent of its own says it has."""
+    return operation if operation.risk is not Risk.LOW else msgspec.structs.replace(operation, risk=None)
 
 
 def look_at(gate: Gate, call: str, session: str) -> Attempt:
@@ -196,7 +217,7 @@ def retry_call(
         if over is not None:
             moved(tx, row, over)
             return told(gate, tx, over)
-        request = as_of_now(_wanted(gate, row, question), state)
+        request = as_of_now(read_again(_wanted(gate, row, question), gate.policy), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
         row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
@@ -230,8 +251,13 @@ def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: s
     for found in filter(None, (named, keyed)):
         if found.digest == request.digest:
             continue
-        if restated(record_of(gate, found).request, request.call.state).digest != request.digest:
+        recorded = with_state(record_of(gate, found).request, request.call.state)
+        if read_again(recorded, gate.policy).digest != request.digest:
             raise KeyReused("this id stands for another call", hint="use a new id for every call")
+        if recorded.digest != request.digest and named is not None:
+            raise KeyReused(
+                "what this call would do has changed since it was decided", hint="make it under a new id"
+            )
     return named or keyed
 
 
@@ -248,7 +274,7 @@ def as_of_now(request: Request, state: str | None) -> Request:
     """The request in the state that the tool tells now. One that was asked for with a state needs one."""
     if state is None and request.call.state is not None:
         raise NotNow("this call was asked for with a state", hint="say what it is now")
-    return restated(request, state)
+    return with_state(request, state)
 
 
 def _decided(gate: Gate, row: CallRow, request: Request, done: Authorized) -> CallRow:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import structs
+
 from sayso.core import lifecycle, words
 from sayso.core.asking import answer, open_question, show
 from sayso.core.clearing import lost
@@ -17,7 +19,7 @@ from sayso.core.decision import Decision, Question
 from sayso.core.effects import Effect
 from sayso.core.errors import MalformedRequest, UnknownAnswer
 from sayso.core.hear import hear
-from sayso.core.model import Operation, Origin, Request, Risk, Verdict
+from sayso.core.model import Declared, Operation, Origin, Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
@@ -25,7 +27,8 @@ from sayso.core.session import Session, View, apply
 from sayso.gate.plans import plan_of
 from sayso.gate.request import just_reviewed, make_call, make_request
 from sayso.gate.telling import tell_decision, tell_heard, tell_question
-from sayso.policy.resolve import operations_for, target_for, with_content
+from sayso.policy.call_reading import Reading, beside_command, read_call
+from sayso.policy.resolve import Where, with_content
 
 CALL_KEYS = frozenset(
     {"operations", "tool", "command", "args", "target", "confidence", "risk", "reading", "origin"}
@@ -154,26 +157,35 @@ class Player:
         args = _mapping(call.get("args", {}), "args")
         tool = _optional(call.get("tool"), "tool") or ("shell" if command is not None else "tool")
         place = self.session.workspace
-        target = _optional(call.get("target"), "target")
-        if target is None and "operations" not in call:
-            target = target_for(tool, args, self.policy, folder=place, workspace=place, home=self.home)
-        made = make_call(tool, args, command=command, target=target, folder=place, workspace=place)
+        reading = self._reading(call, tool, args, command)
+        target = _optional(call.get("target"), "target") or reading.target
+        made = make_call(tool, args, target=target, folder=place, workspace=place)
+        made = structs.replace(made, command=reading.command, beside=reading.beside, places=reading.places)
         return make_request(
             made,
-            self._operations(call, tool, args),
+            reading.operations,
             session=self.session.id,
             origin=_origin(call.get("origin", "agent")),
             confidence=call.get("confidence", 0.0),
         )
 
-    def _operations(self, call: dict[str, Any], tool: str, args: dict[str, Any]) -> tuple[Operation, ...]:
-        """The operations a script names, with risk and reading; else what the policy makes of the tool."""
+    def _reading(self, call: dict[str, Any], tool: str, args: dict[str, Any], command: str | None) -> Reading:
+        """What the policy reads in the call, or the operations and the command that the script names."""
         place = self.session.workspace
-        if "operations" not in call:
-            return operations_for(tool, args, self.policy, folder=place, workspace=place, home=self.home)
+        if "operations" in call:
+            read = Reading(self._named(call, args))
+        else:
+            read = read_call(tool, args, self.policy, Where(place, place, self.home), Declared())
+        if command is None:
+            return read
+        beside = beside_command(tool, args, command, self.policy, place)
+        return structs.replace(read, command=command, beside=beside)
+
+    def _named(self, call: dict[str, Any], args: dict[str, Any]) -> tuple[Operation, ...]:
+        """The operations a script names, with risk and reading."""
         risk, reading = (Risk.of(call[key]) if key in call else None for key in ("risk", "reading"))
         return tuple(
-            with_content(Operation(name, risk=risk, reading=reading), args, self.policy)
+            with_content(Operation(name, risk=risk, reading=reading, declared=True), args, self.policy)
             for name in _texts(call["operations"], "operations")
         )
 

@@ -25,7 +25,7 @@ from sayso.gate.gate import (
     view_of,
     writing,
 )
-from sayso.gate.request import make_request
+from sayso.gate.request import make_request, read_again
 from sayso.store.base import Writer
 
 OWN = ("call", "operation")
@@ -46,7 +46,7 @@ def replay_call(
         for one in both:
             tx.session(one)  # which holds it: all in the same order, so that none waits for the other
         row, name = row_of(tx, call), new_name()
-        request = as_of_now(record_of(gate, row).request, state)
+        request = as_of_now(read_again(record_of(gate, row).request, gate.policy), state)
         check_effect(tx, session, row.effect_key, name)
         done = None if request.session == session else _by_own(gate, tx, request, name)
         if done is None:
@@ -82,4 +82,5 @@ def _for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Requ
         session=session,
         origin=request.origin,
         confidence=request.confidence,
+        declared=request.declared,
     )

@@ -1,15 +1,22 @@
-"""Making requests: a call, its operations and who makes it become one immutable, digested question."""
+"""Making requests: a call, its operations and who makes it become one immutable, digested question.
+
+- What a call does is read by the policy, together with what was declared of it (`read_request`).
+- It is read again whenever a call that waited is about to start (`read_again`): the world may have changed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from sayso.core.digest import call_digest, canonical, what_digest
-from sayso.core.model import Call, Operation, Origin, Request
+from sayso.core.digest import call_digest, canonical, decode, what_digest
+from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
+from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
+from sayso.policy.resolve import Where, watches_content
 
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
@@ -26,6 +33,7 @@ def make_request(
     origin: Origin = Origin.AGENT,
     confidence: float = 0.0,
     workflow: str | None = None,
+    declared: Declared | None = None,
 ) -> Request:
     """The request for a call. The digest is made once, here, and nowhere else."""
     return Request(
@@ -38,25 +46,60 @@ def make_request(
         origin=origin,
         confidence=confidence,
         workflow=workflow,
+        declared=declared,
     )
 
 
-def restated(request: Request, state: str | None) -> Request:
+def read_request(
+    call: Call, declared: Declared, policy: Policy, *, command: str | None = None, **who: Any
+) -> Request:
+    """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
+    reading = _reading(call, declared, policy)
+    check_command(command, reading)
+    read = msgspec.structs.replace(
+        call, command=reading.command, beside=reading.beside, target=reading.target, places=reading.places
+    )
+    return make_request(read, reading.operations, declared=declared, **who)
+
+
+def read_again(request: Request, policy: Policy) -> Request:
+    """The same request as its call reads now. If it reads otherwise, no approval of before is for it."""
+    if request.declared is None:
+        return request
+    return read_request(request.call, request.declared, policy, **_who(request))
+
+
+def with_state(request: Request, state: str | None) -> Request:
     """The same request for another state of the world: another question, as the digest covers the state."""
     if state == request.call.state:
         return request
     call = msgspec.structs.replace(request.call, state=state)
     return make_request(
-        call,
-        request.operations,
-        agent=request.agent,
-        session=request.session,
-        origin=request.origin,
-        confidence=request.confidence,
-        workflow=request.workflow,
+        call, request.operations, workflow=request.workflow, declared=request.declared, **_who(request)
     )
 
 
 def just_reviewed(policy: Policy, now: float) -> dict[str, float]:
     """Reviews for deciding without a store: a domain counts as reviewed now, unless its file says when."""
     return {name: now for name, domain in policy.domains.items() if domain.last_reviewed is None}
+
+
+def _reading(call: Call, declared: Declared, policy: Policy) -> Reading:
+    """What the call reads as. What the policy does not know is not looked into."""
+    if (
+        declared.by == "code"
+        and not policy.entries_for(call.tool)
+        and not any(watches_content(one, policy) for one in declared.operations)
+    ):
+        return Reading(add_declared((), declared, {}, policy))
+    where = Where(call.folder, call.workspace, str(Path.home()))
+    return read_call(call.tool, decode(call.arguments), policy, where, declared)
+
+
+def _who(request: Request) -> dict[str, Any]:
+    return {
+        "agent": request.agent,
+        "session": request.session,
+        "origin": request.origin,
+        "confidence": request.confidence,
+    }

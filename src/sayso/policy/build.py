@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -37,15 +38,20 @@ from sayso.policy.file import (
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def build(file: PolicyFile, digest: str) -> Policy:
-    """The policy this file means. Call it only on a file in which no problem was found."""
+def build(file: PolicyFile, digest: str, own: Collection[str]) -> Policy:
+    """The policy this file means. Call it only on a file in which no problem was found.
+
+    `own` names the operations whose risk the operator's own file sets; the other risks are those of presets.
+    """
     settings = Settings(**_given(file.settings)) if file.settings else Settings()
     return compile_policy(
         mode=Mode(file.mode or "balanced"),
         settings=settings,
         decay=Decay(**_given(file.consent_decay, "decay_action")) if file.consent_decay else Decay(),
         domains={name: _domain(domain) for name, domain in (file.domains or {}).items()},
-        operations={name: _detail(detail) for name, detail in (file.operations or {}).items()},
+        operations={
+            name: _detail(detail, preset=name not in own) for name, detail in (file.operations or {}).items()
+        },
         digest=digest,
         categories=dict(file.categories or {}),
         tools=tuple(_tool(tool) for tool in file.tools or ()),
@@ -66,7 +72,9 @@ def as_file(policy: Policy) -> PolicyFile:
         settings=_copied(SettingsFile, policy.settings),
         consent_decay=_copied(DecayFile, policy.decay),
         domains={name: _domain_file(domain) for name, domain in policy.domains.items()},
-        operations={name: _copied(DetailFile, detail) for name, detail in policy.operations.items()},
+        operations={
+            name: _copied(DetailFile, detail, "preset") for name, detail in policy.operations.items()
+        },
         categories=dict(policy.categories),
         tools=tuple(_copied(ToolFile, tool) for tool in policy.tools),
         slash_commands={name: _copied(SlashCommandFile, one) for name, one in policy.slash_commands.items()},
@@ -84,9 +92,9 @@ def _domain_file(domain: Domain) -> DomainFile:
     return msgspec.structs.replace(_copied(DomainFile, domain), last_reviewed=written)
 
 
-def _copied(kind: type[S], struct: msgspec.Struct) -> S:
+def _copied(kind: type[S], struct: msgspec.Struct, *without: str) -> S:
     """A core struct as its struct of the file. None means that nothing was written."""
-    fields = {name: getattr(struct, name) for name in struct.__struct_fields__}
+    fields = {name: getattr(struct, name) for name in struct.__struct_fields__ if name not in without}
     words = {name: value.word if isinstance(value, Risk) else value for name, value in fields.items()}
     return kind(**{name: value for name, value in words.items() if value is not None})
 
@@ -97,8 +105,13 @@ def _domain(domain: DomainFile) -> Domain:
     return Domain(**given, last_reviewed=reviewed_at(written) if isinstance(written, str) else None)
 
 
-def _detail(detail: DetailFile) -> Detail:
-    return Detail(**_given(detail) | _risks(detail, "risk", "weight"))
+def own_risks(file: PolicyFile) -> set[str]:
+    """The operations whose risk this file sets itself."""
+    return {name for name, detail in (file.operations or {}).items() if detail.risk is not UNSET}
+
+
+def _detail(detail: DetailFile, *, preset: bool) -> Detail:
+    return Detail(**_given(detail) | _risks(detail, "risk", "weight"), preset=preset)
 
 
 def _tool(tool: ToolFile) -> Tool:

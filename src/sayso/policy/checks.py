@@ -5,12 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from datetime import UTC, date, datetime
 
+from msgspec import UNSET
+
 from sayso.core.errors import SaysoError
 from sayso.core.policy import NEVER_REVIEWED, fold
 from sayso.policy.document import Node
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
 from sayso.policy.merge import LISTS
 from sayso.policy.problems import Problem
+
+NEVER_HARMLESS = frozenset(
+    {
+        "args", "arguments", "argv", "binary", "chroot", "container", "cwd",
+        "dangerouslydisablesandbox", "dir", "directory", "dirpath", "env", "environ", "environment",
+        "environmentvariables", "envs", "envvars", "executable", "file", "files", "folder", "host",
+        "hostname", "image", "init", "input", "inputs", "interpreter", "machine", "path", "permissions",
+        "prelude", "privileged", "profile", "program", "rcfile", "remote", "root", "runas", "sandbox",
+        "sandboxed", "script", "shell", "stdin", "stdinput", "sudo", "target", "umask", "unsandboxed",
+        "user", "username", "variables", "vars", "workdir", "workingdir", "workingdirectory",
+        "workingfolder",
+    }
+)  # fmt: skip
+"""Arguments that decide what a command does, or to what, as their names are written in lower case."""
 
 Say = Callable[[tuple[int, int], str, str], None]
 
@@ -132,6 +148,25 @@ def _tool_is_whole(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say:
         say(place, f"{tool.operation} is not of the domain {tool.domain}", "leave domain out")
     if tool.when:
         _when_compiles(tool.when, tree.at(*path, "when"), say)
+    _command_is_one(tool, path, tree, say)
+
+
+def _command_is_one(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say: Say) -> None:
+    """A command stands in one argument, and what can change what it does is never harmless beside it."""
+    command = tool.command or (tool.source if tool.resolve == "shell" else UNSET)
+    if tool.resolve == "shell" and tool.command and tool.source and tool.command != tool.source:
+        say(tree.at(*path, "from"), "from and command name different arguments", "leave one of them out")
+    if command and "," in command:
+        say(tree.at(*path), "a command stands in one argument", "name that one, as args.command")
+    if tool.ignore and not command:
+        say(tree.at(*path, "ignore"), "ignore belongs to a tool with a command", "add command: args.command")
+    for name in tool.ignore or ():
+        if fold(name.removeprefix("args.")).replace("_", "").replace("-", "") in NEVER_HARMLESS:
+            say(
+                spot(tree, name, *path, "ignore"),
+                f"{name} can change what a command does",
+                "leave it out of ignore: calls that set it are asked about",
+            )
 
 
 def _when_compiles(expression: str, place: tuple[int, int], say: Say) -> None:

@@ -137,6 +137,8 @@ class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, re
     )
     risk: RiskWord | UnsetType = UNSET
     target: ArgumentPath | UnsetType = UNSET
+    command: ArgumentPath | UnsetType = UNSET
+    ignore: tuple[Name, ...] | UnsetType = UNSET
 
 
 class SlashCommandFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ import msgspec
 from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
 from sayso.core.policy import Policy
-from sayso.policy.build import as_file, build
+from sayso.policy.build import as_file, build, own_risks
 from sayso.policy.checks import check_file, check_whole, declared, spot, warnings
 from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
@@ -86,8 +86,9 @@ def shipped() -> Mapping[str, bytes]:
 def lay_over(policy: Policy, text: str, *, name: str) -> Policy:
     """A policy with the text of another file over it, merged as a file over its presets."""
     content = _encoded(text, name)
-    whole = _whole(content, name, shipped(), (), as_file(policy))[2]
-    return build(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()))
+    _, file, whole = _whole(content, name, shipped(), (), as_file(policy))
+    own = own_risks(file) | {name for name, detail in policy.operations.items() if not detail.preset}
+    return build(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()), own)
 
 
 def _encoded(text: str, name: str) -> bytes:
@@ -101,7 +102,7 @@ def _encoded(text: str, name: str) -> bytes:
 
 def _read(content: bytes, source: str, presets: Mapping[str, bytes], above: tuple[str, ...]) -> Loaded:
     tree, file, whole = _whole(content, source, presets, above)
-    policy = build(whole, _digest(content, whole))
+    policy = build(whole, _digest(content, whole), () if above else own_risks(file))
     return Loaded(policy, tuple(sorted(warnings(file, tree, source))), sha256(content))
 
 

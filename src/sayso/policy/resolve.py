@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -53,7 +52,7 @@ def operations_for(
 
 def knows(tool: str, policy: Policy) -> bool:
     """Whether any entry is about this tool, though it may fit other arguments only."""
-    return any(fnmatch.fnmatchcase(tool, entry.tool) for entry in policy.tools)
+    return bool(policy.entries_for(tool))
 
 
 def entry_for(tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str) -> tuple[Tool | None, bool]:
@@ -67,9 +66,7 @@ def _chosen(
 ) -> tuple[Tool | None, bool, list[str]]:
     """The same, with every `when` that had a say in it."""
     asked: list[str] = []
-    for entry in policy.tools:
-        if not fnmatch.fnmatchcase(tool, entry.tool):
-            continue
+    for entry in policy.entries_for(tool):
         if entry.when is not None:
             asked.append(entry.when)
         fits = _when(entry, args, tool, folder)
@@ -103,6 +100,27 @@ def target_for(
     else:
         found = []
     return ", ".join(dict.fromkeys(found)) if found else None
+
+
+def real_places(entry: Tool, args: Mapping[str, Any], where: Where) -> tuple[str, ...]:
+    """The real paths that the arguments of this call lead to now, links followed."""
+    if entry.resolve not in ("path", "url"):
+        return ()
+    found = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
+    return tuple(sorted({place for place in found if place is not None}))
+
+
+def _real_place(value: object, entry: Tool, where: Where) -> str | None:
+    from sayso.policy.paths import locate
+
+    if entry.resolve == "url":
+        from sayso.policy.urls import reach
+
+        found = reach(value)
+        if found is None or found.scheme != "file":
+            return None
+        value = found.path
+    return locate(value, folder=where.folder, workspace=where.workspace, home=where.home).real
 
 
 def _path_target(path: object, where: Where) -> str:
@@ -281,7 +299,7 @@ def _first_listed(domain: str, policy: Policy, actions: Iterable[str]) -> str | 
 
 
 def _declared(operation: Operation, entry: Tool) -> Operation:
-    return msgspec.structs.replace(operation, risk=entry.risk)
+    return msgspec.structs.replace(operation, risk=entry.risk, declared=True)
 
 
 def watches_content(operation: Operation, policy: Policy) -> bool:

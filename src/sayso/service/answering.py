@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from sayso.core.decision import Question
 from sayso.core.digest import decode
 from sayso.core.model import Call, Request
 from sayso.core.policy import Policy
-from sayso.doors.python.host import Declared, request_for
+from sayso.doors.python.host import Said, request_for
 from sayso.gate.answer import EditRefused, Stands, answer_items, answer_question, edit_and_allow
 from sayso.gate.waiting import question_row
-from sayso.policy.resolve import operations_for
+from sayso.policy.call_reading import command_argument
 from sayso.service.endpoints import Context
 from sayso.service.evaluated import EVALUATED
 from sayso.service.evaluated import OPERATION as EVALUATED_OPERATION
@@ -66,50 +65,33 @@ def _given(context: Context, asked: Question, body: AnswerBody) -> Stands:
 
 
 def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
-    """The request for the edited call: by the same maker, with the same tool, read by the policy anew."""
+    """The request for the edited call: by the same maker, with the same tool, read by the policy again."""
     request = asked.request
     call = request.call
-    if call.state is not None or request.workflow is not None or call.schema == EVALUATED_OPERATION:
+    elsewhere = call.state is not None or request.workflow is not None
+    if elsewhere or request.declared is None or call.schema == EVALUATED_OPERATION:
         raise EditRefused(ELSEWHERE, hint="deny it, and say why")
     arguments: dict[str, Any] = dict(decode(call.arguments)) if body.edited is None else dict(body.edited)
-    command = None if call.schema else _command(request, arguments, body)
     if call.schema == EVALUATED_TOOL:
         arguments = _as_evaluated(call, arguments, body)
     elif call.schema:
         _check_fits(call, arguments, body)
-    said = _said(context.gate.policy, request)
+    elif body.command is not None:
+        _put_command(context.gate.policy, call, arguments, body)
+    said = Said(request.declared, call.schema, call.folder)
     return request_for(
-        context.door, request.session, call.tool, arguments, command, request.confidence, declared=said
+        context.door, request.session, call.tool, arguments, body.command, request.confidence, said
     )
 
 
-def _said(policy: Policy, request: Request) -> Declared:
-    """What was said of the call besides what the policy read in it. The edited one is read anew.
-
-    Its operations are its maker's to name only if they were before.
-    """
-    call = request.call
-    where = {"folder": call.folder, "workspace": call.workspace, "home": str(Path.home())}
-    read = {one.name for one in operations_for(call.tool, decode(call.arguments), policy, **where)}
-    besides = tuple(one for one in request.operations if one.name not in read)
-    return Declared(besides, besides == request.operations, call.schema, call.folder)
-
-
-def _command(request: Request, arguments: dict[str, Any], body: AnswerBody) -> str | None:
-    """The command line after the edit. Where an argument held it, both go on saying the same."""
-    before = request.call.command
-    if before is None:
-        if body.command is not None:
-            raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
-        return None
-    holding = [name for name, value in decode(request.call.arguments).items() if value == before]
-    if body.edited is None:
-        arguments.update(dict.fromkeys(holding, body.command))
-    now = {arguments.get(name) for name in holding if isinstance(arguments.get(name), str)}
-    command = body.command if body.command is not None else (now.pop() if len(now) == 1 else before)
-    if any(arguments.get(name) != command for name in holding):
+def _put_command(policy: Policy, call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
+    """The edited command goes into the argument that holds it; arguments that say otherwise are refused."""
+    name = command_argument(call.tool, decode(call.arguments), policy, call.folder)
+    if call.command is None or name is None:
+        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+    if body.edited is not None and arguments.get(name) != body.command:
         raise EditRefused("the command and the arguments say different things", hint="edit both alike")
-    return command
+    arguments[name] = body.command
 
 
 def _as_evaluated(call: Call, arguments: dict[str, Any], body: AnswerBody) -> dict[str, Any]:

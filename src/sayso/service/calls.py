@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from sayso.core.digest import canonical
 from sayso.core.ledger import State
-from sayso.core.model import Operation, Request
-from sayso.core.policy import Policy
-from sayso.doors.python.host import Declared, request_for
+from sayso.core.model import Declared, Operation, Request
+from sayso.doors.python.host import Said, request_for
 from sayso.doors.remote.shapes import CallTold
 from sayso.gate import calls, outcome
 from sayso.gate.access import PREFIX as ACCESS_REQUEST
@@ -19,16 +18,15 @@ from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
 from sayso.gate.workflows import check_workflow
-from sayso.policy.resolve import knows
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
 from sayso.service.declaring import (
     UNDER_WAY,
     DeclaredBody,
     Saying,
     check_saying,
-    declared,
     holder_of,
     lease_of,
+    said_of,
     scope_of,
     started_before,
     told,
@@ -91,11 +89,9 @@ def request(context: Context) -> CallTold:
         "effect_key": body.effect_key,
         "lease": lease_of(body),
     }
-    if body.ungated and _says_nothing(context.gate.policy, wanted):
-        attempt = calls.start_ungated(context.gate, wanted, holder=holder, **keys)
-    else:
-        scope = scope_of(context.gate, wanted.session, body)
-        attempt = calls.start_call(context.gate, wanted, scope, holder=holder, **keys)
+    scope = scope_of(context.gate, wanted.session, body)
+    start = calls.start_ungated if body.ungated else calls.start_call
+    attempt = start(context.gate, wanted, scope, holder=holder, **keys)
     return told(context.gate, started_before(context.gate, attempt, holder, body.attempt))
 
 
@@ -146,52 +142,41 @@ async def _waited(context: Context, attempt: Attempt) -> None:
 
 def _wanted(context: Context) -> Request:
     body: CallBody = context.body
-    _check_said(context, body)
+    _check_id(body)
     session = session_for(context, body.session)
-    said = declared(context.token, body.operations, body.schema, body.folder, body)
+    said = said_of(context.token, body.operations, body.schema, body.folder, body)
     tool = body.tool
     if body.ungated or body.workflow is not None:
         said, tool = _of_program(context, body, said)
-    return request_for(context.door, session, tool, body.args, body.command, body.confidence, declared=said)
+    return request_for(context.door, session, tool, body.args, body.command, body.confidence, said)
 
 
-def _check_said(context: Context, body: CallBody) -> None:
-    """Refuse a command that an agent says beside what its tool would run, and an id that is not a call's."""
-    held = not body.args or body.command in [one for one in body.args.values() if isinstance(one, str)]
-    if context.token.role == "agent" and body.command is not None and not held:
-        raise Refused(
-            422,
-            "malformed",
-            "the command is not among the arguments of the call",
-            hint="give it to a tool that runs it, as one of its arguments",
-        )
+def _check_id(body: CallBody) -> None:
+    """Refuse an id that is not a call's."""
     if body.call_id is not None and body.call_id.startswith(ACCESS_REQUEST):
         raise Refused(422, "malformed", f"a call's id does not begin with {ACCESS_REQUEST}")
 
 
-def _of_program(context: Context, body: CallBody, said: Declared) -> tuple[Declared, str]:
+def _of_program(context: Context, body: CallBody, said: Said) -> tuple[Said, str]:
     """A host's function that is not gated by itself, or a workflow of its, which it starts."""
     if context.token.role == "agent":
         raise Refused(403, "forbidden", "which functions and workflows a program has is its host's to say")
     if body.workflow is None:
         if body.operations:
             raise Refused(422, "malformed", "a call that is not gated by itself declares no operations")
-        return msgspec.structs.replace(said, operations=(Operation(_ungated(body)),)), body.tool
-    check_workflow(context.gate.policy, body.workflow, [one.name for one in said.operations])
-    operations = said.operations or (Operation(f"workflow.{body.workflow}"),)
-    starts = msgspec.structs.replace(said, operations=operations, workflow=body.workflow)
-    return starts, f"workflow:{body.workflow}"
+        return _naming(said, (Operation(_ungated(body)),), "name"), body.tool
+    named = said.declared.operations
+    check_workflow(context.gate.policy, body.workflow, [one.name for one in named])
+    starts = _naming(said, named or (Operation(f"workflow.{body.workflow}"),), "host")
+    return msgspec.structs.replace(starts, workflow=body.workflow), f"workflow:{body.workflow}"
+
+
+def _naming(said: Said, operations: tuple[Operation, ...], by: Literal["host", "name"]) -> Said:
+    return msgspec.structs.replace(said, declared=Declared(operations, by))
 
 
 def _ungated(body: CallBody) -> str:
     return f"capability.{body.tool}"
-
-
-def _says_nothing(policy: Policy, wanted: Request) -> bool:
-    """Whether the policy knows nothing of a function that says it is not gated: as a tool, or by its name."""
-    name = wanted.operations[0].name
-    policy.entry(name)  # refuses one that only looks like a listed one
-    return not knows(wanted.call.tool, policy) and name not in policy.table
 
 
 def _again(context: Context, call: str) -> CallTold:

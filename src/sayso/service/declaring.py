@@ -10,9 +10,9 @@ import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.grants import DAY
-from sayso.core.model import Call, Operation, Risk, Verdict
+from sayso.core.model import Call, Declared, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
-from sayso.doors.python.host import Declared, Runs
+from sayso.doors.python.host import Runs, Said
 from sayso.doors.remote.shapes import CallTold, OperationTold
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record
 from sayso.gate.gate import NO_SCOPE, Gate
@@ -56,9 +56,9 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Its holder sends heartbeats: without them for two minutes, nobody knows what became of the call."""
 
 
-def declared(
+def said_of(
     token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None, said: Saying
-) -> Declared:
+) -> Said:
     """What this caller may say of its call, checked."""
     check_saying(token, said)
     if folder is not None and token.role == "agent":
@@ -67,8 +67,8 @@ def declared(
         raise Refused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
     if schema.startswith(MARK):
         raise Refused(422, "malformed", f"no schema of a tool begins with {MARK}")
-    named = tuple(_operation(one) for one in operations)
-    return Declared(named, token.role != "agent", schema, folder, said.state)
+    named = Declared(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
+    return Said(named, schema, folder, said.state)
 
 
 def check_saying(token: Token, said: Saying) -> None:

@@ -6,19 +6,17 @@ Who asks, in which session, comes from the token and a header. Nothing in a body
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Operation, Request, Verdict
+from sayso.core.model import Declared, Operation, Request, Verdict
 from sayso.doors.python.embedded import origin_of
-from sayso.doors.python.host import Declared, request_for
+from sayso.doors.python.host import Said, request_for
 from sayso.gate.explaining import preview
-from sayso.gate.request import make_call, make_request
-from sayso.policy.resolve import entry_for, operations_for, target_for, with_content
+from sayso.gate.request import make_call, read_request
 from sayso.service.callers import session_for
 from sayso.service.endpoints import Context
 from sayso.service.evaluated import OPERATION as EVALUATED_OPERATION
@@ -128,30 +126,18 @@ def _tool_evaluated(context: Context, session: str, body: EvaluationBody) -> Req
             f"{body.action.name!r} cannot be done with a tool", hint=f"use one of: {', '.join(CALLS)}"
         )
     args = tool_arguments(body.resource.properties, body.asked)
-    return request_for(
-        context.door, session, body.resource.id, args, None, 0.0, declared=Declared(schema=EVALUATED_TOOL)
-    )
+    return request_for(context.door, session, body.resource.id, args, None, 0.0, Said(schema=EVALUATED_TOOL))
 
 
 def _operation_done(context: Context, session: str, body: EvaluationBody) -> Request:
     """What the policy says a tool of that name does; if it has none, the operation of that name."""
-    row, policy = context.door.row(session), context.gate.policy
-    name = _operation_named(body)
-    asked = body.asked
-    where = {"folder": row.workspace, "workspace": row.workspace, "home": str(Path.home())}
-    if entry_for(name, asked, policy, folder=row.workspace)[0] is None:
-        operations: tuple[Operation, ...] = (with_content(Operation(name), asked, policy),)
-    else:
-        operations = operations_for(name, asked, policy, **where)
+    row, name = context.door.row(session), _operation_named(body)
     call = make_call(
-        name,
-        asked,
-        target=target_for(name, asked, policy, **where),
-        folder=row.workspace,
-        workspace=row.workspace,
-        schema=EVALUATED_OPERATION,
+        name, body.asked, folder=row.workspace, workspace=row.workspace, schema=EVALUATED_OPERATION
     )
-    return make_request(call, operations, agent=row.agent, session=session, origin=origin_of(row))
+    named = Declared((Operation(name),), "name")
+    who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of(row)}
+    return read_request(call, named, context.gate.policy, **who)
 
 
 def _operation_named(body: EvaluationBody) -> str:

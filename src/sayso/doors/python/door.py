@@ -18,7 +18,7 @@ import msgspec
 from sayso.core.decision import Decision, Offer
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
-from sayso.core.model import Call, Operation, Request, Risk
+from sayso.core.model import Call, Declared, Operation, Request, Risk
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.keeper import Keeper
@@ -27,7 +27,7 @@ from sayso.doors.python.steps import Done, Steps
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
 from sayso.gate.recovery import Reconcile
-from sayso.gate.request import make_call, restated
+from sayso.gate.request import make_call, with_state
 from sayso.gate.workflows import Note, encoded
 
 AGENT = "python"
@@ -89,9 +89,7 @@ class Door(ABC):
     # --- how calls are decided and kept ---
 
     @abstractmethod
-    def requested(
-        self, call: Call, operations: Sequence[Operation], session: str, workflow: str | None = None
-    ) -> Request:
+    def requested(self, call: Call, declared: Declared, session: str, workflow: str | None = None) -> Request:
         """The request for this call. Who makes it is known here and nowhere asked for."""
 
     @abstractmethod
@@ -109,7 +107,7 @@ class Door(ABC):
         """Have the call decided and, if it may run, started."""
 
     @abstractmethod
-    def begin_ungated(self, request: Request, keys: Keys) -> Attempt:
+    def begin_ungated(self, request: Request, scope: Scope, keys: Keys) -> Attempt:
         """Start what is not asked about by itself. It runs once all the same."""
 
     @abstractmethod
@@ -214,10 +212,15 @@ class Door(ABC):
         session: str,
         operations: Sequence[Operation] | None = None,
     ) -> Request:
-        """The request for a call of this function with these arguments."""
+        """The request for a call of this function with these arguments.
+
+        One without an operation of its own is called by its name, for the ledger, where the policy does not
+        know better.
+        """
         call = make_call(capability.name, plain, folder=_folder(), schema=capability.shape.schema)
-        named = operations if operations is not None else self.operations(capability)
-        return self.requested(call, named, session)
+        named = tuple(operations if operations is not None else self.operations(capability))
+        declared = Declared(named, "code") if named else Declared((_unnamed(capability.name),), "name")
+        return self.requested(call, declared, session)
 
     def operations(self, capability: Capability) -> list[Operation]:
         """Everything the capability declares, its own operation first."""
@@ -239,11 +242,11 @@ class Door(ABC):
         """Decide and, if it may run, start; with what the function says of its effect and the world."""
         effect, state = self.effect_of(capability, request), self.state_of(capability, request)
         named = msgspec.structs.replace(keys, effect=effect)
-        return self.begin(restated(request, state), scope, named, bundle)
+        return self.begin(with_state(request, state), scope, named, bundle)
 
-    def start_ungated(self, capability: Capability, request: Request, keys: Keys) -> Attempt:
+    def start_ungated(self, capability: Capability, request: Request, scope: Scope, keys: Keys) -> Attempt:
         effect = self.effect_of(capability, request)
-        return self.begin_ungated(request, msgspec.structs.replace(keys, effect=effect))
+        return self.begin_ungated(request, scope, msgspec.structs.replace(keys, effect=effect))
 
     def retry(self, capability: Capability, attempt: Attempt, scope: Scope) -> Attempt:
         """Try again what was asked for, or what a person made of it."""
@@ -313,6 +316,10 @@ def _reconciler(capability: Capability) -> Reconcile:
         return None if capability.reconcile is None else capability.reconcile(*args, **kwargs)
 
     return became
+
+
+def _unnamed(name: str) -> Operation:
+    return Operation(f"capability.{name}", risk=Risk.LOW)
 
 
 def _folder() -> str:

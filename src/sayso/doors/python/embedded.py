@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Decision, Question
-from sayso.core.digest import decode
 from sayso.core.ledger import State
-from sayso.core.model import Call, Operation, Origin, Request
+from sayso.core.model import Call, Declared, Origin, Request
 from sayso.core.session import Scope
 from sayso.doors.python.asking import Asker
 from sayso.doors.python.capability import Capability
@@ -28,12 +27,11 @@ from sayso.gate.conversation import put_question
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.replays import replay_call
-from sayso.gate.request import make_request, restated
+from sayso.gate.request import make_request, read_request, with_state
 from sayso.gate.state import as_written
 from sayso.gate.surface import Surface
 from sayso.gate.waiting import question_row
 from sayso.gate.workflows import check_workflow
-from sayso.policy.resolve import watches_content, with_content
 from sayso.store.base import QuestionRow, SessionRow
 
 NOBODY = "nobody can be asked: there is no surface that could show the question"
@@ -63,15 +61,13 @@ class EmbeddedDoor(Door):
 
     # --- how calls are decided and kept ---
 
-    def requested(
-        self, call: Call, operations: Sequence[Operation], session: str, workflow: str | None = None
-    ) -> Request:
+    def requested(self, call: Call, declared: Declared, session: str, workflow: str | None = None) -> Request:
         row = self.row(session)
-        told = operations if workflow is not None else self._with_content(call, operations)
         here = msgspec.structs.replace(call, workspace=row.workspace)
-        return make_request(
-            here, told, agent=row.agent, session=session, origin=origin_of(row), workflow=workflow
-        )
+        who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of(row)}
+        if workflow is not None:
+            return make_request(here, declared.operations, workflow=workflow, **who)
+        return read_request(here, declared, self.gate.policy, **who)
 
     def check_workflow(self, name: str, operations: Sequence[str]) -> None:
         check_workflow(self.gate.policy, name, operations)
@@ -93,10 +89,11 @@ class EmbeddedDoor(Door):
             bundle=bundle,
         )
 
-    def begin_ungated(self, request: Request, keys: Keys) -> Attempt:
+    def begin_ungated(self, request: Request, scope: Scope, keys: Keys) -> Attempt:
         return calls.start_ungated(
             self.gate,
             request,
+            scope,
             holder=self.holder,
             host_id=keys.host_id,
             key=keys.key,
@@ -161,8 +158,9 @@ class EmbeddedDoor(Door):
     def edited(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
         """The same call with other arguments, which must fit the function as well."""
         plain = capability.shape.edited(arguments, request.call.arguments)
-        edited = self.request(capability, plain, request.session, request.operations)
-        return restated(edited, self.state_of(capability, edited))
+        said = request.operations if request.declared is None else request.declared.operations
+        edited = self.request(capability, plain, request.session, said)
+        return with_state(edited, self.state_of(capability, edited))
 
     def wait(self, attempt: Attempt, seconds: float) -> Waited:
         return _waited(self.asker.wait(attempt.question or "", seconds))
@@ -195,13 +193,6 @@ class EmbeddedDoor(Door):
 
     def end_session(self, session: str) -> None:
         sessions.end_session(self.gate, session)
-
-    def _with_content(self, call: Call, operations: Sequence[Operation]) -> Sequence[Operation]:
-        policy = self.gate.policy
-        if not any(watches_content(one, policy) for one in operations):
-            return operations
-        args = decode(call.arguments)
-        return [with_content(operation, args, policy) for operation in operations]
 
 
 def origin_of(row: SessionRow) -> Origin:

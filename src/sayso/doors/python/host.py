@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -11,27 +10,22 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.digest import decode
 from sayso.core.ledger import State
-from sayso.core.model import Operation, Request, Risk
+from sayso.core.model import Declared, Request
 from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.embedded import EmbeddedDoor, origin_of
 from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import NO_SCOPE
-from sayso.gate.request import make_call, make_request
+from sayso.gate.request import make_call, make_request, read_request
 from sayso.gate.telemetry import run_ended, run_started
-from sayso.policy.resolve import entry_for, operations_for, target_for, with_content
+from sayso.policy.call_reading import add_declared
 
 SHELL = "shell"
 
 
-class Declared(msgspec.Struct, frozen=True):
-    """What a program says of a call that it makes over a socket, besides the tool and its arguments.
+class Said(msgspec.Struct, frozen=True):
+    """What a program says of a call that it makes over a socket, besides the tool and its arguments."""
 
-    `names`: where the policy knows no such tool, these are its operations. Without it, the tool itself stays
-    one as well, which nothing lists.
-    """
-
-    operations: tuple[Operation, ...] = ()
-    names: bool = False
+    declared: Declared = Declared()
     schema: str = ""
     folder: str | None = None
     state: str | None = None
@@ -39,7 +33,7 @@ class Declared(msgspec.Struct, frozen=True):
     """The workflow that the call starts, if it starts one."""
 
 
-NOTHING_DECLARED = Declared()
+NOTHING_SAID = Said()
 
 
 class Runs(msgspec.Struct, frozen=True):
@@ -133,65 +127,25 @@ def request_for(
     args: Mapping[str, Any],
     command: str | None,
     confidence: float,
-    *,
-    declared: Declared | None = None,
+    said: Said = NOTHING_SAID,
 ) -> Request:
     """The request for a call of a host's or an agent's. What it does is what the policy reads in it."""
     row, policy = door.row(session), door.gate.policy
-    said = declared or NOTHING_DECLARED
-    folder = row.workspace if said.folder is None else said.folder
-    where = {"folder": folder, "workspace": row.workspace, "home": str(Path.home())}
     call = make_call(
         tool,
         args,
-        command=command,
-        target=target_for(tool, args, policy, **where),
-        folder=folder,
+        folder=row.workspace if said.folder is None else said.folder,
         workspace=row.workspace,
         schema=said.schema,
         state=said.state,
     )
-    unknown = entry_for(tool, args, policy, folder=folder)[0] is None
-    named = said.names and bool(said.operations) and unknown
-    read = () if named else operations_for(tool, args, policy, **where)
-    return make_request(
-        call,
-        joined(read, [with_content(one, args, policy) for one in said.operations]),
-        agent=row.agent,
-        session=session,
-        origin=origin_of(row),
-        confidence=confidence,
-        workflow=said.workflow,
-    )
-
-
-def joined(read: Sequence[Operation], declared: Sequence[Operation]) -> tuple[Operation, ...]:
-    """What the policy reads in a call, and what was declared besides. A declaration only adds and raises.
-
-    That something is low, or weighs less than its risk, is for the policy to say: over a socket nobody is
-    believed it. Of several readings under one name (two paths, one of them a secret) each is kept, so that
-    the strictest decides.
-    """
-    found = list(read)
-    for one in declared:
-        said = msgspec.structs.replace(
-            one,
-            risk=None if one.risk is Risk.LOW else one.risk,
-            weight=one.weight if one.weight is Risk.HIGH else None,
-        )
-        if all(known.name != one.name for known in found):
-            found.append(
-                Operation(
-                    one.name, risk=said.risk, weight=said.weight, reason=one.reason, content=one.content
-                )
-            )
-        else:
-            found = [_raised(known, said) if known.name == one.name else known for known in found]
-    return tuple(found)
-
-
-def _raised(operation: Operation, said: Operation) -> Operation:
-    risks = [risk for risk in (operation.risk, said.risk) if risk is not None]
-    return msgspec.structs.replace(
-        operation, risk=max(risks, default=None), weight=said.weight or operation.weight
-    )
+    who: dict[str, Any] = {
+        "agent": row.agent,
+        "session": session,
+        "origin": origin_of(row),
+        "confidence": confidence,
+    }
+    if said.workflow is not None:
+        started = add_declared((), said.declared, args, policy)
+        return make_request(call, started, workflow=said.workflow, **who)
+    return read_request(call, said.declared, policy, command=command, **who)

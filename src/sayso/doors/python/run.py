@@ -11,7 +11,7 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
-from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.model import Request, Risk, Verdict
 from sayso.core.session import Scope
 from sayso.doors.python.calls import STATES, cleared, entered, reported
 from sayso.doors.python.capability import Capability, check_callable
@@ -106,8 +106,7 @@ def replay(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
 def check(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
     """What would be decided if this were run now."""
     capability = door.capabilities.find(name)
-    operations = door.operations(capability) or [unnamed(capability.name)]
-    request = door.request(capability, capability.shape.given(params), session, operations)
+    request = door.request(capability, capability.shape.given(params), session)
     return door.preview(request, scope_of(door, session))
 
 
@@ -178,11 +177,6 @@ def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> 
     return resumed
 
 
-def unnamed(name: str) -> Operation:
-    """For the ledger: what has no gated operation is not asked about, but its run is written down."""
-    return Operation(f"capability.{name}", risk=Risk.LOW)
-
-
 def _check_same(capability: Capability, request: Request) -> None:
     if request.call.schema != capability.shape.schema:
         raise OtherFunction(f"{capability.name} is no longer the function that was asked for")
@@ -204,8 +198,8 @@ def _begun(
         request = door.request(capability, plain, wish.session, operations)
         attempt: Attempt = yield Work(lambda: door.start(capability, request, scope, keys, bundle))
         return attempt
-    bare = door.request(capability, plain, wish.session, [unnamed(capability.name)])
-    attempt = yield Work(lambda: door.start_ungated(capability, bare, keys))
+    bare = door.request(capability, plain, wish.session, ())
+    attempt = yield Work(lambda: door.start_ungated(capability, bare, scope, keys))
     return attempt
 
 

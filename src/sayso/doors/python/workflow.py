@@ -13,7 +13,7 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.digest import decode, sha256
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request, Risk
+from sayso.core.model import Declared, Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.arguments import Shape, WrongArguments
 from sayso.doors.python.calls import cleared, ending, reported
@@ -85,13 +85,9 @@ class Workflow:
         """The request to start a run with these parameters."""
         shape = ", ".join(f"{step.name}{self.shapes[step.name].signature}" for step in self.steps)
         call = make_call(f"workflow:{self.name}", params, schema=sha256(shape.encode()))
-        named = [self._door.capabilities.operation(name) for name in self.operations]
-        return self._door.requested(
-            call,
-            named or [Operation(f"workflow.{self.name}", risk=Risk.LOW)],
-            session,
-            workflow=self.name,
-        )
+        named = tuple(self._door.capabilities.operation(name) for name in self.operations)
+        starts = Declared(named or (Operation(f"workflow.{self.name}", risk=Risk.LOW),), "code")
+        return self._door.requested(call, starts, session, workflow=self.name)
 
     def given(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The run's parameters, checked against the types of every step that takes them."""

@@ -18,7 +18,7 @@ from sayso.core.decision import Decision
 from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow, State
-from sayso.core.model import Call, Operation, Request
+from sayso.core.model import Call, Declared, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability
 from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited
@@ -64,11 +64,9 @@ class RemoteDoor(Door):
 
     # --- how calls are decided and kept ---
 
-    def requested(
-        self, call: Call, operations: Sequence[Operation], session: str, workflow: str | None = None
-    ) -> Request:
+    def requested(self, call: Call, declared: Declared, session: str, workflow: str | None = None) -> Request:
         """What is asked for. The service makes the request of it that counts, and says who made it."""
-        return make_request(call, operations, session=session, workflow=workflow)
+        return make_request(call, declared.operations, session=session, workflow=workflow)
 
     def check_workflow(self, name: str, operations: Sequence[str]) -> None:
         """The service checks it when a run is begun."""
@@ -83,8 +81,8 @@ class RemoteDoor(Door):
     ) -> Attempt:
         return self._started({**_call(request), **_where(scope)}, request.session, keys)
 
-    def begin_ungated(self, request: Request, keys: Keys) -> Attempt:
-        bare = {**_call(request), "operations": [], "ungated": True}
+    def begin_ungated(self, request: Request, scope: Scope, keys: Keys) -> Attempt:
+        bare = {**_call(request), **_where(scope), "operations": [], "ungated": True}
         return self._started(bare, request.session, keys)
 
     def propose(self, session: str, body: Mapping[str, Any]) -> Attempt:

@@ -1,0 +1,153 @@
+"""Reading a whole call: what it does, which command it runs, what it works on.
+
+Every door reads its calls here, and a call that waited is read here again before it starts:
+
+- The operations of the tool entry that fits add up with what was declared, and the strictest decides.
+- A command line is the argument that the entry names, and nothing else.
+- Over a connection a declaration only raises; in this process it is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sayso.core.errors import MalformedRequest
+from sayso.core.model import Declared, Operation, Risk
+from sayso.core.policy import Policy, Tool
+from sayso.policy.arguments import values_at
+from sayso.policy.resolve import (
+    Where,
+    entry_for,
+    operations_for,
+    real_places,
+    target_for,
+    with_content,
+)
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What the policy and the declarations make of a call, at the moment it was read."""
+
+    operations: tuple[Operation, ...]
+    command: str | None = None
+    beside: tuple[str, ...] = ()
+    target: str | None = None
+    places: tuple[str, ...] = ()
+
+
+def read_call(
+    tool: str, args: Mapping[str, Any], policy: Policy, where: Where, declared: Declared
+) -> Reading:
+    """Read this call as it stands now."""
+    entry, _ = entry_for(tool, args, policy, folder=where.folder)
+    if entry is None:
+        return Reading(_without_entry(tool, args, policy, where, declared))
+    folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
+    read = operations_for(tool, args, policy, **folders)
+    command = command_in(args, entry)
+    return Reading(
+        operations=read if declared.by == "name" else add_declared(read, declared, args, policy),
+        command=command,
+        beside=() if command is None else _beside(args, entry, (entry.command_from or "",)),
+        target=target_for(tool, args, policy, **folders),
+        places=real_places(entry, args, where),
+    )
+
+
+def check_command(claimed: str | None, reading: Reading) -> None:
+    """Refuse a command that is not, word for word, the one the tool's declaration says it runs."""
+    if claimed is not None and claimed != reading.command:
+        raise MalformedRequest(
+            "the command is not what this tool is declared to run",
+            hint="name the argument that holds it in the policy: {tool: ..., command: args.command}",
+        )
+
+
+def command_in(args: Mapping[str, Any], entry: Tool) -> str | None:
+    """The command line that the entry says is among the arguments; None unless it is exactly one text."""
+    if entry.command_from is None:
+        return None
+    found = values_at(args, entry.command_from)
+    return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+
+
+def command_argument(tool: str, args: Mapping[str, Any], policy: Policy, folder: str) -> str | None:
+    """The name of the argument that this tool runs as a command, if it is an argument by itself."""
+    entry, _ = entry_for(tool, args, policy, folder=folder)
+    path = None if entry is None else entry.command_from
+    name = path.removeprefix("args.") if path is not None else None
+    return name if name in args else None
+
+
+def add_declared(
+    read: Sequence[Operation], declared: Declared, args: Mapping[str, Any], policy: Policy
+) -> tuple[Operation, ...]:
+    """What was read in a call, and what was declared of it. A declaration adds and raises.
+
+    Of several readings under one name (two paths, one of them a secret) each is kept, so that the strictest
+    decides.
+    """
+    found = list(read)
+    for one in declared.operations:
+        said = with_content(_believed(one, declared), args, policy)
+        if any(known.name == said.name for known in found):
+            found = [_raised(known, said) if known.name == said.name else known for known in found]
+        else:
+            found.append(said)
+    return tuple(found)
+
+
+def _without_entry(
+    tool: str, args: Mapping[str, Any], policy: Policy, where: Where, declared: Declared
+) -> tuple[Operation, ...]:
+    """What was declared. An agent's call is an operation of its own as well, which nothing lists."""
+    if declared.by != "agent" and declared.operations:
+        return add_declared((), declared, args, policy)
+    folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
+    return add_declared(operations_for(tool, args, policy, **folders), declared, args, policy)
+
+
+def beside_command(
+    tool: str, args: Mapping[str, Any], command: str, policy: Policy, folder: str
+) -> tuple[str, ...]:
+    """The arguments that count beside a command that whoever plays the call says it runs."""
+    entry, _ = entry_for(tool, args, policy, folder=folder)
+    return _beside(args, entry, [name for name, value in args.items() if value == command])
+
+
+def _beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
+    """The arguments that do not hold the command, are not empty, and are not listed as harmless."""
+    listed = () if entry is None else entry.ignore
+    harmless = {name.removeprefix("args.") for name in (*holding, *listed)}
+    return tuple(name for name, value in args.items() if name not in harmless and value not in _EMPTY)
+
+
+_EMPTY: tuple[object, ...] = (None, "", [], {}, ())
+
+
+def _believed(operation: Operation, declared: Declared) -> Operation:
+    """What counts of a declaration. Over a connection, that something is low is for the policy to say."""
+    if declared.by == "code":
+        return msgspec.structs.replace(operation, declared=True)
+    if declared.by == "name":
+        return operation
+    return Operation(
+        operation.name,
+        risk=None if operation.risk is Risk.LOW else operation.risk,
+        weight=operation.weight if operation.weight is Risk.HIGH else None,
+        reason=operation.reason,
+    )
+
+
+def _raised(read: Operation, said: Operation) -> Operation:
+    """The same operation, read and declared: the higher risk of the two."""
+    risks = [risk for risk in (read.risk, said.risk) if risk is not None]
+    return msgspec.structs.replace(
+        read,
+        risk=max(risks, default=None),
+        weight=said.weight if said.weight is not None else read.weight,
+        reason=said.reason or read.reason,
+    )
