@@ -90,7 +90,7 @@ def test_a_page_has_a_size_that_can_be_had(service: Service, path: str, limit: s
 def test_a_session_is_told_with_what_is_granted_and_asked_in_it(service: Service) -> None:
     session = service.opened()
     service.asked("host", {"tool": "write_file", "args": {"path": "a"}, "session": session})
-    service.asked("host", {"tool": "push", "args": {}, "command": "git push", "session": session})
+    service.asked("host", {"tool": "push", "args": {"line": "git push"}, "session": session})
     given = give_grant(service.gate, session, by="ana", operation="git.commit")
     ended = give_grant(service.gate, session, by="ana", command="make")
     service.told("operator", "DELETE", f"/v1/grants/{ended.id}")

@@ -322,12 +322,13 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_comes_out_as_json_data_that_no_browser_runs(service: Service, text: str) -> None:
     session = service.opened(user=text, workspace=text)
-    question = service.asked("host", {"tool": "push", "args": {text: text}, "command": text}, session=session)
+    call = {"tool": "push", "args": {text: text, "line": text}, "command": text}
+    question = service.asked("host", call, session=session)
     response = service.get("operator", f"/v1/questions/{question}")
     assert response.headers["content-type"] == "application/json"
     assert response.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'none'" in response.headers["content-security-policy"]
     assert response.json()["command"] == text
-    assert response.json()["arguments"] == {text: text}
+    assert response.json()["arguments"] == {text: text, "line": text}
     assert "\x1b" not in response.json()["text"]
     assert "\u202e" not in response.json()["text"]

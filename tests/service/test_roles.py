@@ -250,8 +250,8 @@ def test_an_agent_cannot_say_a_command_beside_what_its_tool_would_run(service: S
     service.told("operator", "POST", "/v1/grants", grant)
     beside = {"tool": "push", "args": {"remote": "origin"}, "command": "git status"}
     for path in ("/v1/calls", "/v1/check"):
-        assert service.post("agent", path, beside).status_code == 422
-    held = {"tool": "shell", "args": {"line": "git status"}, "command": "git status"}
+        assert service.post("agent", path, beside).status_code == 400
+    held = {"tool": "push", "args": {"line": "git status"}, "command": "git status"}
     assert service.told("agent", "POST", "/v1/calls", held)["rule"] == "allowlist"
 
 

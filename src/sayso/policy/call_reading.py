@@ -17,7 +17,6 @@ import msgspec
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Declared, Operation, Risk
 from sayso.core.policy import Policy, Tool
-from sayso.policy.arguments import values_at
 from sayso.policy.resolve import (
     Where,
     entry_for,
@@ -70,8 +69,10 @@ def command_in(args: Mapping[str, Any], entry: Tool) -> str | None:
     """The command line that the entry says is among the arguments; None unless it is exactly one text."""
     if entry.command_from is None:
         return None
-    found = values_at(args, entry.command_from)
-    return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+    found: Any = args
+    for step in entry.command_from.removeprefix("args.").split("."):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found if isinstance(found, str) else None
 
 
 def command_argument(tool: str, args: Mapping[str, Any], policy: Policy, folder: str) -> str | None:

@@ -1,0 +1,43 @@
+"""A gate under some policy, and the service on it, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sayso import Inbox, Sayso
+from sayso.core.decision import Question
+from sayso.gate.answer import answer_question
+from sayso.gate.open import open_gate
+from sayso.gate.state import as_written
+from sayso.gate.surface import Surface
+from sayso.policy import load_text
+from sayso.store.memory import MemoryStore
+from tests.gate.conftest import KEY, Clock
+from tests.service.calling import Service
+
+
+@contextmanager
+def a_gate(policy: str, surfaces: Sequence[Surface] = (Inbox(),)) -> Iterator[Sayso]:
+    """A gate on a store in memory, under the policy in this text. Questions wait in the inbox."""
+    with Sayso(open_gate(load_text(policy), MemoryStore(clock=Clock()), key=KEY), surfaces) as opened:
+        yield opened
+
+
+@contextmanager
+def a_service(gate: Sayso) -> Iterator[Service]:
+    """The service on this gate, with a token for each role."""
+    with asyncio.Runner() as runner:
+        yield Service(gate.door, runner)
+
+
+def open_questions(gate: Sayso, session: str) -> list[Question]:
+    """The open questions of a session, the newest last."""
+    with gate.gate.store.read() as tx:
+        return [as_written(row) for row in tx.questions(session, limit=100)]
+
+
+def answer_last(gate: Sayso, session: str, answer: str) -> None:
+    """The operator gives this answer to the newest open question."""
+    answer_question(gate.gate, open_questions(gate, session)[-1].id, answer, by="ana")

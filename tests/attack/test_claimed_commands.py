@@ -1,0 +1,149 @@
+"""A command is what a declared tool runs, and what stands beside it counts (SPEC 2).
+
+The attack: the operator gave standing consent to a command, and an agent says that command beside a call that
+does something else, or hides what else it does in other arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sayso import Sayso
+from sayso.core.errors import MalformedRequest
+from sayso.gate.grants import give_grant
+from sayso.policy import PolicyProblems, load_text
+from tests.attack.opening import a_gate, a_service
+
+POLICY = """
+extends: [balanced]
+tools:
+  - {tool: notes, operation: notes.write, command: args.line, ignore: [comment]}
+domains:
+  notes: {autonomous: [], requires_approval: [write], blocked: []}
+"""
+
+CLAIMS: list[dict[str, Any]] = [
+    {"tool": "bank_transfer", "args": {"amount": 1_000_000, "memo": "git push"}, "command": "git push"},
+    {"tool": "wipe_disk", "args": {}, "command": "git push"},
+    {"tool": "wipe_disk", "args": {"note": "git push"}, "command": "git push"},
+    {"tool": "write_file", "args": {"path": "/etc/cron.d/x", "content": "git push"}, "command": "git push"},
+    {"tool": "run_bash", "args": {"command": "rm -rf /", "x": "git push"}, "command": "git push"},
+    {"tool": "run_bash", "args": {"command": ["git push"]}, "command": "git push"},
+    {"tool": "run_bash", "args": {"command": " git push"}, "command": "git push"},
+    {"tool": "Bash", "args": {"cmd": "git push"}, "command": "git push"},
+    {"tool": "git_push", "args": {"remote": "git push"}, "command": "git push"},
+]
+"""Calls that claim a command which no declaration says they run."""
+
+COVERT: list[dict[str, Any]] = [
+    {"command": "rm -rf /", "x": "git push"},
+    {"command": "git push", "env": {"GIT_SSH_COMMAND": "evil"}},
+    {"command": "git push", "environment": {"LD_PRELOAD": "./x.so"}},
+    {"command": "git push", "stdin": "yes"},
+    {"command": "git push", "cwd": "/elsewhere"},
+    {"command": "git push", "workdir": "../other"},
+    {"command": "git push", "directory": "/"},
+    {"command": "git push", "shell": "./evil"},
+    {"command": "git push", "sandbox": False},
+    {"command": "git push", "run_in_background": True},
+    {"command": "git push", "unknown": 0},
+    {"command": "git push", "description": "push", "args": ["--force"]},
+    {"command": "git push --force"},
+    {"command": "git push\ngit push --force"},
+    {"command": "git\u00a0push"},
+    {"command": "git push\u00a0"},
+    {"command": "git push\r"},
+    {"command": ["git", "push"]},
+    {"command": [["git push"], ["rm -rf /"]]},
+    {"command": {"line": "git push"}},
+    {"Command": "git push"},
+]
+"""Arguments of a shell tool that standing consent for `git push` does not cover."""
+
+PLAIN: list[dict[str, Any]] = [
+    {"command": "git push"},
+    {"command": " git push\n"},
+    {"command": "git push", "description": "publish", "timeout": 5},
+    {"command": "git push", "env": {}, "stdin": "", "cwd": None},
+]
+
+
+@pytest.fixture
+def gate() -> Iterator[Sayso]:
+    with a_gate(POLICY) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("call", CLAIMS, ids=repr)
+def test_a_command_that_the_tool_is_not_declared_to_run_is_refused_in_the_process(
+    gate: Sayso, call: dict[str, Any]
+) -> None:
+    with gate.session(agent="a") as session:
+        give_grant(gate.gate, session.id, by="ana", command="git push")
+        with pytest.raises(MalformedRequest, match="declared to run"):
+            session.call(call["tool"], call["args"], command=call["command"])
+
+
+@pytest.mark.parametrize("role", ["agent", "host"])
+@pytest.mark.parametrize("call", CLAIMS, ids=repr)
+@pytest.mark.parametrize("path", ["/v1/calls", "/v1/check"])
+def test_a_command_that_the_tool_is_not_declared_to_run_is_refused_over_http(
+    gate: Sayso, role: str, call: dict[str, Any], path: str
+) -> None:
+    with a_service(gate) as service:
+        named = {} if role == "agent" else {"session": service.opened()}
+        assert service.post(role, path, {**call, **named}).status_code == 400
+
+
+@pytest.mark.parametrize("tool", ["run_bash", "Bash", "execute_command", "shell", "run_shell_command"])
+@pytest.mark.parametrize("args", COVERT, ids=repr)
+def test_standing_consent_for_a_command_never_covers_what_else_a_call_does(
+    gate: Sayso, tool: str, args: dict[str, Any]
+) -> None:
+    with gate.session(agent="a") as session:
+        give_grant(gate.gate, session.id, by="ana", command="git push")
+        called = session.call(tool, args)
+        assert not called.allowed
+        assert called.rule != "allowlist"
+
+
+@pytest.mark.parametrize("args", PLAIN, ids=repr)
+def test_standing_consent_covers_the_command_itself(gate: Sayso, args: dict[str, Any]) -> None:
+    with gate.session(agent="a") as session:
+        give_grant(gate.gate, session.id, by="ana", command="git push")
+        assert session.call("run_bash", args).rule == "allowlist"
+
+
+@pytest.mark.parametrize("args", [{"command": "git status", "env": {"PAGER": "evil"}}], ids=repr)
+def test_an_order_to_run_a_command_never_covers_what_stands_beside_it(args: dict[str, Any]) -> None:
+    text = "extends: [chat]\ntools: [{tool: sh, operation: git.status, command: args.command}]"
+    with a_gate(text) as gate, gate.session(agent="a") as session:
+        session.hear("Run `git status`")
+        assert not session.call("sh", args).allowed
+        assert session.call("sh", {"command": "git status"}).rule == "safe"
+
+
+def test_a_slash_command_never_covers_what_stands_beside_the_command() -> None:
+    text = "extends: [chat]\ntools: [{tool: commit, operation: git.commit, command: args.line}]"
+    with a_gate(text) as gate, gate.session(agent="a") as session:
+        session.hear("/commit")
+        assert not session.call("commit", {"line": "git commit", "env": {"GIT_EDITOR": "evil"}}).allowed
+        assert session.call("commit", {"line": "git commit"}).rule == "slash_command"
+        assert session.call("git_commit", {"message": "x"}).rule == "slash_command"
+
+
+@pytest.mark.parametrize(
+    "name", ["env", "ENV", "env_vars", "stdin", "cwd", "workdir", "working_directory", "args.env"]
+)
+def test_what_can_change_a_command_is_never_listed_as_harmless(name: str) -> None:
+    text = f"tools: [{{tool: sh, resolve: shell, command: args.command, ignore: [{name}]}}]"
+    with pytest.raises(PolicyProblems, match="can change what a command does"):
+        load_text(f"extends: [balanced]\n{text}")
+
+
+def test_a_command_is_never_two_arguments() -> None:
+    with pytest.raises(PolicyProblems, match="one argument"):
+        load_text("extends: [balanced]\ntools: [{tool: sh, resolve: shell, command: 'args.a, args.b'}]")

@@ -1,0 +1,155 @@
+"""A tool declaration always speaks, and a preset never lowers what code declares (SPEC 3)."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso import ConsentDenied, ConsentRequired, Sayso
+from sayso.core.model import Risk
+from sayso.doors.python.session import Session
+from tests.attack.opening import a_gate, answer_last
+
+WHEN = """
+extends: [balanced]
+domains:
+  bank: {autonomous: [pay], requires_approval: [transfer], blocked: [empty]}
+tools:
+  - {tool: transfer, operation: bank.empty, when: "args.amount > 100"}
+  - {tool: transfer, operation: bank.transfer}
+"""
+
+
+def decorated(gate: Sayso, name: str, operation: str, risk: str | None, ran: list[Any]) -> Any:
+    """A function of one path under a name that the policy knows as a tool."""
+
+    def body(path: str) -> str:
+        ran.append(path)
+        return path
+
+    body.__name__ = body.__qualname__ = name
+    return gate.requires_consent(operation, risk=risk)(body)
+
+
+def at_work(gate: Sayso, work: Path) -> AbstractContextManager[Session]:
+    return gate.session(agent="a", workspace=str(work)).active()
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home, work = tmp_path / "home", tmp_path / "work"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id_rsa").write_text("secret")
+    work.mkdir()
+    (work / "notes.txt").write_text("notes")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.mark.parametrize(
+    "path", ["~/.ssh/id_rsa", "../home/.ssh/id_rsa", ".env", "notes/../.env.local", "/proc/1/environ"]
+)
+@pytest.mark.parametrize("preset", ["balanced", "coding"])
+def test_a_decorated_reader_never_reads_a_secret_unasked(work: Path, preset: str, path: str) -> None:
+    ran: list[Any] = []
+    with a_gate(f"extends: [{preset}]") as gate, gate.session(agent="a", workspace=str(work)).active():
+        read_file = decorated(gate, "read_file", "files.read", "low", ran)
+        assert read_file("notes.txt") == "notes.txt"
+        with pytest.raises((ConsentRequired, ConsentDenied)):
+            read_file(path)
+        result = gate.run("read_file", {"path": path}, wait=0)
+        assert result.status in ("timeout", "denied", "blocked")
+    assert ran == ["notes.txt"]
+
+
+@pytest.mark.parametrize("path", [".env", "sub/../.env", "~/.ssh/authorized_keys"])
+def test_a_yes_to_one_write_never_lets_a_decorated_writer_change_secrets(work: Path, path: str) -> None:
+    ran: list[Any] = []
+    with a_gate("extends: [balanced]") as gate, at_work(gate, work) as session:
+        write_file = decorated(gate, "write_file", "files.write", "moderate", ran)
+        session.hear("write it down")
+        with pytest.raises(ConsentRequired):
+            write_file("notes.txt")
+        answer_last(gate, session.id, "task")
+        assert write_file("notes.txt") == "notes.txt"
+        with pytest.raises(ConsentDenied) as refused:
+            write_file(path)
+        assert refused.value.rule == "blocked"
+    assert ran == ["notes.txt"]
+
+
+def test_a_condition_that_leads_to_a_blocked_operation_is_never_passed_over_in_code() -> None:
+    ran: list[int] = []
+    with a_gate(WHEN) as gate, gate.session(agent="a").active():
+
+        @gate.requires_consent("bank.pay", risk="low")
+        def transfer(amount: int) -> None:
+            ran.append(amount)
+
+        with pytest.raises(ConsentDenied) as refused:
+            transfer(101)
+        assert refused.value.rule == "blocked"
+        with pytest.raises(ConsentRequired):
+            transfer(100)
+        assert gate.run("transfer", {"amount": 101}, wait=0).status == "blocked"
+    assert ran == []
+
+
+def test_a_capability_that_declares_nothing_is_decided_where_the_policy_knows_its_tool() -> None:
+    ran: list[int] = []
+    with a_gate(WHEN) as gate, gate.session(agent="a").active():
+
+        @gate.capability()
+        def transfer(amount: int) -> None:
+            ran.append(amount)
+
+        assert gate.run("transfer", {"amount": 101}, wait=0).status == "blocked"
+        assert gate.run("transfer", {"amount": 100}, wait=0).status == "timeout"
+    assert ran == []
+
+
+@pytest.mark.parametrize("preset", ["balanced", "coding", "chat", "gateway", "trusting", "graph", "paranoid"])
+@pytest.mark.parametrize(
+    "operation", ["files.read", "files.delete", "git.status", "git.log", "email.read", "misc.x"]
+)
+def test_a_preset_never_lowers_what_code_declares(preset: str, operation: str) -> None:
+    ran: list[int] = []
+    with a_gate(f"extends: [{preset}]") as gate, gate.session(agent="a").active():
+
+        @gate.requires_consent(operation, risk="high")
+        def act() -> None:
+            ran.append(1)
+
+        with pytest.raises(ConsentRequired) as asked:
+            act()
+        assert asked.value.risk is Risk.HIGH
+    assert ran == []
+
+
+def test_the_operators_own_file_may_lower_what_code_declares() -> None:
+    with (
+        a_gate("extends: [balanced]\noperations: {files.read: {risk: low}}") as gate,
+        gate.session(agent="a"),
+    ):
+
+        @gate.requires_consent("files.read", risk="high")
+        def act() -> str:
+            return "ran"
+
+        assert act() == "ran"
+
+
+def test_a_detail_of_the_operators_that_sets_no_risk_does_not_lower_anything() -> None:
+    text = "extends: [balanced]\noperations: {files.read: {reason: reads}}"
+    with a_gate(text) as gate, gate.session(agent="a").active():
+
+        @gate.requires_consent("files.read", risk="high")
+        def act() -> str:
+            return "ran"
+
+        with pytest.raises(ConsentRequired):
+            act()
