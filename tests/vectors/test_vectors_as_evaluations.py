@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.policy import Tool
 from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, in_mode, named
 from tests.vectors.test_vectors_over_http import UNTOLD, HttpPlayer, tool_of, why_beside
 from tests.vectors.vector_files import Vector
@@ -74,11 +73,6 @@ class Evaluating(HttpPlayer):
         self.declare_tool(msgspec.structs.replace(tool, tool=call["operations"][0]))
         assert self.evaluated(self.service.opened(), as_operation(call)) == (told["verdict"] == "allow")
         return told
-
-    def declare_tool(self, tool: Tool) -> None:
-        door = self.service.door
-        policy = msgspec.structs.replace(door.gate.policy, tools=(tool,))
-        door.gate = msgspec.structs.replace(door.gate, policy=policy)
 
     def evaluated(self, session: str, body: Mapping[str, Any]) -> bool:
         """Whether it is permitted; what is refused is not."""

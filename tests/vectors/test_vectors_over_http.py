@@ -64,6 +64,12 @@ def target_argument(call: Mapping[str, Any]) -> str | None:
     return next((name for name, value in call.get("args", {}).items() if value == call["target"]), None)
 
 
+def command_argument(call: Mapping[str, Any]) -> str:
+    """The argument that holds the command; a script may leave it out."""
+    held = (name for name, value in call.get("args", {}).items() if value == call["command"])
+    return next(held, "command")
+
+
 class Ticking:
     """A clock that begins at 0, as a script's does, and moves when told to."""
 
@@ -185,7 +191,7 @@ class HttpPlayer:
         risk, reading = (Risk.of(call[key]) if key in call else None for key in ("risk", "reading"))
         args = call.get("args", {})
         operations = [
-            with_content(Operation(name, risk=risk, reading=reading), args, self._policy)
+            with_content(Operation(name, risk=risk, reading=reading, declared=True), args, self._policy)
             for name in call["operations"]
         ]
         made = make_call(tool_of(call), args, command=call.get("command"), target=call.get("target"))
@@ -202,13 +208,20 @@ class HttpPlayer:
         """The policy, with tools that say of this call what the vector says."""
         risk = Risk.of(call["risk"]) if "risk" in call else None
         target = None if "target" not in call else f"args.{target_argument(call)}"
-        tool = Tool(tool_of(call), operation=call["operations"][0], risk=risk, target=target)
-        policy = msgspec.structs.replace(self._policy, tools=(tool,))
+        named = None if call.get("command") is None else f"args.{command_argument(call)}"
+        tool = Tool(tool_of(call), operation=call["operations"][0], risk=risk, target=target, command=named)
+        self.declare_tool(tool)
+
+    def declare_tool(self, tool: Tool) -> None:
         door = self.service.door
-        door.gate = msgspec.structs.replace(door.gate, policy=policy)
+        tools = {"tools": (tool,), "tools_named": {tool.tool: (0,)}, "tools_like": ()}
+        door.gate = msgspec.structs.replace(door.gate, policy=msgspec.structs.replace(self._policy, **tools))
 
     def _body(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        body = {"tool": tool_of(call), "args": call.get("args", {}), "command": call.get("command")}
+        command, args = call.get("command"), dict(call.get("args", {}))
+        if command is not None:
+            args[command_argument(call)] = command
+        body = {"tool": tool_of(call), "args": args, "command": command}
         return body | ({"confidence": call["confidence"]} if "confidence" in call else {})
 
     def _host(self, method: str, what: str, body: Any = None) -> dict[str, Any]:
