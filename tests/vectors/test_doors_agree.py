@@ -134,7 +134,7 @@ class DeafToTools(Http):
     """A door that decides by declarations alone."""
 
     def decide(self, row: Row) -> Expected:
-        policy = msgspec.structs.replace(row.in_force(), tools=())
+        policy = msgspec.structs.replace(row.in_force(), tools=(), tools_named={}, tools_like=())
         return super().decide(_Fixed.of(row, policy))
 
 

@@ -21,7 +21,7 @@ from sayso.core.ledger import NotNow, State
 from sayso.core.model import Call, Declared, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability
-from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited
+from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, workspace_here
 from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
 from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
 from sayso.gate.authorize import Bundle
@@ -190,7 +190,8 @@ class RemoteDoor(Door):
         return "" if self.agent else self.open_session(AGENT, "", "", None)
 
     def open_session(self, agent: str, user: str, workspace: str, parent: str | None) -> str:
-        body = {"agent": agent, "user": user, "workspace": workspace, "parent": parent}
+        where = workspace_here(workspace)
+        body = {"agent": agent, "user": user, "workspace": where, "parent": parent}
         opened = self.line.ask(Sent("POST", "/v1/sessions", body, again=False))
         return str(opened["id"])
 
