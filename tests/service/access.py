@@ -36,7 +36,9 @@ def evaluated(service: Service, body: Mapping[str, Any] = COMMIT, who: str = "ag
 def bound(service: Service, body: Mapping[str, Any] = COMMIT, **how: Any) -> dict[str, Any]:
     """The access request for what was just evaluated and denied."""
     offered = evaluated(service, body, **how)["context"]["access_request"]
-    return {**body, "denial": {name: offered[name] for name in ("expires_at", "binding_token")}}
+    context = {name: value for name, value in how.items() if name not in ("session", "who")}
+    same = {**body, "context": context} if context else dict(body)
+    return {**same, "denial": {name: offered[name] for name in ("expires_at", "binding_token")}}
 
 
 def submitted(

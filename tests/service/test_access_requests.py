@@ -74,13 +74,34 @@ def test_an_approved_task_is_run_by_its_id_once(service: Service, body: dict[str
     assert status(service, task)["task"]["status"] == "approved", "what was answered stays answered"
 
 
-def test_the_approval_of_a_tools_call_serves_that_very_call(service: Service) -> None:
-    asked(service, WRITE)
+def test_the_approval_of_a_tools_call_serves_the_task_and_no_call_without_its_subject(
+    service: Service,
+) -> None:
+    task = asked(service, WRITE)
     answered(service, "once")
     call = {"tool": "write_file", "args": WRITE["resource"]["properties"]}
-    assert service.told("agent", "POST", "/v1/calls", {**call, "args": {"path": "b"}})["status"] == "pending"
+    assert service.told("agent", "POST", "/v1/calls", call)["status"] == "pending"
+    assert evaluated(service, WRITE)["decision"] is True
+    assert service.told("agent", "POST", f"/v1/calls/{task}/retry")["status"] == "allowed"
+    assert evaluated(service, WRITE)["decision"] is False
+
+
+def test_the_approval_of_a_plain_call_permits_its_evaluation_until_it_runs(service: Service) -> None:
+    call = {"tool": "write_file", "args": WRITE["resource"]["properties"]}
+    service.told("agent", "POST", "/v1/calls", call)
+    answered(service, "once")
+    assert evaluated(service, WRITE)["decision"] is True
+    assert evaluated(service, {**WRITE, "resource": {**WRITE["resource"], "id": "push"}})["decision"] is False
     assert service.told("agent", "POST", "/v1/calls", call)["status"] == "allowed"
     assert evaluated(service, WRITE)["decision"] is False
+
+
+def test_what_a_person_denied_as_a_plain_call_is_denied_when_it_is_evaluated(service: Service) -> None:
+    call = {"tool": "write_file", "args": WRITE["resource"]["properties"]}
+    service.told("agent", "POST", "/v1/calls", call)
+    answered(service, "deny")
+    told = evaluated(service, WRITE, ticket="T-1")
+    assert (told["decision"], told["context"]["reason"]) == (False, "denied_call")
 
 
 @pytest.mark.parametrize(
@@ -146,12 +167,15 @@ def test_people_see_who_would_do_what_to_what(service: Service) -> None:
     assert question["agent"] == "agent", "who asks is the token's, whoever the subject is"
 
 
-def test_a_context_that_changes_with_time_stands_in_nobodys_way(service: Service) -> None:
-    body = bound(service, time="2026-01-01T00:00:00Z")
-    told = submitted(service, {**body, "context": {"time": "2026-01-01T00:00:05Z", "why": "the release"}})
-    assert told.status_code == 202
+def test_an_approval_in_one_context_is_none_in_another(service: Service) -> None:
+    body = bound(service, branch="dev")
+    elsewhere = submitted(service, {**body, "context": {"branch": "main"}})
+    assert_refused(elsewhere, 400, "invalid_denial_binding")
+    assert submitted(service, body).status_code == 202
     answered(service, "once")
-    assert evaluated(service, time="2026-01-01T00:01:00Z")["decision"] is True
+    assert evaluated(service, branch="dev")["decision"] is True
+    assert evaluated(service, branch="main")["decision"] is False
+    assert evaluated(service)["decision"] is False
 
 
 # The same again
@@ -176,7 +200,7 @@ def test_another_body_under_the_same_key_is_refused(service: Service) -> None:
         bound(service, PUSH),
         bound(service, WRITE),
         bound(service, {**COMMIT, "subject": {"type": "user", "id": "bob"}}),
-        {**first, "context": {"why": "because"}},
+        bound(service, COMMIT, why="because"),
     ]
     for other in others:
         assert_refused(submitted(service, other, "k1"), 409, "duplicate_request")

@@ -13,6 +13,9 @@ from sayso.gate.answer import EditRefused, Stands, answer_items, answer_question
 from sayso.gate.waiting import question_row
 from sayso.policy.call_reading import command_argument
 from sayso.service.endpoints import Context
+from sayso.service.evaluated import EVALUATED
+from sayso.service.evaluated import OPERATION as EVALUATED_OPERATION
+from sayso.service.evaluated import TOOL as EVALUATED_TOOL
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered
 from sayso.service.signing import signing
@@ -23,6 +26,7 @@ STALE = "this is not what the question is about"
 NO_COMMAND = "this call has no command to edit"
 EDIT_ARGUMENTS = "edit its arguments"
 ELSEWHERE = "only the program that asks can edit this call"
+NOT_YOURS = "who asks, by which action and in which context cannot be edited"
 
 
 def answer(context: Context) -> Answered:
@@ -64,10 +68,13 @@ def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
     """The request for the edited call: by the same maker, with the same tool, read by the policy again."""
     request = asked.request
     call = request.call
-    if call.state is not None or request.workflow is not None or request.declared is None:
+    elsewhere = call.state is not None or request.workflow is not None
+    if elsewhere or request.declared is None or call.schema == EVALUATED_OPERATION:
         raise EditRefused(ELSEWHERE, hint="deny it, and say why")
     arguments: dict[str, Any] = dict(decode(call.arguments)) if body.edited is None else dict(body.edited)
-    if call.schema:
+    if call.schema == EVALUATED_TOOL:
+        arguments = _as_evaluated(call, arguments, body)
+    elif call.schema:
         _check_fits(call, arguments, body)
     elif body.command is not None:
         _put_command(context.gate.policy, call, arguments, body)
@@ -85,6 +92,16 @@ def _put_command(policy: Policy, call: Call, arguments: dict[str, Any], body: An
     if body.edited is not None and arguments.get(name) != body.command:
         raise EditRefused("the command and the arguments say different things", hint="edit both alike")
     arguments[name] = body.command
+
+
+def _as_evaluated(call: Call, arguments: dict[str, Any], body: AnswerBody) -> dict[str, Any]:
+    """The edited arguments of an evaluated tool, for the same subject, action and context."""
+    if body.command is not None:
+        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+    evaluated = decode(call.arguments)[EVALUATED]
+    if arguments.get(EVALUATED, evaluated) != evaluated:
+        raise EditRefused(NOT_YOURS, hint="deny it, and say why")
+    return {**arguments, EVALUATED: evaluated}
 
 
 def _check_fits(call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:

@@ -133,8 +133,8 @@ def rfc3339(at: float) -> str:
 
 def _bound(context: Context, request: Request, body: EvaluationBody, expires: int) -> str:
     """The seal on this denial: for this caller, this request, these words, until then."""
-    said = sha256(canonical(body.said))
-    text = canonical([expires, request.digest, said, context.token.id]).decode()
+    asked = sha256(canonical(body.asked))
+    text = canonical([expires, request.digest, asked, context.token.id]).decode()
     return f"{expires}.{context.gate.sealer.text('denial', text).hex()}"
 
 

@@ -14,10 +14,16 @@ from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, Verdict
 from sayso.gate.access import granted_until
-from sayso.gate.explaining import preview
 from sayso.service.arap import CAPABILITY, REQUESTS, requestable, rfc3339
 from sayso.service.endpoints import ANY, Context, Endpoint
-from sayso.service.evaluating import Action, EvaluationBody, Resource, Subject, request_of, session_asked
+from sayso.service.evaluating import (
+    Action,
+    EvaluationBody,
+    Resource,
+    Subject,
+    decide_evaluation,
+    session_asked,
+)
 from sayso.service.problems import Refused
 
 EVALUATION = "/access/v1/evaluation"
@@ -134,8 +140,7 @@ def _converted(value: Any) -> EvaluationBody:
 
 
 def _evaluated(context: Context, session: str, body: EvaluationBody) -> Evaluated:
-    request = request_of(context, session, body)
-    decision = preview(context.gate, request)
+    request, decision = decide_evaluation(context, session, body)
     told: dict[str, Any] = {
         "sayso": {
             "verdict": decision.verdict.value,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.decision import Item
-from sayso.core.digest import decode
 from sayso.core.grants import DAY
 from sayso.core.model import Call, Declared, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
@@ -21,6 +20,7 @@ from sayso.gate.state import as_written
 from sayso.gate.tokens import Token
 from sayso.gate.waiting import question_row
 from sayso.gate.workflows import Note, note_of
+from sayso.service.evaluated import MARK, runnable_arguments
 from sayso.service.problems import Refused
 
 LONGEST_NAME = 200
@@ -65,6 +65,8 @@ def said_of(
         raise Refused(403, "forbidden", "the folder of a call is its host's to say")
     if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
         raise Refused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
+    if schema.startswith(MARK):
+        raise Refused(422, "malformed", f"no schema of a tool begins with {MARK}")
     named = Declared(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
     return Said(named, schema, folder, said.state)
 
@@ -185,7 +187,7 @@ def _operation_told(item: Item) -> OperationTold:
 
 
 def _runs(call: Call) -> Runs:
-    return Runs(call.tool, dict(decode(call.arguments)), call.command)
+    return Runs(call.tool, runnable_arguments(call), call.command)
 
 
 def _operation(body: DeclaredBody) -> Operation:

@@ -6,30 +6,31 @@ Who asks, in which session, comes from the token and a header. Nothing in a body
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
-from sayso.core.digest import canonical
+from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Operation, Request
+from sayso.core.model import Declared, Operation, Request, Verdict
 from sayso.doors.python.embedded import origin_of
-from sayso.doors.python.host import request_for
-from sayso.gate.request import make_call, make_request
-from sayso.policy.resolve import entry_for, operations_for, target_for, with_content
+from sayso.doors.python.host import Said, request_for
+from sayso.gate.explaining import preview
+from sayso.gate.request import make_call, read_request
 from sayso.service.callers import session_for
 from sayso.service.endpoints import Context
+from sayso.service.evaluated import OPERATION as EVALUATED_OPERATION
+from sayso.service.evaluated import TOOL as EVALUATED_TOOL
+from sayso.service.evaluated import tool_arguments
 from sayso.service.problems import Refused
 
 TOOL = "tool"
 """The type of resource that is a tool of the agent's, called with the resource's properties."""
 CALLS = ("call", "tools/call")
 """What can be done with a tool."""
-SCHEMA = "authzen/1"
-"""Marks calls that stand for an operation somebody else carries out: no tool of ours is run with them."""
-MACHINERY = ("access_request", "approval", "evaluated_at", "evaluation_id", "reason")
-"""Members of a context that the access request profile sends around: no data for the policy."""
+APPROVAL = "approval"
+"""The member of a context in which the access request profile sends an approval around."""
+APPROVAL_MEMBERS = {"id", "approved_at", "approved_until"}
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -66,10 +67,15 @@ class EvaluationBody(msgspec.Struct, frozen=True):
     context: dict[str, Any] = {}
 
     @property
-    def said(self) -> dict[str, Any]:
-        """Who would do what to what."""
+    def asked(self) -> dict[str, Any]:
+        """Who would do what to what, in which context: what is decided by, shown and approved."""
         told: dict[str, Any] = msgspec.to_builtins(
-            {"subject": self.subject, "action": self.action, "resource": self.resource}
+            {
+                "subject": self.subject,
+                "action": self.action,
+                "resource": self.resource,
+                "context": _without_approval(self.context),
+            }
         )
         return told
 
@@ -82,10 +88,28 @@ def session_asked(context: Context) -> str:
 
 
 def request_of(context: Context, session: str, body: EvaluationBody) -> Request:
-    """The request that the evaluation is about."""
+    """The request for all that was evaluated: what an access request asks for, and its approval allows."""
     if _is_tool(body.resource.type):
-        return _tool_called(context, session, body)
+        return _tool_evaluated(context, session, body)
     return _operation_done(context, session, body)
+
+
+def decide_evaluation(context: Context, session: str, body: EvaluationBody) -> tuple[Request, Decision]:
+    """The request for all that was evaluated, and what would be decided now.
+
+    Whatever allows the plain call of a tool permits its evaluation, too. The reverse does not hold, and a
+    denial of either is one.
+    """
+    request = request_of(context, session, body)
+    decisions = [preview(context.gate, request)]
+    if _is_tool(body.resource.type):
+        plain = request_for(context.door, session, body.resource.id, body.resource.properties, None, 0.0)
+        decisions.append(preview(context.gate, plain))
+    for verdict in (Verdict.DENY, Verdict.ALLOW):
+        for decision in decisions:
+            if decision.verdict is verdict:
+                return request, decision
+    return request, decisions[0]
 
 
 def _is_tool(kind: str) -> bool:
@@ -95,43 +119,40 @@ def _is_tool(kind: str) -> bool:
     return kind == TOOL
 
 
-def _tool_called(context: Context, session: str, body: EvaluationBody) -> Request:
-    """The same request that a call of this tool makes."""
+def _tool_evaluated(context: Context, session: str, body: EvaluationBody) -> Request:
+    """What a call of this tool would be, with all that was evaluated among its arguments."""
     if body.action.name not in CALLS:
         raise MalformedRequest(
             f"{body.action.name!r} cannot be done with a tool", hint=f"use one of: {', '.join(CALLS)}"
         )
-    return request_for(context.door, session, body.resource.id, body.resource.properties, None, 0.0)
+    args = tool_arguments(body.resource.properties, body.asked)
+    return request_for(context.door, session, body.resource.id, args, None, 0.0, Said(schema=EVALUATED_TOOL))
 
 
 def _operation_done(context: Context, session: str, body: EvaluationBody) -> Request:
-    """What the policy says a tool of that name does; if it has none, the operation of that name.
-
-    The policy's reading sees the context as well. An approval is for the rest, which is what people see: a
-    context under which the call does something else makes it another call.
-    """
-    row, policy = context.door.row(session), context.gate.policy
-    name = _operation_named(body)
-    said = body.said
-    data = {key: value for key, value in body.context.items() if key not in MACHINERY}
-    canonical(data)  # what has no clear form is nothing to decide by
-    read = {**said, "context": data}
-    where = {"folder": row.workspace, "workspace": row.workspace, "home": str(Path.home())}
-    if entry_for(name, read, policy, folder=row.workspace)[0] is None:
-        operations: tuple[Operation, ...] = (with_content(Operation(name), read, policy),)
-    else:
-        operations = operations_for(name, read, policy, **where)
+    """What the policy says a tool of that name does; if it has none, the operation of that name."""
+    row, name = context.door.row(session), _operation_named(body)
     call = make_call(
-        name,
-        said,
-        target=target_for(name, read, policy, **where),
-        folder=row.workspace,
-        workspace=row.workspace,
-        schema=SCHEMA,
+        name, body.asked, folder=row.workspace, workspace=row.workspace, schema=EVALUATED_OPERATION
     )
-    return make_request(call, operations, agent=row.agent, session=session, origin=origin_of(row))
+    named = Declared((Operation(name),), "name")
+    who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of(row)}
+    return read_request(call, named, context.gate.policy, **who)
 
 
 def _operation_named(body: EvaluationBody) -> str:
     name = body.action.name
     return name if "." in name else f"{body.resource.type}.{name}"
+
+
+def _without_approval(context: dict[str, Any]) -> dict[str, Any]:
+    """The context but for an approval as the profile writes it, which is no data and allows nothing."""
+    if not _is_profile_approval(context.get(APPROVAL)):
+        return context
+    return {name: value for name, value in context.items() if name != APPROVAL}
+
+
+def _is_profile_approval(value: object) -> bool:
+    if not isinstance(value, dict) or not value.keys() <= APPROVAL_MEMBERS:
+        return False
+    return all(isinstance(text, str) for text in value.values())

@@ -29,6 +29,7 @@ from sayso.gate.call_rows import Attempt
 from sayso.gate.recovery import Reconcile
 from sayso.gate.request import make_call, with_state
 from sayso.gate.workflows import Note, encoded
+from sayso.policy.paths import find_workspace
 
 AGENT = "python"
 
@@ -326,3 +327,8 @@ def _folder() -> str:
     with suppress(OSError):
         return str(Path.cwd().resolve())
     return ""
+
+
+def workspace_here(named: str = "") -> str:
+    """The workspace of a session of this process: the one named, else the project around its folder."""
+    return named or find_workspace(_folder())

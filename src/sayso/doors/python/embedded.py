@@ -17,7 +17,7 @@ from sayso.core.model import Call, Declared, Origin, Request
 from sayso.core.session import Scope
 from sayso.doors.python.asking import Asker
 from sayso.doors.python.capability import Capability
-from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited
+from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, workspace_here
 from sayso.doors.python.results import ConsentDenied
 from sayso.gate import calls, lease, outcome, sessions, workflows
 from sayso.gate.answer import cancel_question
@@ -189,7 +189,7 @@ class EmbeddedDoor(Door):
     # --- sessions ---
 
     def open_own(self) -> str:
-        return sessions.open_session(self.gate, agent=AGENT, owner=self.holder)
+        return sessions.open_session(self.gate, agent=AGENT, owner=self.holder, workspace=workspace_here())
 
     def end_session(self, session: str) -> None:
         sessions.end_session(self.gate, session)

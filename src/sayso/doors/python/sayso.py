@@ -12,6 +12,7 @@ from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.policy import Policy
 from sayso.doors.python import consent
+from sayso.doors.python.door import workspace_here
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.python.program import Program
 from sayso.doors.python.run import PATIENCE
@@ -117,8 +118,10 @@ class Sayso(Program[Session]):
         workspace: str = "",
         parent: str | None = None,
     ) -> str:
+        """Open a session. Without a workspace named, it is the project around the working folder."""
+        where = workspace_here(workspace)
         return sessions.open_session(
-            self.gate, agent=agent, owner=owner, user=user, workspace=workspace, parent=parent
+            self.gate, agent=agent, owner=owner, user=user, workspace=where, parent=parent
         )
 
     def end_session(self, session: str) -> None:

@@ -21,7 +21,7 @@ from sayso.core.ledger import NotNow, State
 from sayso.core.model import Call, Declared, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability
-from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited
+from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, workspace_here
 from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
 from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
 from sayso.gate.authorize import Bundle
@@ -66,14 +66,16 @@ class RemoteDoor(Door):
 
     def requested(self, call: Call, declared: Declared, session: str, workflow: str | None = None) -> Request:
         """What is asked for. The service makes the request of it that counts, and says who made it."""
-        return make_request(call, declared.operations, session=session, workflow=workflow)
+        return make_request(call, declared.operations, session=session, workflow=workflow, declared=declared)
 
     def check_workflow(self, name: str, operations: Sequence[str]) -> None:
         """The service checks it when a run is begun."""
         self.check_host()
 
     def preview(self, request: Request, scope: Scope) -> Decision:
-        body = {**_call(request), **_where(scope), "session": request.session}
+        bare = request.declared is not None and request.declared.by == "name"
+        call = _ungated(request) if bare else _call(request)
+        body = {**call, **_where(scope), "session": request.session}
         return decision_of(self.line.ask(Sent("POST", "/v1/check", body)))
 
     def begin(
@@ -82,8 +84,7 @@ class RemoteDoor(Door):
         return self._started({**_call(request), **_where(scope)}, request.session, keys)
 
     def begin_ungated(self, request: Request, scope: Scope, keys: Keys) -> Attempt:
-        bare = {**_call(request), **_where(scope), "operations": [], "ungated": True}
-        return self._started(bare, request.session, keys)
+        return self._started({**_ungated(request), **_where(scope)}, request.session, keys)
 
     def propose(self, session: str, body: Mapping[str, Any]) -> Attempt:
         """A call that a host or an agent makes itself, as the policy reads it."""
@@ -190,7 +191,8 @@ class RemoteDoor(Door):
         return "" if self.agent else self.open_session(AGENT, "", "", None)
 
     def open_session(self, agent: str, user: str, workspace: str, parent: str | None) -> str:
-        body = {"agent": agent, "user": user, "workspace": workspace, "parent": parent}
+        where = workspace_here(workspace)
+        body = {"agent": agent, "user": user, "workspace": where, "parent": parent}
         opened = self.line.ask(Sent("POST", "/v1/sessions", body, again=False))
         return str(opened["id"])
 
@@ -227,6 +229,11 @@ def _call(request: Request) -> dict[str, Any]:
         "workflow": request.workflow,
         "operations": [_declared(one) for one in request.operations],
     }
+
+
+def _ungated(request: Request) -> dict[str, Any]:
+    """The call of a function that declares nothing: what it does is for the policy to read."""
+    return {**_call(request), "operations": [], "ungated": True}
 
 
 def _declared(operation: Operation) -> dict[str, Any]:
