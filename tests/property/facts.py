@@ -204,8 +204,8 @@ def reduced(risk: Risk, operation: Operation, view: View) -> Risk:
 def tightened_since(grant: Grant, name: str, risk: Risk, policy: Policy) -> bool:
     """SPEC 7: an approval ends at a tightened policy. Whether this one may have been tightened for it.
 
-    Tightened: a mode that asks more, another list (but autonomous, the freest), a mark to ask always, a higher
-    risk. An approval that does not say what it was asked under is sure of its own policy alone.
+    Tightened: a mode that asks more, another list (but autonomous, the freest), a mark to ask always, a
+    higher risk. An approval that does not say what it was asked under is sure of its own policy alone.
     """
     if name not in grant.terms:
         return grant.policy != policy.digest

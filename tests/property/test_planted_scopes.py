@@ -89,7 +89,7 @@ def nesting_ignores_the_risk_granted_at(m: pytest.MonkeyPatch) -> None:
 
 
 def only_the_innermost_call_carries(m: pytest.MonkeyPatch) -> None:
-    m.setattr(scope, "_joined", lambda outers: outers[0] if outers else None)
+    m.setattr(scope, "join_outers", lambda outers: outers[0] if outers else None)
 
 
 def individual_steps_are_like_any(m: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
     def scope_of(gate: object, session: str) -> Scope:
         found = real(gate, session)
         outers = [frame.outer for frame in scope.frames(gate, session) if frame.outer is not None]
-        outer = scope._joined(outers)  # noqa: SLF001 - the fault is planted inside
+        outer = scope.join_outers(outers)
         return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
 
     m.setattr(calls, "scope_of", scope_of)

@@ -73,7 +73,7 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def risk(self) -> Risk:
-        return max(item.risk for item in self.items)
+        return max((item.risk for item in self.items), default=Risk.LOW)
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
 from sayso.doors.python.door import Asks, Door, Waited
 from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, encoded
-from sayso.doors.python.scope import Frame, Job, begun, carried, job_around, scope_of
+from sayso.doors.python.scope import Frame, Job, begun, carried, job_around, resting_on, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
 from sayso.gate.call_rows import Attempt
 from sayso.gate.telemetry import Asking, Running
@@ -52,7 +52,8 @@ def gated(
             job.stopped = error
         raise
     begun(door, attempt.record.request.operations[0].name)
-    frame = Frame(door, session, outer=carried(attempt.record.items, scope))
+    outer = resting_on(carried(attempt.record.items, scope), attempt.record.clearings)
+    frame = Frame(door, session, outer=outer)
     done: Done = yield from entered(door, capability, attempt, objects, frame)
     yield from reported(door, attempt.call, attempt.fence, done)
     return done
@@ -149,6 +150,8 @@ def _asked(
             if job is not None:
                 yield from _unparked(door, job, asks)
         wait.over(waited.state, waited.answer)
+    if job is not None and job.stopped is not None:  # its own consent ended while it waited
+        raise job.stopped
     return waited
 
 

@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
+import msgspec
+
 from sayso.core.decision import Item
 from sayso.core.model import Risk, Verdict
-from sayso.core.session import Outer, Run, Scope
+from sayso.core.session import Outer, Run, Scope, join_outers
 from sayso.doors.python.results import ConsentDenied, ConsentRequired
 from sayso.gate.workflows import Note
 
@@ -37,11 +39,13 @@ CARRYING = frozenset(
 class Job:
     """One run under way: the gates inside it wait in place, and once one of them fails it is stopped."""
 
-    def __init__(self, call: str, fence: int, deadline: float, note: Note) -> None:
+    def __init__(self, call: str, fence: int, deadline: float, note: Note, scope: Scope) -> None:
         self.call = call
         self.fence = fence
         self.deadline = deadline
         self.note = note
+        self.scope = scope
+        """Where in the program the run itself was started."""
         self.started: list[str] = []
         self.stopped: ConsentRequired | ConsentDenied | None = None
         self.waiting = 0
@@ -118,7 +122,7 @@ def scope_of(gate: object, session: str) -> Scope:
     alone = step is not None and run is None and not outers
     return Scope(
         user_initiated=clicked,
-        outer=_joined(outers),
+        outer=join_outers(outers),
         reducers=reducers,
         run=step.run if step is not None and alone else run,
         individual=alone,
@@ -165,7 +169,13 @@ def carried(items: tuple[Item, ...], scope: Scope) -> Outer | None:
     for item in granted:
         risk = _lowered(item.risk, item, scope)
         risks[item.operation] = max(risk, risks.get(item.operation, risk))
-    return Outer(risks, max(_lowered(item.weight, item, scope) for item in granted))
+    grants = tuple(dict.fromkeys(grant for item in granted for grant in item.ruling.grants))
+    return Outer(risks, max(_lowered(item.weight, item, scope) for item in granted), grants)
+
+
+def resting_on(outer: Outer | None, clearings: int) -> Outer | None:
+    """The same, for a call that was started when consent had been cleared so often."""
+    return None if outer is None else msgspec.structs.replace(outer, clearings=clearings)
 
 
 def _lowered(risk: Risk, item: Item, scope: Scope) -> Risk:
@@ -179,13 +189,3 @@ def _around(gate: object, session: str) -> Iterator[Frame]:
         if frame.gate is gate and frame.session == session:
             yield frame
         frame = frame.around
-
-
-def _joined(outers: list[Outer]) -> Outer | None:
-    if len(outers) < 2:
-        return outers[0] if outers else None
-    risks: dict[str, Risk] = {}
-    for outer in outers:
-        for name, risk in outer.granted.items():
-            risks[name] = max(risk, risks.get(name, risk))
-    return Outer(risks, max(outer.weight for outer in outers))
