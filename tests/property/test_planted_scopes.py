@@ -17,7 +17,7 @@ from sayso.core.rules import RULES
 from sayso.core.session import Outer, Scope
 from sayso.core.subject import Subject
 from sayso.core.workflow import run_grant as run_grant_of
-from sayso.doors.python import calls, scope, workflow
+from sayso.doors.python import calls, holding, scope, workflow
 from sayso.doors.python.scope import Frame
 from sayso.gate import calls as gate_calls
 from sayso.gate import workflows
@@ -43,6 +43,7 @@ def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[Subject], Any])
 
 def closed_frames_count(m: pytest.MonkeyPatch) -> None:
     m.setattr(scope.Frame, "open", property(lambda frame: True, lambda frame, now: None), raising=False)
+    m.setattr(holding.Holding, "_goes_on", lambda held: True)
 
 
 def frames_of_other_sessions_count(m: pytest.MonkeyPatch) -> None:

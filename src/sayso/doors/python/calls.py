@@ -15,7 +15,16 @@ from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
 from sayso.doors.python.door import Asks, Door, Waited
 from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, encoded
-from sayso.doors.python.scope import Frame, Job, begun, carried, job_around, resting_on, scope_of
+from sayso.doors.python.scope import (
+    Frame,
+    Job,
+    begun,
+    carried,
+    job_around,
+    resting_on,
+    scope_of,
+    session_around,
+)
 from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
 from sayso.gate.call_rows import Attempt
 from sayso.gate.telemetry import Asking, Running
@@ -38,7 +47,9 @@ def gated(
     door: Door, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Steps[Done]:
     """A call of a decorated function, wherever it is made. Inside a run it waits in place for its answer."""
-    session: str = yield Work(door.session_here)
+    session = session_around(door)  # looked up here: in the thread of some work, other code is around
+    if session is None:
+        session = yield Work(door.own_session)
     job = job_around(door, session)
     if job is not None and job.stopped is not None:
         raise job.stopped

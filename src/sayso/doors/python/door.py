@@ -201,7 +201,7 @@ class Door(ABC):
 
     def session_here(self) -> str:
         """The session of this point of the program; a process without one has its own, clean."""
-        return session_around(self) or self._own_session()
+        return session_around(self) or self.own_session()
 
     def close(self) -> None:
         """End the session nobody asked for by name."""
@@ -301,7 +301,8 @@ class Door(ABC):
                 record = again.record
                 job.stopped = ConsentDenied(record.request.operations[0].name, record.reason, record.rule)
 
-    def _own_session(self) -> str:
+    def own_session(self) -> str:
+        """The session of this process, for what it does under no other name."""
         with self._opening:
             if self._own is None:
                 self._own = self.open_own()
