@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -140,11 +140,11 @@ def test_a_context_manager_made_of_a_generator_lends_no_scope(program: Program, 
 def test_a_task_started_while_a_generator_is_suspended_has_no_scope(
     program: Program, kind: str, *, is_async: bool
 ) -> None:
-    def pieces() -> Iterator[None]:
+    def pieces() -> Generator[None, None, None]:
         with program.scope(kind):
             yield
 
-    async def apieces() -> AsyncIterator[None]:
+    async def apieces() -> AsyncGenerator[None, None]:
         with program.scope(kind):
             yield
 
@@ -162,7 +162,7 @@ def test_a_task_started_while_a_generator_is_suspended_has_no_scope(
 
 @both
 def test_a_thread_with_the_context_of_a_suspended_generator_has_no_scope(program: Program, kind: str) -> None:
-    def pieces() -> Iterator[None]:
+    def pieces() -> Generator[None, None, None]:
         with program.scope(kind):
             yield
 
@@ -179,7 +179,7 @@ def test_a_task_of_a_suspended_generator_has_no_scope_when_the_generator_goes_on
     """It was started outside the block, and runs while somebody is inside it."""
     loop = asyncio.new_event_loop()
 
-    def pieces() -> Iterator[None]:
+    def pieces() -> Generator[None, None, None]:
         with program.scope(kind):
             yield
             loop.run_until_complete(waiting[0])
@@ -196,7 +196,7 @@ def test_a_task_of_a_suspended_generator_has_no_scope_when_the_generator_goes_on
 @both
 def test_who_drives_a_coroutine_by_hand_is_not_in_its_scope(program: Program, kind: str) -> None:
     class Pause:
-        def __await__(self) -> Iterator[None]:
+        def __await__(self) -> Generator[None, None, None]:
             yield
 
     async def work() -> None:
@@ -255,7 +255,7 @@ def test_a_scope_entered_by_a_function_that_has_returned_is_over(program: Progra
 
 @both
 def test_a_generator_that_ends_late_takes_no_scope_away_and_leaves_none(program: Program, kind: str) -> None:
-    def pieces() -> Iterator[None]:
+    def pieces() -> Generator[None, None, None]:
         with program.scope(kind):
             yield
 
@@ -279,7 +279,7 @@ def test_what_a_consumer_calls_belongs_to_the_consumers_session(program: Program
     gate = program.gate
     own = gate.session(agent="own")
 
-    def pieces() -> Iterator[None]:
+    def pieces() -> Generator[None, None, None]:
         with program.granted.active():
             yield
 
@@ -334,10 +334,10 @@ def test_work_that_outlives_its_block_has_no_consent_but_still_its_session(progr
 def test_no_generator_function_is_decorated(program: Program) -> None:
     gate = program.gate
 
-    def pieces() -> Iterator[None]:
+    def pieces() -> Generator[None, None, None]:
         yield
 
-    async def apieces() -> AsyncIterator[None]:
+    async def apieces() -> AsyncGenerator[None, None]:
         yield
 
     ways: list[Callable[[Any], object]] = [

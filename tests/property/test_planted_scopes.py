@@ -14,13 +14,13 @@ from sayso.core.decision import Item, Ruling
 from sayso.core.grants import Held
 from sayso.core.model import Verdict
 from sayso.core.rules import RULES
-from sayso.core.session import Outer, Scope
+from sayso.core.session import Outer, Scope, join_outers
 from sayso.core.subject import Subject
 from sayso.core.workflow import run_grant as run_grant_of
 from sayso.doors.python import calls, holding, scope, workflow
 from sayso.doors.python.scope import Frame
 from sayso.gate import calls as gate_calls
-from sayso.gate import workflows
+from sayso.gate import gate, lease, workflows
 from sayso.store.memory import MemoryStore
 from tests.property.nesting_draws import seeded
 from tests.property.test_nestings import difference
@@ -106,7 +106,7 @@ def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
     def scope_of(gate: object, session: str) -> Scope:
         found = real(gate, session)
         outers = [frame.outer for frame in scope.frames(gate, session) if frame.outer is not None]
-        outer = scope.join_outers(outers)
+        outer = join_outers(outers)
         return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
 
     m.setattr(calls, "scope_of", scope_of)
@@ -139,6 +139,14 @@ def revoked_grants_live_on(m: pytest.MonkeyPatch) -> None:
 
 def grants_are_never_used_up(m: pytest.MonkeyPatch) -> None:
     m.setattr(subject, "spent", lambda held, now: held.revoked)
+
+
+def outer_calls_carry_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
+    m.setattr(gate, "_lasts", lambda found, outer: True)
+
+
+def runs_go_on_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
+    m.setattr(lease, "refuse_to_go_on", lambda *parts: None)
 
 
 def safe_callers_lower_everything(m: pytest.MonkeyPatch) -> None:
@@ -186,6 +194,8 @@ PLANTED: dict[Planting, str] = {  # each with a policy under which it shows soon
     withdrawn_trust_leaves_runs_in_flight: "desk, standing grants at high risk",
     revoked_grants_live_on: "gateway",
     grants_are_never_used_up: "gateway",
+    outer_calls_carry_after_their_consent_has_ended: "gateway",
+    runs_go_on_after_their_consent_has_ended: "gateway",
     safe_callers_lower_everything: "gateway",
     the_outermost_safe_caller_wins: "gateway",
     outer_calls_weigh_what_they_risk: "gateway",
