@@ -72,15 +72,13 @@ def test_an_approval_for_once_serves_no_replay(desk: Desk) -> None:
     assert desk.later.replay(queued, wait=0).status == "timeout"
 
 
-def test_once_its_session_has_ended_only_the_later_one_can_be_asked(desk: Desk) -> None:
+def test_once_its_session_has_ended_it_does_not_run_and_nobody_is_asked(desk: Desk) -> None:
     queued = desk.approve(desk.made_in, "always")
     desk.made_in.end()
-    waiting = desk.later.replay(queued, wait=0)
-    assert waiting.status == "timeout"
+    assert desk.later.replay(queued, wait=0).status == "denied"
     with desk.gate.gate.store.read() as tx:
-        (question,) = tx.questions(desk.later.id)
-    desk.gate.answer(question.id, "once", by="ana")
-    assert desk.later.retry(waiting.operation_id or "").status == "ok"
+        assert tx.questions(desk.later.id) == []
+    assert desk.sent == ["hello"]
 
 
 def approved(gate: Sayso, session: Session, name: str) -> str:

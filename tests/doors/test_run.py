@@ -113,7 +113,7 @@ def test_a_run_that_goes_on_elsewhere_is_over_for_who_waited_in_it(gate: Sayso, 
     person.waits_to_be_asked()
     person.waits_to_be_asked()
     row = next(row for row in calls(gate) if row.tool == "report")
-    unpark_call(gate.gate, row.id, holder="another process")
+    unpark_call(gate.gate, row.id, holder="another process", fence=row.fence)
     answer_open(gate)
     runner.join()
     assert (found[0].status, done) == ("error", ["begun"])

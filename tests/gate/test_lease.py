@@ -9,7 +9,7 @@ import pytest
 
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import UnknownQuestion
+from sayso.gate.answer import UnknownQuestion, answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt, TamperedCall
 from sayso.gate.calls import KeyReused, retry_call, start_call
@@ -246,10 +246,11 @@ def refused(gate: Gate, call: str, fence: int, question: str) -> bool:
 def test_a_parked_call_waits_for_ever_and_then_goes_on_under_a_new_number(
     gate: Gate, session: str, clock: Clock
 ) -> None:
-    running, _ = parked(gate, session)
+    running, question = parked(gate, session)
     clock.now += 100 * LEASE
     assert recover_calls(gate) == []
     assert retry_call(gate, running.call, holder="two").state == "waiting"
+    answer_question(gate, question, "once", by="ana")
     resumed = unpark_call(gate, running.call, holder="two")
     assert (resumed.runs, resumed.state, resumed.fence) == (True, "running", running.fence + 1)
     clock.now += LEASE
@@ -261,22 +262,25 @@ def test_what_the_one_who_parked_a_call_says_counts_no_more_once_it_was_resumed(
 ) -> None:
     running, question = parked(gate, session)
     old = running.fence
+    answer_question(gate, question, "once", by="ana")
     new = unpark_call(gate, running.call, holder="two").fence
     assert refused(gate, running.call, old, question)
     end_call(gate, running.call, new, "succeeded")
-    assert events(gate, session)[-4:] == ["ENTERED", "PARKED", "RESUMED", "EXECUTED"]
+    assert events(gate, session)[-4:] == ["PARKED", "ANSWERED", "RESUMED", "EXECUTED"]
 
 
 def test_a_parked_call_is_nobodys_until_one_of_many_resumes_it(gate: Gate, session: str) -> None:
     running, question = parked(gate, session)
     assert refused(gate, running.call, running.fence, question)
+    answer_question(gate, question, "once", by="ana")
     assert unpark_call(gate, running.call, holder="two").runs
     with pytest.raises(NotNow):
         unpark_call(gate, running.call, holder="three")
 
 
 def test_what_was_parked_was_entered_so_it_is_never_given_back(gate: Gate, session: str) -> None:
-    running, _ = parked(gate, session)
+    running, question = parked(gate, session)
+    answer_question(gate, question, "once", by="ana")
     resumed = unpark_call(gate, running.call, holder="one")
     with pytest.raises(NotNow, match="entered"):
         release_call(gate, running.call, resumed.fence)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
+import msgspec
+
 from sayso.core.errors import MalformedRequest
 from sayso.core.grants import Grant
 from sayso.core.model import Operation, Request, Risk
@@ -211,3 +213,23 @@ def reduced(risk: Risk, operation: Operation, view: View) -> Risk:
     if operation.reading is not None and operation.reading > lowered:
         lowered = operation.reading
     return min(risk, lowered)
+
+
+def tightened_since(grant: Grant, name: str, risk: Risk, policy: Policy) -> bool:
+    """SPEC 7: an approval ends at a tightened policy. Whether this one may have been tightened for it.
+
+    Tightened: a mode that asks more, another list (but autonomous, the freest), a mark to ask always, a
+    higher risk. An approval that does not say what it was asked under is sure of its own policy alone.
+    """
+    if name not in grant.terms:
+        return grant.policy != policy.digest
+    mode, listed, always_ask, at_risk = msgspec.structs.astuple(grant.terms[name])
+    modes = ["trusting", "balanced", "paranoid"]
+    if modes.index(policy.mode.value) > modes.index(mode.value):
+        return True
+    here = list_of(name, policy)
+    if here != "autonomous" and here != (None if listed is None else listed.value):
+        return True
+    if policy.operations.get(name, Detail()).always_ask and not always_ask:
+        return True
+    return bool(risk > at_risk)

@@ -10,6 +10,7 @@ from collections.abc import Generator
 
 from tests.property.nesting_state import (
     FLOORS,
+    Consent,
     Frame,
     Grant,
     Item,
@@ -61,6 +62,8 @@ class Model:
         self.events: list[tuple[str, ...]] = []
         self.runs = 0
         self.asked = 0
+        self.used: list[Grant] = []
+        """The grants that the last decision used."""
         self._root(program.body, Where((), MAIN))
 
     # --- walking through the program ---
@@ -111,12 +114,11 @@ class Model:
             case Give(operation, risk, uses):
                 self._give(ledger, operation, risk, uses)
             case Revoke(None):
-                ledger.grants.clear()
-                ledger.questions.clear()
+                ledger.clear()
             case Revoke(operation):
-                ledger.drop(lambda g: g.kind == "operation" and g.value == operation)
+                ledger.revoke(lambda g: g.kind == "operation" and g.value == operation)
             case Cascade(number):
-                ledger.drop(lambda g: g.kind in ("run", "workflow") and g.workflow == number)
+                ledger.revoke(lambda g: g.kind in ("run", "workflow") and g.workflow == number)
             case _:
                 raise AssertionError(f"{node} is nothing an operator does")
 
@@ -146,7 +148,8 @@ class Model:
                 self.events.append(("ran", digest))
                 passed_on = self._lowered(at, where)
                 carries = {item.operation: passed_on.risk} if rule in CARRIES else {}
-                outer = Frame(where.session, granted=carries, weight=passed_on.weight)
+                consent = Consent(self.used, ledger.clearings)
+                outer = Frame(where.session, granted=carries, weight=passed_on.weight, consent=consent)
                 yield from self._inside(outer, node.body, where)
                 return
             if verdict == "ask" and digest not in ledger.questions:
@@ -157,6 +160,10 @@ class Model:
             said = None
             if verdict == "ask" and answers:
                 said = self._answered(answers.pop(0), digest, ledger)
+                if job is not None and not job.goes_on(ledger):  # decided again after the wait
+                    self.decisions.append((where.session, job.name, "deny", "going_on"))
+                    job.stopped = True
+                    return
             if job is not None and said in (None, "deny"):
                 job.stopped = True
             if said is None or (job is not None and said == "deny"):
@@ -167,10 +174,11 @@ class Model:
     ) -> tuple[str, str, Item]:
         """Verdict and rule, and the item at the risk and weight it was decided at."""
         fact, lowered = self.world.facts[item.operation], self._lowered(item, where)
+        self.used = []
         if fact.listed == "blocked":
             return "deny", "blocked", item
         if (grant := ledger.approval(digest, lowered)) is not None:
-            ledger.use(grant)
+            self._use(ledger, grant)
             return "allow", "approved_call", item
         if digest in ledger.denied:
             return "deny", "denied_call", item
@@ -181,6 +189,8 @@ class Model:
         if self.world.paranoid:
             return "ask", "paranoid", item
         for frame in where.carrying():
+            if not frame.consent.lasts(ledger):
+                continue
             if frame.granted.get(item.operation, -1) >= item.risk:
                 return "allow", "nested", item
             if frame.granted and item.weight <= min(frame.weight, MODERATE):
@@ -189,15 +199,20 @@ class Model:
             return "allow", "reduced_risk", item
         item = lowered
         if (grant := ledger.operation_grant(item, digest, standing=self.world.standing)) is not None:
-            ledger.use(grant)
+            self._use(ledger, grant)
             return "allow", "operation_grant", item
-        if ledger.run_grant(item, where.run()) is not None:
+        if (grant := ledger.run_grant(item, where.run())) is not None:
+            self._use(ledger, grant)
             return "allow", "workflow_grant", item
         if fact.listed == "autonomous" and item.risk < HIGH:
             return "allow", "autonomous", item
         if self.world.safe == "auto" and item.risk == LOW and fact.listed != "requires_approval":
             return "allow", "safe", item
         return "ask", "risky" if item.risk == HIGH else "ask", item
+
+    def _use(self, ledger: Ledger, grant: Grant) -> None:
+        self.used.append(grant)
+        ledger.use(grant)
 
     def _grant_of(self, item: Item, node: Call) -> Grant:
         """What "always" would give."""
@@ -254,16 +269,16 @@ class Model:
         run = (self.runs, node.workflow)
         grant = Grant("run", str(self.runs), weight, operations=names, workflow=node.workflow)
         ledger.grants.append(grant)
-        yield from self._steps(self.program.workflows[node.workflow], run, where)
-        ledger.drop(lambda one: one is grant)
+        job = Job(name, Consent([*self.used, grant], ledger.clearings))
+        yield from self._steps(self.program.workflows[node.workflow], run, job, where)
+        ledger.revoke(lambda one: one is grant)
 
     def _class_grant(self, workflow: int, items: list[Item], asked: list[Item]) -> Grant:
         weight = min(MODERATE, max(item.weight for item in asked))
         names = tuple(item.operation for item in items)
         return Grant("workflow", str(workflow), weight, operations=names, workflow=workflow)
 
-    def _steps(self, stages: tuple[Stage, ...], run: tuple[int, int], where: Where) -> Steps:
-        job = Job()
+    def _steps(self, stages: tuple[Stage, ...], run: tuple[int, int], job: Job, where: Where) -> Steps:
         for stage in stages:
             step = Frame(where.session, run=run, individual=stage.individual, job=job)
             yield from self._inside(step, stage.body, where)
@@ -278,10 +293,29 @@ class Model:
         ranked = [(STRICTNESS[one[1] if one[0] == "deny" else one[0]], one[2].risk) for one in said]
         verdict, rule, _ = said[ranked.index(max(ranked))]
         if verdict == "allow":
-            used = [ledger.approval(f"workflow:w{workflow}", self._lowered(item, where)) for item in items]
-            for grant in {id(one): one for one in used if one is not None}.values():
+            self.used = self._starting(workflow, items, ledger, where)
+            for grant in self.used:
                 ledger.use(grant)
         return verdict, rule, [item for one, _, item in said if one == "ask"]
+
+    def _starting(self, workflow: int, items: list[Item], ledger: Ledger, where: Where) -> list[Grant]:
+        """The grants that let these items start: the approval, or the trust in the workflow."""
+        used: list[Grant | None] = []
+        for item in items:
+            _, rule = self._decide_item(workflow, item, ledger, where)
+            approval = ledger.approval(f"workflow:w{workflow}", self._lowered(item, where))
+            if rule == "approved_call":
+                used.append(approval)
+            if rule == "workflow_start":
+                used.append(self._trust(workflow, item, ledger))
+        return list({id(one): one for one in used if one is not None}.values())
+
+    def _trust(self, workflow: int, item: Item, ledger: Ledger) -> Grant | None:
+        for grant in ledger.grants:
+            trusted = grant.kind == "workflow" and grant.workflow == workflow
+            if trusted and item.weight <= (HIGH if grant.risk == MODERATE else LOW):
+                return grant
+        return None
 
     def _decide_item(self, workflow: int, item: Item, ledger: Ledger, where: Where) -> tuple[str, str]:
         fact, digest = self.world.facts[item.operation], f"workflow:w{workflow}"
@@ -295,8 +329,6 @@ class Model:
             return "ask", "always_ask"
         if any(frame.click for frame in where.open()):
             return "allow", "user_initiated"
-        for grant in ledger.grants:
-            trusted = grant.kind == "workflow" and grant.workflow == workflow
-            if trusted and item.weight <= (HIGH if grant.risk == MODERATE else LOW):
-                return "allow", "workflow_start"
+        if self._trust(workflow, item, ledger) is not None:
+            return "allow", "workflow_start"
         return ("allow" if item.weight == LOW else "ask"), "workflow_start"

@@ -52,6 +52,7 @@ class Grant:
     only: str | None = None
     operations: tuple[str, ...] = ()
     workflow: int | None = None
+    revoked: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,26 @@ class Ledger:
     grants: list[Grant] = field(default_factory=list)
     questions: dict[str, Question] = field(default_factory=dict)
     denied: set[str] = field(default_factory=set)
+    clearings: int = 0
 
     def drop(self, ended: Callable[[Grant], bool]) -> None:
         self.grants = [grant for grant in self.grants if not ended(grant)]
 
+    def revoke(self, ended: Callable[[Grant], bool]) -> None:
+        """What rests on one of these is over with it."""
+        for grant in self.grants:
+            grant.revoked = grant.revoked or ended(grant)
+        self.drop(lambda grant: grant.revoked)
+
+    def clear(self) -> None:
+        self.revoke(lambda grant: True)
+        self.questions.clear()
+        self.clearings += 1
+
     def with_also(self, grant: Grant) -> Ledger:
         """A copy to try out what this grant would change."""
-        return Ledger([replace(one) for one in (*self.grants, grant)], denied=self.denied)
+        copied = [replace(one) for one in (*self.grants, grant)]
+        return Ledger(copied, denied=self.denied, clearings=self.clearings)
 
     def approval(self, digest: str, item: Item) -> Grant | None:
         """The first unused approval of this call that names the operation, at this risk or above."""
@@ -110,10 +124,26 @@ class Ledger:
 
 
 @dataclass
-class Job:
-    """One run under way; a gate that is not passed stops it."""
+class Consent:
+    """What a call was allowed by: its grants, and how often all consent had been cleared by then."""
 
+    grants: list[Grant] = field(default_factory=list)
+    clearings: int = 0
+
+    def lasts(self, ledger: Ledger) -> bool:
+        return self.clearings == ledger.clearings and not any(grant.revoked for grant in self.grants)
+
+
+@dataclass
+class Job:
+    """One run under way; a gate that is not passed stops it. It goes on after a wait while this is so."""
+
+    name: str
+    consent: Consent
     stopped: bool = False
+
+    def goes_on(self, ledger: Ledger) -> bool:
+        return self.consent.lasts(ledger) and self.name not in ledger.denied
 
 
 @dataclass
@@ -129,6 +159,7 @@ class Frame:
     individual: bool = False
     job: Job | None = None
     open: bool = True
+    consent: Consent = field(default_factory=Consent)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from tests.property.facts import (
     reduced,
     refuse_look_alikes,
     spoken_within,
+    tightened_since,
     wide_enough,
 )
 
@@ -94,7 +95,9 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
     for grant in live_grants(view, now):
         names_it = grant.pins.operations is not None and name in grant.pins.operations
         if grant.kind == "call" and grant.value == request.digest and names_it:
-            if reduced(risk, operation, view) <= grant.risk and pins_fit(grant, request, name):
+            asked_at = reduced(risk, operation, view)
+            ended = tightened_since(grant, name, asked_at, policy)
+            if asked_at <= grant.risk and pins_fit(grant, request, name) and not ended:
                 return allow("approved_call", grant)
 
     # 4 denied_call

@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 from sayso.core.grants import Grant, Held, Key, Kind, Pins
-from sayso.core.model import Request, Risk
+from sayso.core.model import Mode, Request, Risk, Tier
 from sayso.core.policy import Policy
+from sayso.core.terms import Terms
 from tests.property.draws import NOW, likely, usually
 
 _KINDS: dict[str, Kind] = {
@@ -49,9 +50,27 @@ def _held(rng: Random, name: str, kind: Kind, rule: str, request: Request, polic
         pins=_pins(rng, kind, rule, request),
         uses=usually(rng, None, (1, 2), 0.5),
         group=usually(rng, "plan-1", ("plan-0",), 0.9) if rule == "plan" else None,
+        policy=usually(rng, policy.digest, ("another policy",), 0.8),
+        terms=_terms(rng, request, policy) if kind == "call" else {},
         **_ending(rng, kind, rule, turn),
     )
     return Held(grant, used=usually(rng, 0, (1, 2), 0.8), revoked=likely(rng, 0.06))
+
+
+def _terms(rng: Random, request: Request, policy: Policy) -> dict[str, Terms]:
+    """What the policy said when it was asked: mostly of some operations, and mostly what it says now."""
+    terms: dict[str, Terms] = {}
+    for operation in request.operations:
+        if likely(rng, 0.3):
+            continue
+        entry = policy.entry(operation.name)
+        terms[operation.name] = Terms(
+            usually(rng, policy.mode, tuple(Mode), 0.8),
+            usually(rng, entry.tier, (*Tier, None), 0.8),
+            usually(rng, entry.always_ask, (True, False), 0.9),
+            rng.choice((Risk.HIGH, Risk.HIGH, Risk.MODERATE, Risk.LOW)),
+        )
+    return terms
 
 
 def _value(rng: Random, kind: Kind, request: Request, policy: Policy) -> str:

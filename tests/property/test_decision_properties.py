@@ -14,10 +14,11 @@ from sayso.core.decide import decide, explain
 from sayso.core.decision import Decision
 from sayso.core.effects import Granted, Revoked, Used
 from sayso.core.errors import MalformedRequest
-from sayso.core.grants import Held
+from sayso.core.grants import Grant, Held, Pins
 from sayso.core.model import Assurance, Mode, Operation, Risk, Tier, Verdict
-from sayso.core.policy import Domain, Policy, compile_policy
-from sayso.core.session import apply
+from sayso.core.policy import Detail, Domain, Policy, compile_policy
+from sayso.core.session import Scope, apply
+from sayso.core.terms import terms_of
 from tests.property.facts import is_decayed
 from tests.property.shrinking import hold
 from tests.property.worlds import RULE_NAMES, World
@@ -346,6 +347,53 @@ def tightened(world: World, name: str) -> Iterator[World]:
     for tier in order[place + 1 :]:
         moved = changed(lists, **{order[place]: left, tier: (*getattr(lists, tier), action)})
         yield with_domains(world, {**world.policy.domains, domain: moved})
+
+
+def approved(world: World) -> World:
+    """The world with a fresh approval of exactly this call, asked for under its policy."""
+    decision, session = decide(*world.parts), world.view.session
+    names = tuple(dict.fromkeys(item.operation for item in decision.items))
+    grant = Grant(
+        "approval",
+        "call",
+        world.request.digest,
+        Risk.HIGH,
+        world.now + 600,
+        session.id,
+        Pins(operations=names),
+        uses=1,
+        policy=world.policy.digest,
+        terms=terms_of(world.policy, ((item.operation, item.risk) for item in decision.items)),
+    )
+    return in_session(world, grants={grant.key: (Held(grant),)})
+
+
+def stricter_policies(world: World, name: str) -> Iterator[World]:
+    """The world after its policy was tightened for this operation, each way there is."""
+    policy, detail = world.policy, world.policy.operations.get(name, Detail())
+    entries = dict(policy.operations)
+    if policy.mode is not Mode.PARANOID:
+        yield changed(world, policy=changed(policy, mode=Mode.PARANOID))
+    if not detail.always_ask:
+        entries[name] = changed(detail, always_ask=True)
+        yield changed(world, policy=with_entries(policy, entries))
+    if detail.risk is not None and detail.risk < Risk.HIGH:
+        entries[name] = changed(detail, risk=Risk.HIGH)
+        yield changed(world, policy=with_entries(policy, entries))
+    yield from tightened(world, name)
+
+
+def test_no_approval_from_before_a_tightened_policy_serves_after_it() -> None:
+    def check(world: World) -> None:
+        before = approved(unread(changed(world, view=changed(world.view, scope=Scope(), time_trusted=True))))
+        for name in {operation.name for operation in before.request.operations}:
+            for after in stricter_policies(before, name):
+                decision = decide(*after.parts)
+                rulings = [item.ruling for item in decision.items if item.operation == name]
+                assert all(ruling.rule != "approved_call" for ruling in rulings)
+                assert_never_looser(before, after)
+
+    hold(check, seed=129)
 
 
 # What cannot be decided

@@ -14,13 +14,13 @@ from sayso.core.decision import Item, Ruling
 from sayso.core.grants import Held
 from sayso.core.model import Verdict
 from sayso.core.rules import RULES
-from sayso.core.session import Outer, Scope
+from sayso.core.session import Outer, Scope, join_outers
 from sayso.core.subject import Subject
 from sayso.core.workflow import run_grant as run_grant_of
-from sayso.doors.python import calls, scope, workflow
+from sayso.doors.python import calls, holding, scope, workflow
 from sayso.doors.python.scope import Frame
 from sayso.gate import calls as gate_calls
-from sayso.gate import workflows
+from sayso.gate import gate, lease, workflows
 from sayso.store.memory import MemoryStore
 from tests.property.nesting_draws import seeded
 from tests.property.test_nestings import difference
@@ -43,6 +43,7 @@ def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[Subject], Any])
 
 def closed_frames_count(m: pytest.MonkeyPatch) -> None:
     m.setattr(scope.Frame, "open", property(lambda frame: True, lambda frame, now: None), raising=False)
+    m.setattr(holding.Holding, "_goes_on", lambda held: True)
 
 
 def frames_of_other_sessions_count(m: pytest.MonkeyPatch) -> None:
@@ -89,7 +90,7 @@ def nesting_ignores_the_risk_granted_at(m: pytest.MonkeyPatch) -> None:
 
 
 def only_the_innermost_call_carries(m: pytest.MonkeyPatch) -> None:
-    m.setattr(scope, "_joined", lambda outers: outers[0] if outers else None)
+    m.setattr(scope, "join_outers", lambda outers: outers[0] if outers else None)
 
 
 def individual_steps_are_like_any(m: pytest.MonkeyPatch) -> None:
@@ -105,7 +106,7 @@ def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
     def scope_of(gate: object, session: str) -> Scope:
         found = real(gate, session)
         outers = [frame.outer for frame in scope.frames(gate, session) if frame.outer is not None]
-        outer = scope._joined(outers)  # noqa: SLF001 - the fault is planted inside
+        outer = join_outers(outers)
         return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
 
     m.setattr(calls, "scope_of", scope_of)
@@ -138,6 +139,14 @@ def revoked_grants_live_on(m: pytest.MonkeyPatch) -> None:
 
 def grants_are_never_used_up(m: pytest.MonkeyPatch) -> None:
     m.setattr(subject, "spent", lambda held, now: held.revoked)
+
+
+def outer_calls_carry_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
+    m.setattr(gate, "_lasts", lambda found, outer: True)
+
+
+def runs_go_on_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
+    m.setattr(lease, "refuse_to_go_on", lambda *parts: None)
 
 
 def safe_callers_lower_everything(m: pytest.MonkeyPatch) -> None:
@@ -185,6 +194,8 @@ PLANTED: dict[Planting, str] = {  # each with a policy under which it shows soon
     withdrawn_trust_leaves_runs_in_flight: "desk, standing grants at high risk",
     revoked_grants_live_on: "gateway",
     grants_are_never_used_up: "gateway",
+    outer_calls_carry_after_their_consent_has_ended: "gateway",
+    runs_go_on_after_their_consent_has_ended: "gateway",
     safe_callers_lower_everything: "gateway",
     the_outermost_safe_caller_wins: "gateway",
     outer_calls_weigh_what_they_risk: "gateway",

@@ -299,3 +299,39 @@ def test_lists_are_read_to_their_end(home: Home, served: Service) -> None:
             for number in range(20):
                 session.call("push", {"remote": str(number)})
         assert len(operator.questions()) == 220
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("how", ["stop", "Revoke all consent", "deny", "end", "once"])
+def test_a_connected_run_goes_on_only_while_its_consent_lasts(
+    home: Home, served: Service, how: str, *, is_async: bool
+) -> None:
+    with (
+        served.connect(home.token("host", assured=True)) as gate,
+        served.connect(home.token("operator")) as operator,
+    ):
+        entered: list[str] = []
+        tasks = Tasks(gate)
+
+        @gate.capability(restartable=True)
+        @gate.requires_consent("git.push")
+        def publish() -> str:
+            entered.append("publish")
+            return tasks.create("x")
+
+        session = gate.session()
+
+        def again(call: str) -> Any:
+            return asyncio.run(session.aretry(call, wait=0)) if is_async else session.retry(call, wait=0)
+
+        call = session.run("publish", wait=0).operation_id or ""
+        operator.answer(asked_for(operator, "git.push"), "once")
+        assert (again(call).status, entered) == ("timeout", ["publish"])
+        operator.answer(asked_for(operator, "tasks.create"), "deny" if how == "deny" else "once")
+        if how in ("stop", "Revoke all consent"):
+            session.hear(how)
+        if how == "end":
+            session.end()
+        status = again(call).status
+        assert status == ("ok" if how == "once" else "denied")
+        assert len(entered) == (2 if how == "once" else 1)

@@ -127,12 +127,53 @@ def test_a_parked_call_is_gone_on_with_once(service: Service) -> None:
         question,
         NOTE["steps"],
     )
+    assert service.post("host", f"{path}/resume", {"attempt": "a"}).status_code == 409, "still open"
+    service.told("operator", "POST", f"/v1/questions/{question}/answer", {"answer": "once"})
     first = service.told("host", "POST", f"{path}/resume", {"attempt": "a"})
     again = service.told("host", "POST", f"{path}/resume", {"attempt": "a"})
     assert first["fence"] == again["fence"] > call["fence"]
     assert service.post("host", f"{path}/resume", {"attempt": "b"}).status_code == 409
     old = service.post("host", f"{path}/outcome", {"fence": call["fence"], "state": "succeeded"})
     assert old.status_code == 409
+
+
+def ended(service: Service, session: str, question: str, how: str) -> None:
+    """The question is answered, and then the consent of the session ends."""
+    given = "deny" if how == "denied" else "once"
+    service.told("operator", "POST", f"/v1/questions/{question}/answer", {"answer": given})
+    if how in ("stop", "Revoke all consent"):
+        service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": how})
+    if how == "end":
+        assert service.request("host", "DELETE", f"/v1/sessions/{session}").status_code < 300
+
+
+@pytest.mark.parametrize("how", ["stop", "Revoke all consent", "denied", "end"])
+def test_no_parked_call_is_gone_on_with_after_its_consent_has_ended(service: Service, how: str) -> None:
+    session = service.opened()
+    run, question = a_run(service, session), write(service, session, args={"path": "b.txt"})["question"]
+    path = f"/v1/calls/{run['operation_id']}"
+    service.told("host", "POST", f"{path}/park", {"fence": run["fence"], "question": question, "note": NOTE})
+    ended(service, session, question, how)
+    refused = service.told("host", "POST", f"{path}/resume", {"attempt": "a"})
+    assert (refused["status"], refused["fence"], refused["call"]) == ("denied", 0, None)
+    assert service.post("host", f"{path}/resume", {"attempt": "b"}).status_code == 409
+
+
+@pytest.mark.parametrize("how", ["stop", "Revoke all consent", "end"])
+def test_who_waits_in_a_call_whose_consent_has_ended_gets_it_back_only_to_end_it(
+    service: Service, how: str
+) -> None:
+    session = service.opened()
+    run, question = a_run(service, session), write(service, session, args={"path": "b.txt"})["question"]
+    path, number = f"/v1/calls/{run['operation_id']}", run["fence"]
+    service.told("host", "POST", f"{path}/park", {"fence": number, "question": question, "note": NOTE})
+    ended(service, session, question, how)
+    assert service.post("host", f"{path}/resume", {"attempt": "b", "fence": number + 1}).status_code == 409
+    for _ in range(2):  # sent again because its answer got lost, it is no other
+        back = service.told("host", "POST", f"{path}/resume", {"attempt": "a", "fence": number})
+        assert (back["status"], back["fence"], back["call"]) == ("denied", number + 1, None)
+    service.told("host", "POST", f"{path}/outcome", {"fence": number + 1, "state": "failed"})
+    assert state(service, run["operation_id"]) == "failed"
 
 
 def test_a_call_is_parked_only_on_a_question_of_its_own_session(service: Service) -> None:

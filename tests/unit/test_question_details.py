@@ -22,6 +22,7 @@ from sayso.core.model import Operation, Request, Risk
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy, Settings
 from sayso.core.session import Session, Suspension, View, apply
+from sayso.core.terms import terms_of
 from sayso.gate.request import make_call, make_request
 from tests.unit.conversing import COMMIT, DAY, NOW, POLICY, PUSH, TASK, given
 
@@ -104,6 +105,7 @@ ANSWERED: dict[str, Any] = {
     "given_by": "ana",
     "question": "session.q1",
     "policy": "policy-1",
+    "terms": terms_of(POLICY, [("git.commit", Risk.MODERATE)]),
 }
 APPROVAL = Grant(
     "session.g3",

@@ -15,6 +15,7 @@ from sayso.core.model import Call, Request
 from sayso.core.offers import given_each, lifts
 from sayso.core.policy import Policy
 from sayso.core.session import Session
+from sayso.core.terms import terms_of
 
 QUESTION_LASTS = 120 * MINUTE
 
@@ -47,6 +48,7 @@ def open_question(
         bundle=bundle,
         later=later,
         policy=policy.digest,
+        terms=terms_of(policy, ((item.operation, item.risk) for item in decision.asked)),
     )
 
 
@@ -91,7 +93,8 @@ def answer_each(
         return (Refused(question.request.digest, session.turn, now), Closed(question.id, "deny"))
     each = [(item, answers[name]) for name, item in zip(question.item_ids, question.items, strict=True)]
     within = _no_wider_than_asked(question, policy)
-    grants = given_each(each, question.request, within, session, now, given_by=by, question=question.id)
+    how = {"given_by": by, "question": question.id, "terms": question.terms}
+    grants = given_each(each, question.request, within, session, now, **how)
     return (*lifts(question.items, session), *map(Granted, grants), Closed(question.id, said(answers)))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from sayso.core.effects import Effect
 from sayso.core.model import Piece, Request, Risk, Verdict
+from sayso.core.terms import Terms
 
 
 class Ruling(msgspec.Struct, frozen=True):
@@ -70,7 +73,7 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def risk(self) -> Risk:
-        return max(item.risk for item in self.items)
+        return max((item.risk for item in self.items), default=Risk.LOW)
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -93,6 +96,8 @@ class Question(msgspec.Struct, frozen=True):
     later: tuple[str, ...] = ()
     policy: str = ""
     claim: str | None = None
+    terms: Mapping[str, Terms] = {}
+    """What the policy says of each operation asked about; an approval lasts while it is no stricter."""
 
     @property
     def risk(self) -> Risk:

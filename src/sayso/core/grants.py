@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from sayso.core.model import Request, Risk
+from sayso.core.terms import Terms
 
 MINUTE = 60.0
 DAY = 24 * 60 * MINUTE
@@ -51,6 +53,8 @@ class Grant(msgspec.Struct, frozen=True):
     given_by: str = "operator"
     question: str | None = None
     policy: str = ""
+    terms: Mapping[str, Terms] = {}
+    """What the policy said of each operation when it was asked about: a stricter policy ends an approval."""
 
     @property
     def key(self) -> Key:

@@ -16,7 +16,7 @@ from sayso.core.decision import Ruling
 from sayso.core.effects import Alerted, Noticed, PlanStarted, Retried, SlashUsed, Used
 from sayso.core.grants import MINUTE, Grant, Held, fits
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
-from sayso.core.subject import Subject, covering, eased, fresh, live, reduced_to
+from sayso.core.subject import Subject, covering, eased, fresh, live, outlasts, reduced_to
 
 DENIAL_LASTS = 15 * MINUTE
 SLASH_LASTS = 15 * MINUTE
@@ -309,7 +309,8 @@ def workflow_start(s: Subject) -> Said:
     """A workflow is asked once, unless its class is granted or it weighs little."""
     name = s.request.workflow or ""
     for held in s.session.grants.get(("workflow", name), ()):
-        if live(s, held) and fits(held.grant.pins, s.request, s.entry.name) and s.weight <= _lent(held.grant):
+        fitting = fits(held.grant.pins, s.request, s.entry.name) and s.weight <= _lent(held.grant)
+        if fitting and live(s, held) and outlasts(s, held.grant):
             return _grant("workflow_start", words.in_workflow(name), held)
     if s.weight <= LOW:
         return Ruling(ALLOW, "workflow_start", words.WORKFLOW_LIGHT)

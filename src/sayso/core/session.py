@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -76,7 +76,8 @@ class Head(msgspec.Struct, frozen=True):
     `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
     assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer. `shown` says
     in which turn a question was last put in the conversation. `unentered` names the calls that were started
-    but not entered yet, with the grants that each of them used and may give back.
+    but not entered yet, with the grants that each of them used and may give back. `clearings` counts how
+    often all consent ended at once, so that what was allowed before can be told from what was allowed since.
     """
 
     id: str = "session"
@@ -100,6 +101,7 @@ class Head(msgspec.Struct, frozen=True):
     granted: int = 0
     asked: int = 0
     unentered: Mapping[str, tuple[str, ...]] = {}
+    clearings: int = 0
 
 
 class Session(Head, frozen=True):
@@ -117,10 +119,17 @@ class Session(Head, frozen=True):
 
 
 class Outer(msgspec.Struct, frozen=True):
-    """The outer call a nested one runs in: what was granted there, at which risk, up to which weight."""
+    """The outer call a nested one runs in: what was granted there, at which risk, up to which weight.
+
+    `grants` and `clearings` say what that consent rests on; it is gone with any of these. Where several outer
+    calls are open, this is what they come to, and `parts` are the calls.
+    """
 
     granted: Mapping[str, Risk]
     weight: Risk
+    grants: tuple[str, ...] = ()
+    clearings: int = 0
+    parts: tuple[Outer, ...] = ()
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -151,6 +160,17 @@ class View(msgspec.Struct, frozen=True):
     notices: bool = False
     time_trusted: bool = True
     parent_stopped: bool = False
+
+
+def join_outers(outers: Sequence[Outer]) -> Outer | None:
+    """What several outer calls come to together; None if there is none."""
+    if len(outers) < 2:
+        return outers[0] if outers else None
+    risks: dict[str, Risk] = {}
+    for outer in outers:
+        for name, risk in outer.granted.items():
+            risks[name] = max(risk, risks.get(name, risk))
+    return Outer(risks, max(outer.weight for outer in outers), parts=tuple(outers))
 
 
 def apply(session: Session, effects: Iterable[fx.Effect]) -> Session:
@@ -209,7 +229,7 @@ def _cleared(session: Session, effect: fx.Cleared) -> Session:
     ended = _replace(
         kept, task=None, plan=None, shelved=None, pending=None, questions={}, suspended=exhausted
     )
-    return _replace(ended, slash=None, imperatives=(), shown={})
+    return _replace(ended, slash=None, imperatives=(), shown={}, clearings=session.clearings + 1)
 
 
 def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:

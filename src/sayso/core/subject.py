@@ -10,6 +10,7 @@ from sayso.core.grants import Grant, Held, fits, spent
 from sayso.core.model import Operation, Request, Risk, Tier
 from sayso.core.policy import Entry, Policy, decayed
 from sayso.core.session import Session, View
+from sayso.core.terms import Terms, no_stricter
 
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
 AUTONOMOUS, REQUIRES_APPROVAL = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL
@@ -114,7 +115,20 @@ def _covers(s: Subject, grant: Grant) -> bool:
     if grant.kind in BROAD and grant.pins.arguments is None and undeclared(s.operation, s.entry):
         return False
     needed = s.weight if grant.kind in WEIGHED else s.risk
+    if grant.kind == "call" and not outlasts(s, grant):
+        return False
     return needed <= grant.risk and fits(grant.pins, s.request, s.entry.name)
+
+
+def outlasts(s: Subject, grant: Grant) -> bool:
+    """Whether the policy is no stricter with this operation now than when the grant was asked for.
+
+    An approval that does not say what it was asked under serves under its own policy only.
+    """
+    then = grant.terms.get(s.entry.name)
+    if then is None:
+        return grant.kind != "call" or grant.policy == s.policy.digest
+    return no_stricter(Terms(s.policy.mode, s.entry.tier, s.entry.always_ask, s.risk), then)
 
 
 def live(s: Subject, held: Held) -> bool:

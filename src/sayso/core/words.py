@@ -36,6 +36,11 @@ _SHOWS_NOTHING = re.compile(
 
 DENIED = "you denied exactly this call in this turn"
 STOPPED = "you said stop; everything asks until you go on"
+IS_STOPPED = "its session, or one above it, is stopped"
+SESSION_OVER = "its session, or one above it, has ended"
+CLEARED_SINCE = "all consent was cleared since it was started"
+REVOKED_SINCE = "the consent it was started with was revoked"
+INNER_UNANSWERED = "what it waited for was never allowed"
 SLASH = "your slash command asks for this operation"
 PARANOID = "mode paranoid asks before every call"
 ON_ALLOWLIST = "you gave standing consent for exactly this command"
@@ -50,6 +55,16 @@ ORDERED = "you ordered exactly this command"
 RETRY = "it is the identical call that failed before"
 IN_PLAN = "the plan you accepted names it"
 APPROVAL_REQUIRED = "the policy requires approval"
+
+
+def inner_denied(by: str, reason: str | None) -> str:
+    """A run does not go on because of what it waited for."""
+    return f"what it waited for was denied by {by or 'the user'}" + (f": {reason}" if reason else "")
+
+
+def asked_by_now(reason: str) -> str:
+    """A started call does not go on because the policy would ask for it now."""
+    return f"it would have to be asked for now: {reason}"
 
 
 def blocked(entry: Entry) -> str:

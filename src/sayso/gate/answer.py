@@ -10,12 +10,13 @@ import msgspec
 from sayso.core.asking import answer_each, said
 from sayso.core.claims import answer_claim
 from sayso.core.decide import decide
-from sayso.core.decision import Question
+from sayso.core.decision import Decision, Question
 from sayso.core.effects import Closed, Effect, Granted
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.offers import given as once
+from sayso.core.terms import Terms, terms_of
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents
 from sayso.gate.expiry import expire_question
@@ -136,7 +137,7 @@ def edit_and_allow(
             raise EditRefused(f"the edited call is denied: {decision.reason}")
         grants: tuple[Grant, ...] = ()
         if decision.verdict is Verdict.ASK:
-            how = {"given_by": by, "question": question}
+            how = {"given_by": by, "question": question, "terms": _terms(gate, asked, decision)}
             grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
         effects = (*map(Granted, grants), Closed(question, "edit"))
         kept = gate.sealer.edited(question, edited)
@@ -252,6 +253,13 @@ def _signed(
             "this answer has to be signed with a passkey", hint="sign it, or answer at a terminal"
         )
     return {"signed": False}
+
+
+def _terms(gate: Gate, asked: Question, decision: Decision) -> Mapping[str, Terms]:
+    """What the policy says of an edited call, in the mode in which the question was asked."""
+    mode = next((one.mode for one in asked.terms.values()), gate.policy.mode)
+    policy = msgspec.structs.replace(gate.policy, mode=mode)
+    return terms_of(policy, ((item.operation, item.risk) for item in decision.asked))
 
 
 def _maker(request: Request) -> tuple[str, str, Origin, str]:

@@ -43,12 +43,16 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Authorized(msgspec.Struct, frozen=True):
-    """What was decided and written; the question, if a person has to answer one, and whether it is new."""
+    """What was decided and written; the question, if a person has to answer one, and whether it is new.
+
+    `clearings` is how often all consent of the session had been cleared by then.
+    """
 
     decision: Decision
     question: Question | None
     entry: int
     opened: bool = False
+    clearings: int = 0
 
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
@@ -96,7 +100,7 @@ def authorize_in(
     settle(gate, tx, found, (*decision.effects, *opened), call=call)
     entry = record_decision(gate, tx, request, decision, question, bundle, call)
     new = question is not None and question.id not in found.session.questions
-    return Authorized(decision, question, entry, new)
+    return Authorized(decision, question, entry, new, found.session.clearings)
 
 
 class _MustLast(Exception):

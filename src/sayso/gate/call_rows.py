@@ -6,6 +6,9 @@ row changed by hand must not be able to put others in their place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from sayso.core.decision import Decision, Item
@@ -13,6 +16,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
 from sayso.core.ledger import NotNow, Standing
 from sayso.core.model import Request, Verdict
+from sayso.core.terms import Terms, terms_of
 from sayso.gate.gate import Gate
 from sayso.store.base import CallRow, Reader, Writer
 
@@ -38,6 +42,14 @@ class Record(msgspec.Struct, frozen=True):
     reason: str
     items: tuple[Item, ...]
     announce: str | None = None
+    terms: Mapping[str, Terms] = {}
+    """What the policy said of each operation when this was decided."""
+    clearings: int = 0
+    """How often all consent of the session had been cleared by then."""
+    entries: int = 1
+    """How often the function was entered under this start."""
+    made_in: tuple[str, ...] = ()
+    """The other sessions that a replayed call comes from."""
 
     @property
     def decision(self) -> Decision:
@@ -60,8 +72,11 @@ class Attempt(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> bool:
-        """Whether whoever got this attempt is the one to run the call."""
-        return self.fence > 0
+        """Whether whoever got this attempt is the one to run the call.
+
+        A run that was taken back where it waited, and may not go on, is held only to say how it ended.
+        """
+        return self.fence > 0 and self.record.verdict is Verdict.ALLOW
 
 
 _encode = msgspec.json.Encoder().encode
@@ -75,14 +90,24 @@ def row_of(tx: Reader, call: str) -> CallRow:
     return row
 
 
-def body_of(gate: Gate, call: str, request: Request, decision: Decision) -> bytes:
-    """What the ledger keeps of this decision, without what it changed elsewhere."""
+def body_of(gate: Gate, call: str, request: Request, decision: Decision, **more: Any) -> bytes:
+    """What the ledger keeps of this decision, without what it changed elsewhere; `more` of the record."""
     bare = tuple(
         msgspec.structs.replace(item, ruling=msgspec.structs.replace(item.ruling, effects=()))
         for item in decision.items
     )
-    kept = Record(request, decision.verdict, decision.rule, decision.reason, bare, decision.announce)
+    terms = terms_of(gate.policy, ((item.operation, item.risk) for item in bare))
+    said = (decision.verdict, decision.rule, decision.reason, bare, decision.announce, terms)
+    return sealed_record(gate, call, Record(request, *said, **more))
+
+
+def sealed_record(gate: Gate, call: str, kept: Record) -> bytes:
     return gate.sealer.call(call, _encode(kept))
+
+
+def with_refusal(kept: Record, no: Decision) -> Record:
+    """What is kept of a call that was started and does not go on."""
+    return msgspec.structs.replace(kept, verdict=no.verdict, rule=no.rule, reason=no.reason, announce=None)
 
 
 def record_of(gate: Gate, row: CallRow) -> Record:

@@ -19,7 +19,7 @@ from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Scope
 from sayso.core.workflow import run_grant
-from sayso.gate.authorize import Authorized, Bundle, authorize_in, reporting
+from sayso.gate.authorize import Authorized, Bundle, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import (
     Attempt,
     UnknownCall,
@@ -28,10 +28,13 @@ from sayso.gate.call_rows import (
     placed,
     record_of,
     row_of,
+    sealed_record,
     standing,
     told,
+    with_refusal,
 )
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
+from sayso.gate.going_on import denied, kept_from_running
 from sayso.gate.journal import record
 from sayso.gate.request import read_again, with_state
 from sayso.gate.state import Wanted
@@ -113,14 +116,16 @@ def new_row(
     host_id: str | None = None,
     key: str | None = None,
     effect_key: str | None = None,
+    made_in: tuple[str, ...] = (),
 ) -> CallRow:
     """The row of a call that was decided just now."""
+    more = {"clearings": done.clearings, "made_in": made_in}
     return CallRow(
         id=name,
         session=request.session,
         digest=request.digest,
         tool=request.call.tool,
-        body=body_of(gate, name, request, done.decision),
+        body=body_of(gate, name, request, done.decision, **more),
         state=STATES[done.decision.verdict],
         at=tx.now,
         host_id=host_id,
@@ -162,7 +167,8 @@ def start_ungated(
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
         )
-        done = Authorized(Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ()), None, entry)
+        ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
+        done = Authorized(ungated, None, entry, clearings=found.session.clearings)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
         row = placed(row, ledger.start(standing(row), holder, tx.now, lease))
         tx.put_call(row)
@@ -217,6 +223,12 @@ def retry_call(
         if over is not None:
             moved(tx, row, over)
             return told(gate, tx, over)
+        made_in = record_of(gate, row).made_in
+        if made_in:
+            no = _kept_from_replaying(gate, tx, row, made_in)
+            if no is not None:
+                moved(tx, row, no)
+                return told(gate, tx, no)
         request = as_of_now(read_again(_wanted(gate, row, question), gate.policy), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
@@ -224,7 +236,7 @@ def retry_call(
         check_effect(tx, row.session, row.effect_key, row.id)
         done = authorize_in(gate, tx, request, scope, call=call)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        after = _decided(gate, row, request, done)
+        after = _decided(gate, row, request, done, made_in)
         if after.state == "allowed":
             after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
         moved(tx, row, after)
@@ -277,15 +289,18 @@ def as_of_now(request: Request, state: str | None) -> Request:
     return with_state(request, state)
 
 
-def _decided(gate: Gate, row: CallRow, request: Request, done: Authorized) -> CallRow:
+def _decided(
+    gate: Gate, row: CallRow, request: Request, done: Authorized, made_in: tuple[str, ...]
+) -> CallRow:
     """The call as it stands after it was decided again."""
     where, to = standing(row), STATES[done.decision.verdict]
+    more = {"clearings": done.clearings, "made_in": made_in}
     if where.state != "pending":
         where = ledger.move(where, "pending")
     return msgspec.structs.replace(
         placed(row, where if to == "pending" else ledger.move(where, to)),
         digest=request.digest,
-        body=body_of(gate, row.id, request, done.decision),
+        body=body_of(gate, row.id, request, done.decision, **more),
         question=done.question.id if done.question else row.question,
     )
 
@@ -332,6 +347,19 @@ def _over(
     if question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at):
         return placed(row, ledger.move(standing(row), "expired"))
     return None
+
+
+def _kept_from_replaying(gate: Gate, tx: Writer, row: CallRow, made_in: tuple[str, ...]) -> CallRow | None:
+    """A replay as it ends because a session it comes from was ended or stopped; None if it may be tried."""
+    why = kept_from_running(gate, tx, (row.session, *made_in))
+    if why is None:
+        return None
+    kept = record_of(gate, row)
+    no = denied(kept, why)
+    record_decision(gate, tx, kept.request, no, call=row.id)
+    where = standing(row) if row.state == "pending" else ledger.move(standing(row), "pending")
+    body = sealed_record(gate, row.id, with_refusal(kept, no))
+    return msgspec.structs.replace(placed(row, ledger.move(where, "denied")), body=body)
 
 
 def _with_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:

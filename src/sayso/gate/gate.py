@@ -12,7 +12,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Key
 from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
-from sayso.core.session import Scope, Session, View, apply
+from sayso.core.session import Outer, Scope, Session, View, apply, join_outers
 from sayso.gate.journal import record
 from sayso.gate.marks import Mark
 from sayso.gate.moves import check_goes_on
@@ -106,12 +106,27 @@ def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scop
     parent = found.row.parent
     return View(
         found.session,
-        scope=scope,
+        scope=_as_consented(found, scope),
         reviews=_reviews(gate, tx, request),
         notices=gate.notices,
         time_trusted=time_trusted(gate, tx),
         parent_stopped=parent is not None and _stopped(gate, tx, parent),
     )
+
+
+def _as_consented(found: Loaded, scope: Scope) -> Scope:
+    """The scope without the outer calls whose own consent has ended: they carry nothing any more."""
+    if scope.outer is None:
+        return scope
+    parts = scope.outer.parts or (scope.outer,)
+    left = [one for one in parts if _lasts(found, one)]
+    return scope if len(left) == len(parts) else msgspec.structs.replace(scope, outer=join_outers(left))
+
+
+def _lasts(found: Loaded, outer: Outer) -> bool:
+    if outer.clearings != found.session.clearings:
+        return False
+    return not any(found.spent[name].revoked for name in outer.grants if name in found.spent)
 
 
 def time_trusted(gate: Gate, tx: Reader) -> bool:

@@ -9,14 +9,30 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.decision import Decision
 from sayso.core.effects import Effect, Returned
 from sayso.core.ledger import LEASE, NotNow
-from sayso.core.session import Session
+from sayso.core.session import Scope, Session
 from sayso.gate.answer import UnknownQuestion
-from sayso.gate.call_rows import Attempt, moved, placed, row_of, standing, told
-from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.authorize import record_decision
+from sayso.gate.call_rows import (
+    Attempt,
+    Record,
+    moved,
+    placed,
+    record_of,
+    row_of,
+    sealed_record,
+    standing,
+    told,
+    with_refusal,
+)
+from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle, writing
+from sayso.gate.going_on import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
 from sayso.gate.journal import record
 from sayso.gate.outcome import entering
+from sayso.gate.request import read_again
+from sayso.gate.workflows import note_of
 from sayso.store.base import CallRow, Writer
 
 
@@ -69,17 +85,66 @@ def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | No
         _record(gate, tx, row, "PARKED", question=question)
 
 
-def unpark_call(gate: Gate, call: str, *, holder: str, lease: float = LEASE) -> Attempt:
+def unpark_call(
+    gate: Gate,
+    call: str,
+    scope: Scope = NO_SCOPE,
+    *,
+    holder: str,
+    lease: float = LEASE,
+    fence: int | None = None,
+) -> Attempt:
     """Go on with a parked call under a new lease and number. Of any number that try, one gets it.
 
-    It says nothing about the question: what was asked for is decided where it is called.
+    It is decided at this moment whether the call may go on (see going_on); one that may not ends here.
+    Whoever parked it and waits in place says so with its `fence`, and gets it back in any case, to say how it
+    ended; the attempt `runs` only if it may go on.
     """
     with writing(gate) as tx:
         row = row_of(tx, call)
         running = placed(row, ledger.resume(standing(row), holder, tx.now, lease))
+        kept = record_of(gate, row)
+        no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), scope)
+        if fence is None:
+            no = no or _refuse_to_enter(tx, row, kept)
+            if no is not None:
+                return _ended(gate, tx, row, kept, no)
+            again = msgspec.structs.replace(kept, entries=kept.entries + 1)
+            running = msgspec.structs.replace(running, body=sealed_record(gate, call, again))
+        elif fence != row.fence:
+            raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+        elif no is not None:
+            body = sealed_record(gate, call, with_refusal(kept, no))
+            running = msgspec.structs.replace(running, body=body)
+            record_decision(gate, tx, kept.request, no, call=call)
         moved(tx, row, running)
         _record(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
         return told(gate, tx, running, mine=True)
+
+
+def _refuse_to_enter(tx: Writer, row: CallRow, kept: Record) -> Decision | None:
+    """The refusal to enter the function again from the top: what it waits for was not allowed.
+
+    One that was entered too often, or that has begun what cannot be begun again, belongs to who waits in it.
+    """
+    note = note_of(row.result)
+    if kept.entries >= MOST_ENTRIES or (note.ran and not note.restartable):
+        raise NotNow("this run can only be gone on with where it waits")
+    return refuse_by_question(kept, tx.question(row.question or ""), tx.now)
+
+
+def _ended(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:
+    """The parked call as it ends without going on, with the entry that says why."""
+    record_decision(gate, tx, kept.request, no, call=row.id)
+    over = msgspec.structs.replace(
+        placed(row, ledger.move(standing(row), "denied")),
+        body=sealed_record(gate, row.id, with_refusal(kept, no)),
+        result=None,
+        ended_at=tx.now,
+    )
+    moved(tx, row, over)
+    end_run_grant(gate, tx, row)
+    return told(gate, tx, over)
 
 
 def _enter(gate: Gate, tx: Writer, row: CallRow) -> None:

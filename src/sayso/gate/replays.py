@@ -9,7 +9,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sayso.core.decide import decide
-from sayso.core.ledger import LEASE
+from sayso.core.decision import Decision
+from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import Authorized, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import Attempt, record_of, row_of
@@ -25,6 +26,7 @@ from sayso.gate.gate import (
     view_of,
     writing,
 )
+from sayso.gate.going_on import RULE, kept_from_running
 from sayso.gate.request import make_request, read_again
 from sayso.store.base import Writer
 
@@ -46,15 +48,31 @@ def replay_call(
         for one in both:
             tx.session(one)  # which holds it: all in the same order, so that none waits for the other
         row, name = row_of(tx, call), new_name()
-        request = as_of_now(read_again(record_of(gate, row).request, gate.policy), state)
+        kept = record_of(gate, row)
+        if kept.request.workflow is not None:
+            raise NotNow("a run of a workflow is not replayed", hint="run the workflow again")
         check_effect(tx, session, row.effect_key, name)
-        done = None if request.session == session else _by_own(gate, tx, request, name)
-        if done is None:
-            request = _for_session(gate, tx, request, session)
-            done = authorize_in(gate, tx, request, NO_SCOPE, call=name)
+        request = as_of_now(read_again(kept.request, gate.policy), state)
+        here = _for_session(gate, tx, request, session)
+        made_in = tuple(dict.fromkeys((*kept.made_in, row.session, session)))
+        no = _kept_from_running(gate, tx, here, made_in, name)
+        own = None if no is not None or request.session == session else _by_own(gate, tx, request, name)
+        request = request if own is not None else here
+        done = no or own or authorize_in(gate, tx, here, NO_SCOPE, call=name)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        again = new_row(gate, tx, name, request, done, effect_key=row.effect_key)
+        again = new_row(gate, tx, name, request, done, effect_key=row.effect_key, made_in=made_in)
         return begin(gate, tx, again, done, holder, lease=lease)
+
+
+def _kept_from_running(
+    gate: Gate, tx: Writer, request: Request, sessions: tuple[str, ...], name: str
+) -> Authorized | None:
+    """The refusal of a replay while a session it comes from, or would run in, has ended or is stopped."""
+    why = kept_from_running(gate, tx, sessions)
+    if why is None:
+        return None
+    no = Decision(Verdict.DENY, RULE, why, None, (), (), ())
+    return Authorized(no, None, record_decision(gate, tx, request, no, call=name))
 
 
 def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized | None:
@@ -69,7 +87,8 @@ def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized |
     if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - set(BY_OWN):
         return None
     settle(gate, tx, found, decision.effects, call=name)
-    return Authorized(decision, None, record_decision(gate, tx, request, decision, call=name))
+    entry = record_decision(gate, tx, request, decision, call=name)
+    return Authorized(decision, None, entry, clearings=found.session.clearings)
 
 
 def _for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Request:

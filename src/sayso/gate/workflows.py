@@ -34,12 +34,14 @@ class BeyondPolicy(SaysoError, TypeError):
 class Note(msgspec.Struct, frozen=True):
     """What a run leaves in the ledger while it goes on: how its steps stand, and how often it was begun.
 
-    `ran` says that something in it that needed consent had been begun when it was parked.
+    `ran` says that something in it that needed consent had been begun when it was parked, `restartable` that
+    it may be begun again all the same.
     """
 
     steps: Mapping[str, str] = {}
     runs: int = 1
     ran: bool = False
+    restartable: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True):

@@ -120,7 +120,7 @@ def started_before(gate: Gate, attempt: Attempt, holder: str, name: str | None) 
 def told(gate: Gate, attempt: Attempt) -> CallTold:
     """The call for whoever made it."""
     record = attempt.record
-    status = "allowed" if attempt.runs else attempt.state
+    status = "allowed" if attempt.runs else "denied" if attempt.fence else attempt.state
     if status == "denied" and record.rule in BLOCKING:
         status = "blocked"
     asked = [item for item in record.items if item.ruling.verdict is Verdict.ASK] or record.items

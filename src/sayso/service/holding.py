@@ -52,11 +52,16 @@ class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attempt: str | None = None
     """A name that only this attempt has. Sent again after its answer got lost, it is the same one."""
     beats: bool = False
+    fence: int | None = None
+    """The number it was parked under, from whoever waits in it: it gets the call back in any case. If it may
+    not go on, the status is `denied`, and the number is for saying how it ended."""
 
 
-class ReplayBody(ResumeBody, frozen=True, forbid_unknown_fields=True):
+class ReplayBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A queued call is run later, as a new one, in this session."""
 
+    attempt: str | None = None
+    beats: bool = False
     session: str | None = None
     state: str | None = None
     """The state of the world the call would meet now, if it was asked for with one."""
@@ -90,10 +95,11 @@ def resume(context: Context) -> CallTold:
     body: ResumeBody = context.body
     attempt, holder = own_call(context), holder_of(context.token, body.attempt)
     before = started_before(context.gate, attempt, holder, body.attempt)
-    if before.runs:
+    if before.fence:
         return told(context.gate, before)
     kept = lease_of(Saying(beats=body.beats))
-    return told(context.gate, lease.unpark_call(context.gate, attempt.call, holder=holder, lease=kept))
+    again = lease.unpark_call(context.gate, attempt.call, holder=holder, lease=kept, fence=body.fence)
+    return told(context.gate, again)
 
 
 def note(context: Context) -> CallTold:

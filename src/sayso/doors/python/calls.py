@@ -15,7 +15,16 @@ from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
 from sayso.doors.python.door import Asks, Door, Waited
 from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, encoded
-from sayso.doors.python.scope import Frame, Job, begun, carried, job_around, scope_of
+from sayso.doors.python.scope import (
+    Frame,
+    Job,
+    begun,
+    carried,
+    job_around,
+    resting_on,
+    scope_of,
+    session_around,
+)
 from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
 from sayso.gate.call_rows import Attempt
 from sayso.gate.telemetry import Asking, Running
@@ -38,7 +47,9 @@ def gated(
     door: Door, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Steps[Done]:
     """A call of a decorated function, wherever it is made. Inside a run it waits in place for its answer."""
-    session: str = yield Work(door.session_here)
+    session = session_around(door)  # looked up here: in the thread of some work, other code is around
+    if session is None:
+        session = yield Work(door.own_session)
     job = job_around(door, session)
     if job is not None and job.stopped is not None:
         raise job.stopped
@@ -52,7 +63,8 @@ def gated(
             job.stopped = error
         raise
     begun(door, attempt.record.request.operations[0].name)
-    frame = Frame(door, session, outer=carried(attempt.record.items, scope))
+    outer = resting_on(carried(attempt.record.items, scope), attempt.record.clearings)
+    frame = Frame(door, session, outer=outer)
     done: Done = yield from entered(door, capability, attempt, objects, frame)
     yield from reported(door, attempt.call, attempt.fence, done)
     return done
@@ -149,6 +161,8 @@ def _asked(
             if job is not None:
                 yield from _unparked(door, job, asks)
         wait.over(waited.state, waited.answer)
+    if job is not None and job.stopped is not None:  # its own consent ended while it waited
+        raise job.stopped
     return waited
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
@@ -22,7 +21,7 @@ from sayso.doors.python.capability import (
 )
 from sayso.doors.python.door import Door
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.doors.python.scope import Frame, inside
+from sayso.doors.python.scope import Frame, Scoped, inside
 from sayso.doors.python.steps import Done, adrive, drive
 from sayso.gate.initiated import user_started
 
@@ -105,13 +104,15 @@ def reduces_risk_for(
     return decorate
 
 
-@contextmanager
-def user_initiated(door: EmbeddedDoor, operation: str) -> Iterator[None]:
+def user_initiated(door: EmbeddedDoor, operation: str) -> Scoped[None]:
     """The user clicked: what runs in this block is what they started. Never for code an agent can reach."""
-    session = door.session_here()
-    user_started(door.gate, session, operation)
-    with inside(Frame(door, session, clicked=operation)):
-        yield
+
+    def clicked() -> Frame:
+        session = door.session_here()
+        user_started(door.gate, session, operation)
+        return Frame(door, session, clicked=operation)
+
+    return Scoped(clicked, None)
 
 
 def _check_told(made: Capability) -> None:

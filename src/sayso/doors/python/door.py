@@ -22,6 +22,7 @@ from sayso.core.model import Call, Declared, Operation, Request, Risk
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.keeper import Keeper
+from sayso.doors.python.results import ConsentDenied
 from sayso.doors.python.scope import Job, session_around
 from sayso.doors.python.steps import Done, Steps
 from sayso.gate.authorize import Bundle
@@ -148,8 +149,11 @@ class Door(ABC):
         """The call waits for an answer, without a lease."""
 
     @abstractmethod
-    def resume(self, call: str) -> Attempt:
-        """Go on with a parked call under a new number."""
+    def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
+        """Go on with a parked call under a new number, if it may go on.
+
+        With the number it was parked under, it is whoever waits in it that takes it back.
+        """
 
     @abstractmethod
     def keep_note(self, call: str, fence: int, note: Note) -> None:
@@ -196,7 +200,7 @@ class Door(ABC):
 
     def session_here(self) -> str:
         """The session of this point of the program; a process without one has its own, clean."""
-        return session_around(self) or self._own_session()
+        return session_around(self) or self.own_session()
 
     def close(self) -> None:
         """End the session nobody asked for by name."""
@@ -286,14 +290,23 @@ class Door(ABC):
             job.waiting += 1
 
     def unpark(self, job: Job) -> None:
-        """The run goes on under a new number once nothing in it waits any more."""
+        """The run goes on under a new number once nothing in it waits any more.
+
+        One whose consent has ended meanwhile passes no gate any more, and is held only to be ended.
+        """
         with job.parking:
             job.waiting -= 1
-            if job.waiting == 0:
-                job.fence = self.resume(job.call).fence
-                self.keeper.hold(job.call, job.fence)
+            if job.waiting > 0:
+                return
+            again = self.resume(job.call, job.scope, fence=job.fence)
+            job.fence = again.fence
+            self.keeper.hold(job.call, job.fence)
+            if not again.runs and job.stopped is None:
+                record = again.record
+                job.stopped = ConsentDenied(record.request.operations[0].name, record.reason, record.rule)
 
-    def _own_session(self) -> str:
+    def own_session(self) -> str:
+        """The session of this process, for what it does under no other name."""
         with self._opening:
             if self._own is None:
                 self._own = self.open_own()

@@ -131,8 +131,8 @@ class EmbeddedDoor(Door):
     def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
         lease.park_call(self.gate, call, fence, question, note)
 
-    def resume(self, call: str) -> Attempt:
-        return lease.unpark_call(self.gate, call, holder=self.holder)
+    def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
+        return lease.unpark_call(self.gate, call, scope, holder=self.holder, fence=fence)
 
     def keep_note(self, call: str, fence: int, note: workflows.Note) -> None:
         workflows.keep_note(self.gate, call, fence, note)

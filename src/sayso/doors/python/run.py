@@ -17,7 +17,7 @@ from sayso.doors.python.calls import STATES, cleared, entered, reported
 from sayso.doors.python.capability import Capability, check_callable
 from sayso.doors.python.door import Door, Keys, Waited
 from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result, Status
-from sayso.doors.python.scope import Frame, Job, begun, carried, scope_of
+from sayso.doors.python.scope import Frame, Job, begun, carried, resting_on, scope_of
 from sayso.doors.python.steps import Done, Steps, Wait, Work
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
@@ -157,8 +157,12 @@ def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
     return Result("error", reason=where, operation_id=job.call, ran=ran)
 
 
-def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> Steps[Attempt | None]:
+def unparked(
+    door: Door, attempt: Attempt, scope: Scope, wish: Wish, *, restartable: bool
+) -> Steps[Attempt | None]:
     """A parked run under a new number, once its question is closed; None if it is still open.
+
+    Whether it may go on is decided at that moment; one that may not comes back as it ended.
 
     One in which something has been begun that cannot be begun again belongs to whoever waits in it.
     """
@@ -173,7 +177,7 @@ def unparked(door: Door, attempt: Attempt, wish: Wish, *, restartable: bool) -> 
             wait.over(waited.state, waited.answer)
         if waited.state == "open":
             return None
-    resumed: Attempt = yield Work(lambda: door.resume(attempt.call))
+    resumed: Attempt = yield Work(lambda: door.resume(attempt.call, scope))
     return resumed
 
 
@@ -250,9 +254,12 @@ def _carried_out(
 
 def _resumed(door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: Wish) -> Steps[Result]:
     """A run that stopped at a gate inside it, once that gate's question is closed: again from the top."""
-    resumed: Attempt | None = yield from unparked(door, attempt, wish, restartable=capability.restartable)
+    restartable = capability.restartable
+    resumed: Attempt | None = yield from unparked(door, attempt, scope, wish, restartable=restartable)
     if resumed is None:
         return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
+    if not resumed.runs:
+        return told(resumed)
     runs = note_of(resumed.note).runs + 1
     return (yield from _executed(door, capability, resumed, scope, wish, runs=runs))
 
@@ -260,9 +267,10 @@ def _resumed(door: Door, capability: Capability, attempt: Attempt, scope: Scope,
 def _executed(
     door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: Wish, *, runs: int
 ) -> Steps[Result]:
-    note = msgspec.structs.replace(note_of(None), runs=runs)
-    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note)
-    frame = Frame(door, wish.session, outer=carried(attempt.record.items, scope), job=job)
+    note = msgspec.structs.replace(note_of(None), runs=runs, restartable=capability.restartable)
+    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope)
+    outer = resting_on(carried(attempt.record.items, scope), attempt.record.clearings)
+    frame = Frame(door, wish.session, outer=outer, job=job)
     crossing = capability.is_async != wish.is_async
     done: Done = yield from entered(door, capability, attempt, {}, frame, crossing=crossing)
     if job.stopped is not None:

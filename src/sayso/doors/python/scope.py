@@ -1,20 +1,29 @@
 """Where in the program a call is made: open scopes, carried by contextvars and closed when their call ends.
 
-A frame is opened by an outer call, a click, a safe caller or a workflow step. What runs inside sees it, tasks
-it starts as well, as long as it is open; threads of their own do not. A closed frame gives nothing, so work
-that outlives the call it was started in is on its own.
+A frame is opened by an outer call, a click, a safe caller, a session or a workflow step. What runs inside
+sees it, tasks it starts as well, as long as it is open; threads of their own do not. A closed frame gives
+nothing, so work that outlives the call it was started in is on its own.
+
+A context says what surrounded it when it was copied, and not whether that was inside the block: a generator
+that stops in a block leaves its frame to its consumer. So a frame is bound to the code that holds it (see
+holding), and counts only for what runs inside that.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from types import TracebackType
+from typing import Generic, TypeVar
+
+import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.model import Risk, Verdict
-from sayso.core.session import Outer, Run, Scope
+from sayso.core.session import Outer, Run, Scope, join_outers
+from sayso.doors.python.holding import Holding
 from sayso.doors.python.results import ConsentDenied, ConsentRequired
 from sayso.gate.workflows import Note
 
@@ -37,11 +46,13 @@ CARRYING = frozenset(
 class Job:
     """One run under way: the gates inside it wait in place, and once one of them fails it is stopped."""
 
-    def __init__(self, call: str, fence: int, deadline: float, note: Note) -> None:
+    def __init__(self, call: str, fence: int, deadline: float, note: Note, scope: Scope) -> None:
         self.call = call
         self.fence = fence
         self.deadline = deadline
         self.note = note
+        self.scope = scope
+        """Where in the program the run itself was started."""
         self.started: list[str] = []
         self.stopped: ConsentRequired | ConsentDenied | None = None
         self.waiting = 0
@@ -73,22 +84,62 @@ class Frame:
         self.individual = individual
         self.job = job
         self.open = True
-        self.around = _innermost.get()
+        self.around: Frame | None = None
+        self.held: Holding | None = None
+
+    def enter(self, holding: Holding) -> None:
+        """From now on, until it is left, the frame is around what the holder of this block does."""
+        self.around = _visible(_innermost.get())
+        self.held = holding
+        _innermost.set(self)
+
+    def leave(self) -> None:
+        """The frame gives nothing any more. Left elsewhere than it was entered, it is passed over there."""
+        self.open = False
+        if self.held is not None:
+            self.held.over()
+        if _innermost.get() is self:
+            _innermost.set(self.around)
+
+    @property
+    def surrounds(self) -> bool:
+        """Whether this point of the program is inside the block, or was left behind by it."""
+        return self.held is not None and self.held.surrounds(is_open=self.open)
 
 
 _innermost: ContextVar[Frame | None] = ContextVar("sayso_scope", default=None)
 
 
-@contextmanager
-def inside(frame: Frame) -> Iterator[None]:
+T = TypeVar("T")
+
+
+class Scoped(Generic[T]):
+    """A block of a program that is in a frame: everything in it, and what it calls, as long as it lasts.
+
+    The frame is made when the block is entered, and bound to the function in which the block stands. One that
+    is entered for another function, by a generator or a helper that returns, is not around that function.
+    """
+
+    def __init__(self, make: Callable[[], Frame], value: T) -> None:
+        self._make = make
+        self._value = value
+        self._frames: list[Frame] = []
+
+    def __enter__(self) -> T:
+        frame = self._make()
+        frame.enter(Holding(sys._getframe(1)))  # noqa: SLF001  the one way to know whose block this is
+        self._frames.append(frame)
+        return self._value
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._frames.pop().leave()
+
+
+def inside(frame: Frame) -> Scoped[None]:
     """Everything in this block, and what it calls, is in the frame; afterwards the frame is closed."""
-    token = _innermost.set(frame)
-    try:
-        yield
-    finally:
-        frame.open = False
-        with suppress(ValueError):  # left in another context than it was entered in: there is nothing to undo
-            _innermost.reset(token)
+    return Scoped(lambda: frame, None)
 
 
 def frames(gate: object, session: str) -> Iterator[Frame]:
@@ -118,7 +169,7 @@ def scope_of(gate: object, session: str) -> Scope:
     alone = step is not None and run is None and not outers
     return Scope(
         user_initiated=clicked,
-        outer=_joined(outers),
+        outer=join_outers(outers),
         reducers=reducers,
         run=step.run if step is not None and alone else run,
         individual=alone,
@@ -132,11 +183,11 @@ def job_around(gate: object, session: str) -> Job | None:
 
 def begun(gate: object, operation: str) -> None:
     """Tell every `run` around, of whichever session, that something inside it that needs consent begins."""
-    frame = _innermost.get()
+    frame = _visible(_innermost.get())
     while frame is not None:
         if frame.open and frame.gate is gate and frame.job is not None:
             frame.job.started.append(operation)
-        frame = frame.around
+        frame = _visible(frame.around)
 
 
 def session_around(gate: object) -> str | None:
@@ -145,9 +196,9 @@ def session_around(gate: object) -> str | None:
     A closed frame gives no consent, but still says whose work this is: what outlives its call is stopped with
     the session it was started in.
     """
-    frame = _innermost.get()
+    frame = _visible(_innermost.get())
     while frame is not None and frame.gate is not gate:
-        frame = frame.around
+        frame = _visible(frame.around)
     return None if frame is None else frame.session
 
 
@@ -165,7 +216,13 @@ def carried(items: tuple[Item, ...], scope: Scope) -> Outer | None:
     for item in granted:
         risk = _lowered(item.risk, item, scope)
         risks[item.operation] = max(risk, risks.get(item.operation, risk))
-    return Outer(risks, max(_lowered(item.weight, item, scope) for item in granted))
+    grants = tuple(dict.fromkeys(grant for item in granted for grant in item.ruling.grants))
+    return Outer(risks, max(_lowered(item.weight, item, scope) for item in granted), grants)
+
+
+def resting_on(outer: Outer | None, clearings: int) -> Outer | None:
+    """The same, for a call that was started when consent had been cleared so often."""
+    return None if outer is None else msgspec.structs.replace(outer, clearings=clearings)
 
 
 def _lowered(risk: Risk, item: Item, scope: Scope) -> Risk:
@@ -174,18 +231,15 @@ def _lowered(risk: Risk, item: Item, scope: Scope) -> Risk:
 
 def _around(gate: object, session: str) -> Iterator[Frame]:
     """Every frame of this session around this point, innermost first, closed ones too."""
-    frame = _innermost.get()
+    frame = _visible(_innermost.get())
     while frame is not None:
         if frame.gate is gate and frame.session == session:
             yield frame
+        frame = _visible(frame.around)
+
+
+def _visible(frame: Frame | None) -> Frame | None:
+    """This frame, or the next one around it that is around this point of the program."""
+    while frame is not None and not frame.surrounds:
         frame = frame.around
-
-
-def _joined(outers: list[Outer]) -> Outer | None:
-    if len(outers) < 2:
-        return outers[0] if outers else None
-    risks: dict[str, Risk] = {}
-    for outer in outers:
-        for name, risk in outer.granted.items():
-            risks[name] = max(risk, risks.get(name, risk))
-    return Outer(risks, max(outer.weight for outer in outers))
+    return frame

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.python.host import Called, propose
 from sayso.doors.python.results import Result
 from sayso.doors.python.run import Wish, replay
-from sayso.doors.python.scope import Frame, inside
+from sayso.doors.python.scope import Frame, Scoped
 from sayso.doors.python.steps import adrive, drive
 from sayso.doors.python.workflow import retry_any, run_any
 from sayso.gate import conversation, grants, handoff
@@ -101,11 +101,9 @@ class AnySession(ABC):
         """Run a queued operation later, in this session."""
         return drive(replay(self._of, operation_id, Wish(self.id, **how)))
 
-    @contextmanager
-    def active(self) -> Iterator[Self]:
+    def active(self) -> AbstractContextManager[Self]:
         """In this block, decorated functions belong to this session."""
-        with inside(Frame(self._of, self.id)):
-            yield self
+        return Scoped(lambda: Frame(self._of, self.id), self)
 
     def end(self) -> None:
         self._of.end_session(self.id)

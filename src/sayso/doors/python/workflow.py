@@ -169,10 +169,14 @@ def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> St
     if attempt.state == "pending":
         tried: Attempt = yield Work(lambda: door.retry(workflow.asked, attempt, scope))
         return (yield from _asked(door, workflow, tried, scope, wish))
-    resumed: Attempt | None = yield from unparked(door, attempt, wish, restartable=workflow.restartable)
+    restartable = workflow.restartable
+    resumed: Attempt | None = yield from unparked(door, attempt, scope, wish, restartable=restartable)
     if resumed is None:
         return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
-    return (yield from _carried_out(door, workflow, resumed, wish, runs=note_of(resumed.note).runs + 1))
+    if not resumed.runs:
+        return told(resumed)
+    runs = note_of(resumed.note).runs + 1
+    return (yield from _carried_out(door, workflow, resumed, scope, wish, runs=runs))
 
 
 def _asked(door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: Wish) -> Steps[Result]:
@@ -184,12 +188,15 @@ def _asked(door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish:
         return late(door, error)
     except ConsentDenied as error:
         return refused(error, attempt.call)
-    return (yield from _carried_out(door, workflow, started, wish, runs=1))
+    return (yield from _carried_out(door, workflow, started, scope, wish, runs=1))
 
 
-def _carried_out(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish, *, runs: int) -> Steps[Result]:
+def _carried_out(
+    door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: Wish, *, runs: int
+) -> Steps[Result]:
     given: dict[str, Any] = decode(attempt.record.request.call.arguments)
-    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, Note(runs=runs))
+    note = Note(runs=runs, restartable=workflow.restartable)
+    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope)
     door.keeper.hold(job.call, job.fence)
     done = Done()
     results: dict[str, Any] = {}

@@ -144,8 +144,8 @@ class RemoteDoor(Door):
             if self.look(call, "").state != "waiting":
                 raise
 
-    def resume(self, call: str) -> Attempt:
-        body = {"attempt": secrets.token_hex(16), "beats": True}
+    def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
+        body = {"attempt": secrets.token_hex(16), "beats": True, "fence": fence}
         return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/resume", body), away=REPORTING))
 
     def keep_note(self, call: str, fence: int, note: Note) -> None:

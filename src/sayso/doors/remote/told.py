@@ -35,10 +35,11 @@ def attempt_of(answer: object) -> ToldAttempt:
     told = msgspec.convert(answer, CallTold)
     state = STATES.get(told.status, told.status)
     runs = told.status == "allowed" and told.fence > 0 and told.call is not None
+    held = told.status == "denied" and told.verdict == Verdict.DENY.value
     return ToldAttempt(
         told.operation_id,
         state,
-        told.fence if runs else 0,
+        told.fence if runs or held else 0,
         _record(told),
         told.question,
         None if told.result is msgspec.UNSET else msgspec.json.encode(told.result),
