@@ -40,7 +40,7 @@ class Desk:
         waiting = session.run("send", {"text": "hello"}, wait=0)
         with self.gate.gate.store.read() as tx:
             (question,) = tx.questions(session.id)
-        self.gate.answer(question.id, answer, by="ana")
+        self.gate.answer(question.id, answer, by="ana", seen=question.digest)
         failed = session.retry(waiting.operation_id or "")
         assert (failed.status, self.sent) == ("error", ["hello"])
         return failed.operation_id or ""
@@ -79,7 +79,7 @@ def test_once_its_session_has_ended_only_the_later_one_can_be_asked(desk: Desk) 
     assert waiting.status == "timeout"
     with desk.gate.gate.store.read() as tx:
         (question,) = tx.questions(desk.later.id)
-    desk.gate.answer(question.id, "once", by="ana")
+    desk.gate.answer(question.id, "once", by="ana", seen=question.digest)
     assert desk.later.retry(waiting.operation_id or "").status == "ok"
 
 
@@ -88,7 +88,7 @@ def approved(gate: Sayso, session: Session, name: str) -> str:
     waiting = session.run(name, {"text": name}, wait=0)
     with gate.gate.store.read() as tx:
         (question,) = tx.questions(session.id)
-    gate.answer(question.id, "always", by="ana")
+    gate.answer(question.id, "always", by="ana", seen=question.digest)
     return waiting.operation_id or ""
 
 
@@ -141,7 +141,7 @@ def test_trust_in_a_workflow_does_not_travel_to_a_replay(desk: Desk) -> None:
     asked = workflow.run(session=desk.made_in.id, wait=0)
     with desk.gate.gate.store.read() as tx:
         (question,) = tx.questions(desk.made_in.id)
-    desk.gate.answer(question.id, "always", by="ana")
+    desk.gate.answer(question.id, "always", by="ana", seen=question.digest)
     assert desk.made_in.retry(asked.operation_id or "").status == "error"  # the bridge
     with desk.gate.gate.store.read() as tx:
         (failed,) = [row for row in tx.calls(states=("failed",)) if row.tool == "send"]

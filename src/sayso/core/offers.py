@@ -16,9 +16,10 @@ from sayso.core.decide import decide
 from sayso.core.decision import Decision, Item, Offer
 from sayso.core.effects import Effect, Granted, Lifted
 from sayso.core.grants import DAY, MINUTE, Grant, Pins
-from sayso.core.model import Mode, Request, Risk, Verdict
+from sayso.core.model import Call, Mode, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
+from sayso.core.showing import is_all
 
 ANSWERS = ("once", "task", "temporary", "always", "remember")
 APPROVAL_LASTS = 15 * MINUTE
@@ -171,5 +172,11 @@ def _says(answer: str, items: tuple[Item, ...], request: Request, policy: Policy
     categories = " and ".join(dict.fromkeys(item.category_words for item in items))
     operations = " and ".join(dict.fromkeys(item.operation for item in items))
     exact = policy.settings.grant_pins == "exact"
-    pinned = (request.call.command or f"{operations} with exactly these arguments") if exact else operations
-    return words.offer(answer, categories, pinned)
+    return words.offer(answer, categories, _pinned(request.call, operations) if exact else operations)
+
+
+def _pinned(call: Call, operations: str) -> str:
+    """The exact call in words: its command alone only where there is nothing beside it."""
+    if call.command is None:
+        return f"{operations} with exactly these arguments"
+    return call.command if is_all(call) else f"{call.command}, with exactly these arguments"
