@@ -237,7 +237,7 @@ def test_an_answer_whose_words_are_folded_is_no_whole_view(screen: Screen) -> No
 
 
 def test_state_workflow_and_what_comes_later_stand_on_the_card(screen: Screen) -> None:
-    asked = asked_about(make_call("workflow:ship", {}, state="3 hosts"), workflow="ship")
+    asked = asked_about(make_call("go", {}, state="3 hosts"), workflow="ship")
     later = msgspec.structs.replace(asked.question, later=("git.push",))
     with asking(msgspec.structs.replace(asked, question=later), screen) as one:
         one.answer("")

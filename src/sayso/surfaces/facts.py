@@ -44,7 +44,7 @@ def facts_of(asked: Asked, now: float) -> Iterator[Fact]:
         yield _fact("Target", call.target)
     yield from _arguments(call)
     yield from _place(call)
-    if request.workflow is not None:
+    if request.workflow is not None and request.workflow not in call.tool:
         yield _fact("Workflow", request.workflow)
     if call.state is not None:
         yield _fact("State now", call.state)
