@@ -12,7 +12,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sayso.core.audit_marks import Kind
 from sayso.core.model import Risk
-from sayso.gate.answer import answer_items, answer_question
 from sayso.gate.audit_check import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
@@ -38,6 +37,7 @@ from sayso.gate.proofs import BadProof, Proof, answer_challenge, base64, public_
 from sayso.gate.sessions import open_session
 from sayso.gate.waiting import question_row
 from sayso.store.memory import MemoryStore
+from tests.gate.answers import answer_items, answer_question
 from tests.gate.conftest import KEY, Clock, clock, gate, no_settings
 from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, registered, signed
 from tests.service.authenticator import PRESENT, VERIFIED, Authenticator

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from sayso import Sayso
 from sayso.core.decision import Question
 from sayso.core.digest import decode
@@ -41,7 +43,8 @@ class Person:
         if answer is None:
             over.wait()
             return None
-        return answer if isinstance(answer, Reply) else Reply(answer, by="ana")
+        reply = answer if isinstance(answer, Reply) else Reply(answer, by="ana")
+        return msgspec.structs.replace(reply, seen=asked.question.request.digest)
 
     def tell(self, notice: str) -> None:
         self.notices.append(notice)
@@ -103,4 +106,4 @@ def events(gate: Sayso, session: str | None = None) -> list[str]:
 def answer_open(gate: Sayso, answer: str = "once") -> None:
     """Answer the only open question, as an operator does from elsewhere."""
     (row,) = questions(gate, "open")
-    assert gate.answer(row.id, answer, by="ana").yours
+    assert gate.answer(row.id, answer, by="ana", seen=row.digest).yours

@@ -40,7 +40,7 @@ class Desk:
         waiting = session.run("send", {"text": "hello"}, wait=0)
         with self.gate.gate.store.read() as tx:
             (question,) = tx.questions(session.id)
-        self.gate.answer(question.id, answer, by="ana")
+        self.gate.answer(question.id, answer, by="ana", seen=question.digest)
         failed = session.retry(waiting.operation_id or "")
         assert (failed.status, self.sent) == ("error", ["hello"])
         return failed.operation_id or ""
@@ -86,7 +86,7 @@ def approved(gate: Sayso, session: Session, name: str) -> str:
     waiting = session.run(name, {"text": name}, wait=0)
     with gate.gate.store.read() as tx:
         (question,) = tx.questions(session.id)
-    gate.answer(question.id, "always", by="ana")
+    gate.answer(question.id, "always", by="ana", seen=question.digest)
     return waiting.operation_id or ""
 
 
@@ -139,7 +139,7 @@ def test_trust_in_a_workflow_does_not_travel_to_a_replay(desk: Desk) -> None:
     asked = workflow.run(session=desk.made_in.id, wait=0)
     with desk.gate.gate.store.read() as tx:
         (question,) = tx.questions(desk.made_in.id)
-    desk.gate.answer(question.id, "always", by="ana")
+    desk.gate.answer(question.id, "always", by="ana", seen=question.digest)
     assert desk.made_in.retry(asked.operation_id or "").status == "error"  # the bridge
     with desk.gate.gate.store.read() as tx:
         (failed,) = [row for row in tx.calls(states=("failed",)) if row.tool == "send"]

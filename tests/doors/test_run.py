@@ -100,7 +100,7 @@ def test_a_restartable_run_is_run_again_at_most_twice(gate: Sayso, person: Perso
     result = gate.run("report", wait=0)
     for _ in range(5):
         for row in questions(gate, "open"):
-            gate.answer(row.id, "once", by="ana")
+            gate.answer(row.id, "once", by="ana", seen=row.digest)
         result = gate.retry(result.operation_id or "", wait=0)
     assert (result.status, len(done)) == ("error", 3)
 
@@ -274,7 +274,7 @@ def test_items_are_answered_one_by_one_and_one_no_refuses_the_call(gate: Sayso, 
         session = gate.session()
         first = session.run("plan_day", {"title": "x"}, wait=0)
         (row,) = questions(gate, "open")
-        assert gate.answer(row.id, answers, by="ana").yours
+        assert gate.answer(row.id, answers, by="ana", seen=row.digest).yours
         assert session.retry(first.operation_id or "", wait=0).status == status
     assert done == ["x", "x"]
     assert [one.value for one in gate.list_consents(session) if one.kind == "operation"] == ["tasks.create"]

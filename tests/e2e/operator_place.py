@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sqlite3
 import subprocess
 import sys
+import termios
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from sayso.gate.open import KEY_NAME, open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.signing import load_or_make_key
 from sayso.policy import load_preset
+from tests.surfaces.terminals import Screen
 
 PATIENCE = 60.0
 CHAT = ("--preset", "chat")
@@ -26,6 +30,13 @@ CHAT = ("--preset", "chat")
 def edit(session: str, target: str = "a.py") -> Request:
     call = make_call("edit", {"path": target}, target=target)
     return make_request(call, [Operation("files.edit")], session=session)
+
+
+def write(session: str, content: str) -> Request:
+    """A write with hostile content beside a command that nothing runs."""
+    args = {"path": "/etc/cron.d/x", "content": content, "command": "ls"}
+    call = make_call("write_file", args, command="ls", folder="/srv/app")
+    return make_request(call, [Operation("git.push")], session=session)
 
 
 def push(session: str) -> Request:
@@ -46,11 +57,11 @@ class Place:
         key = load_or_make_key(KEY_NAME, folder / "gate.key")
         return open_gate(load_preset("chat"), self.store, key=key, marks=folder)
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, **how: Any) -> subprocess.Popen[str]:
+        """The program in a session of its own, so that it has no terminal but one it is given."""
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True} | how
         return subprocess.Popen(
             [sys.executable, "-m", "sayso", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
             env=self._clean
             | {
@@ -58,8 +69,16 @@ class Place:
                 "XDG_CONFIG_HOME": str(self.home / "config"),
                 "XDG_DATA_HOME": str(self.home / "share"),
                 "SAYSO_STORE": str(self.store),
+                "LC_ALL": "C.UTF-8",
             },
+            **how,
         )
+
+    def at_terminal(self, screen: Screen, *words: str) -> subprocess.Popen[str]:
+        """The same with this as its controlling terminal."""
+        ends = dict.fromkeys(("stdin", "stdout", "stderr"), screen.slave)
+        take = partial(fcntl.ioctl, screen.slave, termios.TIOCSCTTY, 0)
+        return self.start(*words, **ends, preexec_fn=take)
 
     def sayso(self, *words: str) -> subprocess.CompletedProcess[str]:
         with self.start(*words) as process:

@@ -28,6 +28,8 @@ QUESTION = re.compile(r"s_[0-9a-f]{24}\.q\d+")
 MASKS = (
     (re.compile(r"\bs_[0-9a-f]{24}"), "s_…"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "…"),
+    (re.compile(r"\bdigest [0-9a-f]{12}\b"), "digest …"),
+    (re.compile(r"(  folder: ).*"), r"\1…"),
     (re.compile(r"until \d\d:\d\d \(1(?:20|19) minutes\)"), "until …"),
     (re.compile(r"(│ Folder     ).*(?:\n│ {14}.*)*"), r"\1…"),
     (re.compile(r"by \S+ at the terminal"), "by … at the terminal"),

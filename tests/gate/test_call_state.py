@@ -24,7 +24,7 @@ def session(gate: Gate) -> str:
 def test_the_state_is_shown_with_what_would_run_as_data(gate: Gate, session: str) -> None:
     question = authorize(gate, edit(session, state="3 files\n\x1b[2Jchanged")).question
     assert question is not None
-    assert "\n- as things stand now: 3 files\\n\\x1b[2Jchanged\n" in question.text
+    assert "\n  as things stand now: 3 files\\n\\x1b[2Jchanged\n" in question.text
     push = make_request(
         make_call("shell", {}, command="git push", state="2 commits ahead"),
         [Operation("git.push")],
@@ -32,7 +32,8 @@ def test_the_state_is_shown_with_what_would_run_as_data(gate: Gate, session: str
     )
     question = authorize(gate, push).question
     assert question is not None
-    assert "- git push\n- as things stand now: 2 commits ahead\n" in question.text
+    assert "\n- git push\n" in question.text
+    assert "\n  as things stand now: 2 commits ahead\n" in question.text
 
 
 def test_an_approval_serves_while_the_state_is_the_one_that_was_shown(gate: Gate, session: str) -> None:

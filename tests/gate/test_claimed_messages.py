@@ -8,7 +8,7 @@ import pytest
 from sayso.core.errors import UnknownAnswer
 from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Operation, Risk
-from sayso.gate.answer import EditRefused, UnknownQuestion, answer_items, answer_question, edit_and_allow
+from sayso.gate.answer import EditRefused, UnknownQuestion
 from sayso.gate.authorize import Authorized, authorize
 from sayso.gate.conversation import hear_message, put_question, show_plan
 from sayso.gate.explaining import why_asked
@@ -19,6 +19,7 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.state import as_written
 from sayso.gate.waiting import question_row
+from tests.gate.answers import answer_items, answer_question, edit_and_allow
 from tests.gate.calling import events
 from tests.gate.conftest import Clock
 
@@ -106,7 +107,9 @@ def test_whoever_is_asked_is_shown_what_the_message_would_do(gate: Gate, session
     assert question is not None
     put_question(gate, question.id)
     whether = as_written(question_row(gate, claim(gate, session, "yes").question or ""))
-    assert whether.offers[0].words == "it counts as written by you: git push; answered: once"
+    says, *call = whether.offers[0].words.split("\n")
+    assert says == "it counts as written by you: answered: once"
+    assert call[:2] == ["- git push", "  tool: shell"]
     bare = as_written(question_row(gate, claim(gate, session, "yes").question or ""))
     assert "git push" not in bare.offers[0].words, "it was not shown in the turn just before"
 

@@ -8,7 +8,7 @@ from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import DAY
 from sayso.core.model import Operation, Request, Verdict
 from sayso.core.policy import Decay, Domain, compile_policy
-from sayso.gate.answer import EditRefused, answer_question, edit_and_allow
+from sayso.gate.answer import EditRefused
 from sayso.gate.authorize import MOST_OPEN, Authorized, authorize
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.expiry import expire_questions
@@ -16,6 +16,7 @@ from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.open import open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
+from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.conftest import KEY, Clock
 
 

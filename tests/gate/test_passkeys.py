@@ -12,7 +12,6 @@ from webauthn import verify_authentication_response
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
-from sayso.gate.answer import answer_question, edit_and_allow
 from sayso.gate.audit_check import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.passkey_signin import begin_registration, begin_sign_in, finish_sign_in
@@ -29,6 +28,7 @@ from sayso.gate.passkeys import (
 from sayso.gate.signin import browser_of, make_link, signed_in, use_link
 from sayso.gate.state import as_written
 from sayso.gate.waiting import question_row
+from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.conftest import Clock
 from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, push, registered, signed
 from tests.service.authenticator import ORIGIN, Authenticator

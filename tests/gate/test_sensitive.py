@@ -11,7 +11,6 @@ from sayso.core.audit import Body, read_body
 from sayso.core.commitments import State
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call, Operation, Request
-from sayso.gate.answer import answer_question, edit_and_allow
 from sayso.gate.audit import checkpoint, erase, prune, show, verify_audit
 from sayso.gate.authorize import authorize
 from sayso.gate.conversation import begin_task
@@ -19,6 +18,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.store.base import SecretRow
+from tests.gate.answers import answer_question, edit_and_allow
 
 PUSH = {"tool": "shell", "command": "git push", "arguments": {"token": "hunter2"}, "folder": "/src"}
 

@@ -97,7 +97,8 @@ class Player:
         return True
 
     def ask(self, asked: Asked, over: threading.Event) -> Reply:
-        return Reply(self._answer(asked.question, self.planned or "deny"), by="ana")
+        seen = asked.question.request.digest
+        return Reply(self._answer(asked.question, self.planned or "deny"), by="ana", seen=seen)
 
     def tell(self, notice: str) -> None:
         """Notices change nothing here."""
@@ -171,7 +172,8 @@ class Player:
                 if not answers or error.question is None:
                     return
                 question = self.sayso.door.question(error.question)
-                self.sayso.answer(question.id, self._answer(question, answers.pop()), by="ana")
+                given, seen = self._answer(question, answers.pop()), question.request.digest
+                self.sayso.answer(question.id, given, by="ana", seen=seen)
             else:
                 return
 

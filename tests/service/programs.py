@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sayso.doors.remote.connected import Connected
+from sayso.gate.answer import Stands
 from tests.service.process import PATIENCE
 
 T = TypeVar("T")
@@ -62,6 +63,12 @@ def asked_for(operator: Connected, operation: str) -> str:
 
     found = _until(operator, lambda questions: any(map(about, questions)))
     return str(next(filter(about, found))["id"])
+
+
+def say(operator: Connected, question: str, given: str, **how: Any) -> Stands:
+    """The answer of somebody who was shown the whole call."""
+    (seen,) = [str(one["digest"]) for one in operator.questions() if one["id"] == question]
+    return operator.answer(question, given, seen=seen, **how)
 
 
 def _until(operator: Connected, enough: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from sayso import ConsentDenied, ConsentRequired, ConsentTimeout, Sayso
+from sayso.core.errors import SaysoError
 from sayso.core.model import Risk, Verdict
 from sayso.doors.remote.connected import connect
 from sayso.doors.remote.door import NotConnected
 from sayso.doors.remote.line import Refusal, Sent, Unreachable
 from sayso.gate.gate import UnknownSession
 from tests.service.process import PATIENCE, Home, Service
-from tests.service.programs import Aside, Tasks, asked
+from tests.service.programs import Aside, Tasks, asked, say
 
 
 def test_what_the_policy_lists_as_autonomous_runs_and_is_written_down(home: Home, served: Service) -> None:
@@ -259,7 +260,9 @@ def test_a_session_of_the_hosts_hears_plans_and_calls(home: Home, served: Servic
             call = session.call("push", {"remote": "origin"})
             assert call.asked
             assert "push" in (call.text or "")
-            operator.answer(asked(operator)[0], "once")
+            with pytest.raises(SaysoError, match="shown"):
+                operator.answer(asked(operator)[0], "once")
+            say(operator, asked(operator)[0], "once")
             again = call.retry()
             assert again.allowed
             assert again.runs is not None

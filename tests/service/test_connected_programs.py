@@ -13,7 +13,7 @@ from sayso.doors.remote.line import Refusal
 from sayso.gate.answer import EditRefused
 from sayso.gate.workflows import BeyondPolicy
 from tests.service.process import PATIENCE, POLICY, Home, Service
-from tests.service.programs import Aside, Tasks, asked, asked_for
+from tests.service.programs import Aside, Tasks, asked, asked_for, say
 
 
 class Digest:
@@ -53,13 +53,13 @@ def test_a_workflow_is_asked_once_and_its_run_carries_what_it_declares_below_hig
         (start,) = asked(operator)
         (progress,) = gate.runs()
         assert (progress.workflow, progress.state) == ("digest", "pending")
-        operator.answer(start, "once")
+        say(operator, start, "once")
         push = asked_for(operator, "git.push")
         assert digest.tasks.made == ["x"], "the run carried it"
         assert digest.pushed == []
         (progress,) = gate.runs()
         assert progress.steps == {"make": "succeeded", "publish": "running"}
-        operator.answer(push, "once")
+        say(operator, push, "once")
         result = waiting.result()
         assert result.value == {"make": "X", "publish": "pushed"}
         assert digest.pushed == ["X"]
@@ -72,7 +72,7 @@ def test_a_run_that_is_over_carries_nothing_more(home: Home, served: Service) ->
         tasks = Tasks(gate)
         gate.workflow("make", [Step("make", tasks.create, ("tasks.create",))])
         waiting = Aside(lambda: gate.run("make", {"title": "x"}, wait=PATIENCE))
-        operator.answer(asked(operator)[0], "once")
+        say(operator, asked(operator)[0], "once")
         assert waiting.result().ok
         with pytest.raises(ConsentRequired):
             tasks.create("x")
@@ -82,8 +82,8 @@ def test_a_step_that_wants_its_own_consent_is_carried_by_no_run(home: Home, serv
     with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
         digest = Digest(gate, alone=True)
         waiting = Aside(lambda: gate.run("digest", {"title": "x"}, wait=PATIENCE))
-        operator.answer(asked(operator)[0], "always")
-        operator.answer(asked_for(operator, "tasks.create"), "deny")
+        say(operator, asked(operator)[0], "always")
+        say(operator, asked_for(operator, "tasks.create"), "deny")
         result = waiting.result()
         assert result.status == "denied"
         assert digest.tasks.made == []
@@ -95,8 +95,8 @@ def test_an_async_run_of_a_workflow_is_the_same(home: Home, served: Service) -> 
 
         async def run() -> Any:
             running = asyncio.create_task(gate.arun("digest", {"title": "x"}, wait=PATIENCE))
-            await asyncio.to_thread(lambda: operator.answer(asked(operator)[0], "once"))
-            await asyncio.to_thread(lambda: operator.answer(asked_for(operator, "git.push"), "once"))
+            await asyncio.to_thread(lambda: say(operator, asked(operator)[0], "once"))
+            await asyncio.to_thread(lambda: say(operator, asked_for(operator, "git.push"), "once"))
             return await running
 
         assert asyncio.run(run()).ok
@@ -110,11 +110,11 @@ def test_a_run_goes_on_though_the_service_was_killed_while_a_step_waited(home: H
             digest = Digest(gate)
             waiting = Aside(lambda: gate.run("digest", {"title": "x"}, wait=PATIENCE))
             with first.connect(operator_token) as operator:
-                operator.answer(asked(operator)[0], "once")
+                say(operator, asked(operator)[0], "once")
                 push = asked_for(operator, "git.push")
             first.kill()
             with home.serve(port=first.port) as second, second.connect(operator_token) as operator:
-                operator.answer(push, "once")
+                say(operator, push, "once")
                 assert waiting.result().ok
                 assert (digest.tasks.made, digest.pushed) == (["x"], ["X"])
 
@@ -125,7 +125,7 @@ def test_trust_in_a_workflow_can_be_withdrawn(home: Home, served: Service) -> No
         gate.workflow("make", [Step("make", tasks.create, ("tasks.create",))])
         session = gate.session(agent="helper")
         waiting = Aside(lambda: session.run("make", {"title": "x"}, wait=PATIENCE))
-        operator.answer(asked(operator)[0], "always")
+        say(operator, asked(operator)[0], "always")
         assert waiting.result().ok
         assert session.run("make", {"title": "y"}).ok
         assert operator.cascade_revoke("make", session=session.id) == 1
@@ -154,8 +154,8 @@ def test_what_an_outer_call_was_granted_is_not_believed_of_the_calls_inside_it(
             return tasks.create(title)
 
         waiting = Aside(lambda: gate.run("outer", {"title": "x"}, wait=PATIENCE))
-        operator.answer(asked(operator)[0], "once")
-        operator.answer(asked(operator)[0], "deny")
+        say(operator, asked(operator)[0], "once")
+        say(operator, asked(operator)[0], "deny")
         assert waiting.result().status == "denied"
         assert tasks.made == []
 
@@ -189,13 +189,13 @@ def test_an_approval_is_for_the_state_of_the_world_it_was_given_in(home: Home, s
 
         late = gate.run("create", {"title": "x"}, wait=0)
         (first,) = asked(operator)
-        operator.answer(first, "once")
+        say(operator, first, "once")
         world[0] = "4 rows"
         still = gate.retry(late.operation_id or "", wait=0)
         assert still.status == "timeout"
         assert made == []
         (second,) = asked(operator)
-        operator.answer(second, "once")
+        say(operator, second, "once")
         assert gate.retry(late.operation_id or "").ok
         assert made == ["x"]
 
@@ -227,7 +227,7 @@ def test_a_queued_call_is_replayed_with_the_consent_of_the_session_that_made_it(
         tasks = Tasks(gate)
         maker, later = gate.session(agent="maker"), gate.session(agent="later")
         queued = maker.run("create_task", {"title": "x"}, wait=0)
-        operator.answer(asked(operator)[0], "always")
+        say(operator, asked(operator)[0], "always")
         assert later.replay(queued.operation_id or "").value == "X"
         (grant,) = [one for one in operator.grants(maker.id) if one.kind == "operation"]
         operator.revoke(grant.id)

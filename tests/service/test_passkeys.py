@@ -57,7 +57,8 @@ class Desk:
         return sent(self.device.get(options, origin=ORIGIN))
 
     def answer(self, question: str, body: dict[str, Any]) -> httpx.Response:
-        return self.request("POST", f"/v1/questions/{question}/answer", body)
+        seen = self.told("GET", f"/v1/questions/{question}")["digest"]
+        return self.request("POST", f"/v1/questions/{question}/answer", {"digest": seen} | body)
 
 
 def sent(proof: Any) -> dict[str, Any]:
@@ -158,10 +159,11 @@ def test_a_no_needs_no_signature(service: Service, desk: Desk) -> None:
 def test_an_operators_token_does_not_allow_what_has_to_be_signed(service: Service, desk: Desk) -> None:
     desk.register()
     question = service.asked(call=PUSH)
-    response = service.post("operator", f"/v1/questions/{question}/answer", {"answer": "once"})
+    answer = {"answer": "once", "digest": desk.told("GET", f"/v1/questions/{question}")["digest"]}
+    response = service.post("operator", f"/v1/questions/{question}/answer", answer)
     assert response.json()["code"] == "proof_needed"
     proof = desk.proof(question, {"answer": "once"})
-    signed = {"answer": "once", "proof": proof}
+    signed = answer | {"proof": proof}
     assert service.post("operator", f"/v1/questions/{question}/answer", signed).json()["code"] == "bad_proof"
 
 

@@ -46,6 +46,30 @@ def test_a_question_tells_all_that_a_person_needs(service: Service) -> None:
     assert len(told["digest"]) == 64
 
 
+@pytest.mark.parametrize(
+    "body", [{"answer": "once"}, {"items": {"1": "once"}}, {"answer": "edit", "command": "git push"}]
+)
+def test_no_operator_allows_high_risk_without_naming_the_call_that_was_shown(
+    service: Service, body: dict[str, Any]
+) -> None:
+    question = service.asked(call=PUSH)
+    refused = answer(service, question, **body)
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_seen")
+    assert answer(service, question, **body, digest="0" * 64).json()["code"] == "stale"
+    assert service.told("operator", "GET", f"/v1/questions/{question}")["state"] == "open"
+    seen = service.told("operator", "GET", f"/v1/questions/{question}")["digest"]
+    assert answer(service, question, **body, digest=seen).json()["yours"]
+
+
+def test_a_list_never_tells_a_command_without_the_rest_of_the_call(service: Service) -> None:
+    args = {"line": "ls", "env": {"LD_PRELOAD": "x.so"}}
+    service.asked("host", {"tool": "push", "args": args, "command": "ls"}, session=service.opened())
+    (told,) = service.told("operator", "GET", "/v1/questions")
+    assert (told["tool"], told["arguments"], told["complete"]) == ("push", args, True)
+    assert "LD_PRELOAD" in told["text"]
+    assert told["door"]
+
+
 def test_what_the_user_said_is_forgotten_with_the_session(service: Service) -> None:
     session = service.opened()
     service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": "now publish it"})
@@ -206,7 +230,8 @@ def test_an_edited_command_is_what_the_agent_is_told_to_run(service: Service) ->
     call = {"tool": "push", "args": {"line": "git push -f"}, "command": "git push -f"}
     question = service.asked(call=call)
     name = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
-    assert answer(service, question, answer="edit", command="git push").json()["yours"]
+    seen = service.told("operator", "GET", f"/v1/questions/{question}")["digest"]
+    assert answer(service, question, answer="edit", command="git push", digest=seen).json()["yours"]
     told = service.told("agent", "POST", f"/v1/calls/{name}/retry")
     assert told["call"] == {"tool": "push", "args": {"line": "git push"}, "command": "git push"}
 

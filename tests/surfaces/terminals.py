@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
 from sayso.gate.surface import Asked, Reply
@@ -94,10 +95,14 @@ class Screen:
 
 
 class Asking:
-    """A question put to a surface in a thread of its own, as the gate does."""
+    """A question put to a surface in a thread of its own, as the gate does.
+
+    `seen` is what the reply says was shown whole; it is left out of the reply that tests compare.
+    """
 
     def __init__(self, terminal: Terminal, asked: Asked, screen: Screen) -> None:
         self.over = threading.Event()
+        self.seen: str | None = None
         self._screen = screen
         self._replies: list[Reply | None] = []
         self._thread = threading.Thread(
@@ -118,7 +123,9 @@ class Asking:
             assert time.monotonic() < until, f"no reply:\n{self._screen.text}"
             self._screen.read(0.02)
         self._screen.read()
-        return self._replies[0]
+        reply = self._replies[0]
+        self.seen = None if reply is None else reply.seen
+        return None if reply is None else msgspec.structs.replace(reply, seen=None)
 
     def end(self) -> None:
         self.over.set()

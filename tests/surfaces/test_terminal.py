@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 
+import msgspec
 import pytest
 
 from sayso.core.model import Piece, Risk
 from sayso.gate.request import make_call
 from sayso.gate.surface import Reply, Surface
-from sayso.surfaces.prompt import ANSWER
+from sayso.surfaces.prompt import ANSWER, APPROVE
 from sayso.surfaces.terminal import Terminal
 from tests.surfaces.questions import ALL, asked_about, mail, push
 from tests.surfaces.terminals import Screen, asking, terminal_on
@@ -212,6 +213,52 @@ def test_what_is_folded_cannot_be_edited_at_high_risk_before_it_was_seen(screen:
     with asking(asked_about(call, ONCE_ONLY, risk=Risk.HIGH), screen) as one:
         assert one.answer("edit", "") == allowed("deny")
     assert "New value" not in screen.text
+
+
+def test_a_reply_names_the_call_only_if_nothing_of_it_was_folded(screen: Screen) -> None:
+    whole, folded = push(), mail(body="x" * 9000)
+    with asking(whole, screen) as one:
+        one.answer("o")
+        assert one.seen == whole.question.request.digest
+    with asking(folded, screen) as one:
+        one.answer("o")
+        assert one.seen is None
+    with asking(folded, screen) as one:
+        one.answer("all", "o")
+        assert one.seen == folded.question.request.digest
+
+
+def test_an_answer_whose_words_are_folded_is_no_whole_view(screen: Screen) -> None:
+    asked = asked_about(make_call("write", {}), operation=f"files.{'x' * 300}")
+    with asking(asked, screen) as one:
+        one.answer("o")
+        assert one.seen is None
+    assert "show everything that is folded here" in screen.text
+
+
+def test_state_workflow_and_what_comes_later_stand_on_the_card(screen: Screen) -> None:
+    asked = asked_about(make_call("go", {}, state="3 hosts"), workflow="ship")
+    later = msgspec.structs.replace(asked.question, later=("git.push",))
+    with asking(msgspec.structs.replace(asked, question=later), screen) as one:
+        one.answer("")
+    for line in ("State now  3 hosts", "Workflow   ship", "Later      git.push will be asked"):
+        assert line in screen.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "confirmed"), [("allow", True), ("yes", False), ("", False), ("once", False)]
+)
+def test_to_confirm_shows_everything_and_takes_the_whole_word_only(
+    screen: Screen, typed: str, confirmed: bool
+) -> None:
+    asked = asked_about(make_call("write", {"text": "x" * 9000 + "THE-END"}), ONCE_ONLY, risk=Risk.HIGH)
+    terminal, said = terminal_on(screen), []
+    asks = threading.Thread(target=lambda: said.append(terminal.confirm(asked, "once")), daemon=True)
+    asks.start()
+    assert "THE-END" in screen.wait_for(APPROVE)
+    screen.type(f"{typed}\n")
+    asks.join(20)
+    assert said == [confirmed]
 
 
 # --- what can happen meanwhile ---

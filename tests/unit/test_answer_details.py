@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.asking import answer, lines, open_question, show
+from sayso.core.asking import answer, open_question, show
 from sayso.core.decide import decide
 from sayso.core.decision import Question
 from sayso.core.effects import Granted, Lifted
@@ -13,6 +13,7 @@ from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.offers import with_offers
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
 from sayso.core.session import Session, Suspension, Task, View, apply
+from sayso.core.showing import call_lines
 from sayso.gate.request import make_call, make_request
 
 NOW = 1_800_000_000.0
@@ -95,5 +96,7 @@ def test_a_question_shows_target_and_arguments_where_there_are_any() -> None:
     plain = make_request(make_call("tool"), operations)
     full = make_request(make_call("tool", {"all": True, "message": "done"}, target="a.py"), operations)
     items = decide(plain, POLICY, View(Session()), NOW).items
-    assert lines(plain, items) == ["git.commit"]
-    assert lines(full, items) == ['git.commit a.py (all: true, message: "done")']
+    facts = ["  tool: tool", "  does: git.commit (moderate risk)"]
+    assert call_lines(plain, items) == ["- git.commit", *facts]
+    arguments = ["  arguments:", "    all: true", '    message: "done"']
+    assert call_lines(full, items) == ["- git.commit a.py", *facts, *arguments]

@@ -57,10 +57,13 @@ def grants(told: Heard) -> list[str]:
 
 
 @pytest.mark.parametrize("word", ["yes", "no"])
-def test_with_several_questions_open_the_first_line_of_each_is_shown_and_none_is_answered(word: str) -> None:
+def test_with_several_questions_open_each_is_numbered_and_shown_and_none_is_answered(word: str) -> None:
     session = asking(Session(turn=5), call("git.commit", "files.edit"), call("git.push"))
     told, after = heard(session, word)
-    assert told.announced == ("Several questions are open. Which one do you mean?\n- git.commit\n- git.push",)
+    (asked,) = told.announced
+    which, *lines = asked.split("\n")
+    assert which == "Several questions are open. Which one do you mean?"
+    assert [line for line in lines if line[0] != " "] == ["1. git.commit", "1. files.edit", "2. git.push"]
     assert after.questions == session.questions
 
 

@@ -150,7 +150,7 @@ def test_an_answer_gives_exactly_its_grants_with_who_gave_them_when_and_on_which
 
 def test_without_a_task_an_approval_ends_with_the_session_and_high_risk_waits_ten_minutes() -> None:
     opened, session = asked(Session(turn=5), PUSH)
-    (approval,) = given(answer(opened, "once", POLICY, session, NOW))
+    (approval,) = given(answer(opened, "once", POLICY, session, NOW, seen=PUSH.digest))
     assert (approval.ends_with, approval.bound_to, approval.expires_at) == ("session", None, NOW + 600)
     assert (approval.given_by, approval.risk) == ("operator", Risk.HIGH)
 

@@ -140,7 +140,9 @@ class HttpPlayer:
         if self.question is None:
             raise RefusedByService("there is no question")
         name, self.question = self.question, None
-        told = self._sent("operator", "POST", f"/v1/questions/{name}/answer", {"answer": given})
+        seen = self._sent("operator", "GET", f"/v1/questions/{name}")["digest"]
+        body = {"answer": given, "digest": seen}
+        told = self._sent("operator", "POST", f"/v1/questions/{name}/answer", body)
         if not told["yours"]:
             raise RefusedByService("it was answered or is over")
         grants: Any = self._sent("operator", "GET", "/v1/grants")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,16 +33,26 @@ QuestionId = Annotated[str, typer.Argument(metavar="ID", help="As `sayso inbox` 
 
 
 def inbox(
+    question: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Show this one, with nothing folded.")
+    ] = None,
     session: InSession = None,
     store: StoreFile = None,
     as_json: Json = False,
 ) -> None:
-    """The questions that wait for an answer, oldest first."""
-    from sayso.cli import operating
+    """The questions that wait for an answer, oldest first; or one of them, whole.
+
+    Long values are folded in the list. `sayso inbox ID` folds nothing.
+    """
+    from sayso.cli import operating, questions_shown
 
     with looking(store) as gate:
-        questions = operating.open_questions(gate, session)
-    show_or_json(as_json, questions, operating.question_lines(questions))
+        if question is not None:
+            one = questions_shown.open_question(gate, question)
+            show_or_json(as_json, one.waiting, questions_shown.whole_lines(one))
+            return
+        found = operating.open_questions(gate, session)
+    show_or_json(as_json, found, operating.question_lines(found))
 
 
 def approve(
@@ -50,6 +60,10 @@ def approve(
     how: Annotated[
         str, typer.Option("--for", metavar="HOW", help="once, task, temporary, always or remember.")
     ] = "once",
+    seen: Annotated[
+        str | None,
+        typer.Option("--seen", metavar="DIGEST", help="At high risk, from a script: the call you have read."),
+    ] = None,
     store: StoreFile = None,
     policy: PolicyFile = None,
     preset: Preset = None,
@@ -58,14 +72,19 @@ def approve(
 ) -> None:
     """Say yes to a question: once, for this task, for 15 minutes (temporary) or always (this session).
 
-    The first answer stands. Exit 1 if another one did. Example: sayso approve s_4f.q1 --for task
+    At high risk it shows the whole call and wants the word allow; a script names the digest that
+    `sayso inbox ID` shows with the whole call. The first answer stands. Exit 1 if another one did.
+    Example: sayso approve s_4f.q1 --for task
     """
+    from sayso.cli import questions_shown
     from sayso.core.errors import UnknownAnswer
     from sayso.core.offers import ANSWERS
 
     if how not in ANSWERS:
         raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
-    _answer(question, how, None, acting(store, chosen(policy, preset, approval)), as_json)
+    with acting(store, chosen(policy, preset, approval)) as gate:
+        seen = seen or questions_shown.seen_at_terminal(gate, question, how)
+        _answer(gate, question, how, None, seen, as_json)
 
 
 def deny(
@@ -77,7 +96,8 @@ def deny(
     as_json: Json = False,
 ) -> None:
     """Say no to a question. The first answer stands; exit 1 if another one did."""
-    _answer(question, "deny", reason, acting(store), as_json)
+    with acting(store) as gate:
+        _answer(gate, question, "deny", reason, None, as_json)
 
 
 def wait(
@@ -242,13 +262,12 @@ def acting(store: str | None, policy: Policy | None = None) -> Iterator[Gate]:
 
 
 def _answer(
-    question: str, given: str, reason: str | None, opened: AbstractContextManager[Gate], as_json: bool
+    gate: Gate, question: str, given: str, reason: str | None, seen: str | None, as_json: bool
 ) -> None:
     from sayso.cli import operating
     from sayso.gate.answer import answer_question
 
-    with opened as gate:
-        stands = answer_question(gate, question, given, by=operating.operator(), reason=reason)
+    stands = answer_question(gate, question, given, by=operating.operator(), reason=reason, seen=seen)
     show_or_json(as_json, stands, [operating.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
 

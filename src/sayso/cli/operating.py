@@ -22,6 +22,7 @@ DAY = 86_400.0
 HOUR = 3_600.0
 MINUTE = 60.0
 PAGE = 1_000
+HIGH_RISK = "sayso approve {id} shows all of it and wants the word allow"
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -36,6 +37,18 @@ class Waiting(msgspec.Struct, frozen=True):
     answers: tuple[str, ...]
     opened_at: float
     left: float
+    tool: str
+    command: str | None
+    arguments: msgspec.Raw
+    folder: str
+    target: str | None
+    state: str | None
+    """The state of the world the call would meet, if its tool tells."""
+    covers: dict[str, str]
+    """What each answer would grant."""
+    digest: str
+    complete: bool
+    """Whether `text` shows all of the call."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -81,7 +94,7 @@ def open_questions(gate: Gate, session: str | None) -> list[Waiting]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.questions(session, after=after, limit=PAGE):
-            found += [_waiting(row, tx.now) for row in page if tx.now < row.expires_at]
+            found += [waiting(row, tx.now) for row in page if tx.now < row.expires_at]
             after = page[-1].id
     return found
 
@@ -91,7 +104,10 @@ def question_lines(questions: list[Waiting]) -> list[str]:
     for one in questions:
         lines += [f"{one.id}  {one.risk} risk, asked by {visible(one.agent)}, {span(one.left)} left"]
         lines += [f"    {line}" for line in one.text.splitlines()]
-        lines += [f"    answers: {', '.join(one.answers)}", ""]
+        lines += [f"    answers: {', '.join(one.answers)}"]
+        lines += [f"      {visible(covers)}" for covers in one.covers.values()]
+        lines += [f"    {HIGH_RISK.format(id=one.id)}"] if one.risk == Risk.HIGH.word else []
+        lines += [""]
     return lines[:-1] or ["Nobody waits for an answer."]
 
 
@@ -238,8 +254,10 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def _waiting(row: QuestionRow, now: float) -> Waiting:
+def waiting(row: QuestionRow, now: float) -> Waiting:
+    """An open question with all of the call."""
     question = as_written(row)
+    call = question.request.call
     return Waiting(
         id=row.id,
         session=row.session,
@@ -250,6 +268,15 @@ def _waiting(row: QuestionRow, now: float) -> Waiting:
         answers=tuple(offer.answer for offer in question.offers),
         opened_at=row.opened_at,
         left=row.expires_at - now,
+        tool=call.tool,
+        command=call.command,
+        arguments=msgspec.Raw(call.arguments),
+        folder=call.folder,
+        target=call.target,
+        state=call.state,
+        covers={offer.answer: offer.words for offer in question.offers},
+        digest=row.digest,
+        complete=question.complete,
     )
 
 

@@ -8,13 +8,14 @@ import msgspec
 
 from sayso.core import effects as fx
 from sayso.core import words
-from sayso.core.asking import answer, is_open, lines
+from sayso.core.asking import answer, is_open
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Pins
 from sayso.core.model import Risk
 from sayso.core.plans import adjust
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Plan, Task
+from sayso.core.showing import call_lines, seen_in_text
 
 if TYPE_CHECKING:
     from sayso.core.hear import Hearing
@@ -24,7 +25,7 @@ def assent(h: Hearing) -> None:
     """A yes, of whatever strength, with or without a change."""
     shown = _just_shown(h)
     if len(shown) > 1:
-        h.announced.append(words.which_one(lines(q.request, q.items)[0] for q in shown))
+        h.announced.append(words.which_one(_numbered(shown)))
         return
     if shown:
         _yes_to_question(h, shown[0])
@@ -44,7 +45,7 @@ def refuse(h: Hearing) -> None:
     """A no: denies the question, ends the long task's consent, or refuses the plan."""
     shown = _just_shown(h)
     if len(shown) > 1:
-        h.announced.append(words.which_one(lines(q.request, q.items)[0] for q in shown))
+        h.announced.append(words.which_one(_numbered(shown)))
     elif shown:
         _answer(h, shown[0], "deny")
     elif _asked_back(h, "still"):
@@ -57,6 +58,12 @@ def _just_shown(h: Hearing) -> list[Question]:
     """The questions put in the conversation in the turn just before this message."""
     shown = [q for q in h.session.questions.values() if h.session.shown.get(q.id) == h.before.turn]
     return [q for q in shown if q.claim is None and is_open(q, h.session, h.now)]
+
+
+def _numbered(shown: list[Question]) -> list[str]:
+    """Each question with its number and the whole of its call."""
+    each = (call_lines(q.request, q.items, mark=f"{number}. ") for number, q in enumerate(shown, 1))
+    return [line for lines in each for line in lines]
 
 
 def _asked_back(h: Hearing, about: str) -> bool:
@@ -72,11 +79,14 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
     if question.risk > h.session.ceiling:
         h.did.append("the message is not assured enough to answer this question")
         return
+    if question.risk > Risk.MODERATE and seen_in_text(question) is None:
+        h.announced.append(words.not_all_shown(question.id))
+        return
     if h.message.assent == "medium" and not _asked_back(h, "question"):
         turn = h.session.turn
         h.do(fx.Shown(question.id, turn))
         h.change(pending=Pending("question", turn, question.id))
-        h.announced.append(words.confirm_question(lines(question.request, question.items)))
+        h.announced.append(words.confirm_question(call_lines(question.request, question.items)))
         return
     same_task = h.session.task is not None and h.session.task.id == question.task
     widest = question.offers_answer("task") and question.risk is Risk.MODERATE and same_task
@@ -84,7 +94,8 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
 
 
 def _answer(h: Hearing, question: Question, given: str) -> None:
-    h.do(*answer(question, given, h.policy, h.session, h.now, by="user"))
+    seen = seen_in_text(question)
+    h.do(*answer(question, given, h.policy, h.session, h.now, by="user", seen=seen))
     h.answered = given
     h.did.append(f"answered: {given}")
 

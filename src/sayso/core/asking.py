@@ -7,14 +7,15 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core import words
-from sayso.core.decision import Decision, Item, Question
+from sayso.core.decision import Decision, Question
 from sayso.core.effects import Closed, Effect, Granted, Opened, Refused, Shown
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import MINUTE
-from sayso.core.model import Call, Request
+from sayso.core.model import Request, Risk
 from sayso.core.offers import given_each, lifts
 from sayso.core.policy import Policy
 from sayso.core.session import Session
+from sayso.core.showing import call_lines, check_seen, shows_all
 from sayso.core.terms import terms_of
 
 QUESTION_LASTS = 120 * MINUTE
@@ -49,6 +50,7 @@ def open_question(
         later=later,
         policy=policy.digest,
         terms=terms_of(policy, ((item.operation, item.risk) for item in decision.asked)),
+        complete=_complete(decision, request, later),
     )
 
 
@@ -67,11 +69,22 @@ def show(question: Question, session: Session) -> tuple[Effect, ...]:
 
 
 def answer(
-    question: Question, given_answer: str, policy: Policy, session: Session, now: float, by: str = "operator"
+    question: Question,
+    given_answer: str,
+    policy: Policy,
+    session: Session,
+    now: float,
+    by: str = "operator",
+    *,
+    seen: str | None = None,
 ) -> tuple[Effect, ...]:
-    """What an answer changes. Only an exact, offered answer to a question still open allows anything."""
+    """What an answer changes. Only an exact, offered answer to a question still open allows anything.
+
+    `seen` is the digest of the call that whoever answers was shown whole; above moderate risk nothing is
+    allowed without it.
+    """
     answers = dict.fromkeys(question.item_ids, given_answer)
-    return answer_each(question, answers, policy, session, now, by)
+    return answer_each(question, answers, policy, session, now, by, seen=seen)
 
 
 def answer_each(
@@ -81,6 +94,8 @@ def answer_each(
     session: Session,
     now: float,
     by: str = "operator",
+    *,
+    seen: str | None = None,
 ) -> tuple[Effect, ...]:
     """The same with an answer to each item by its id. They are parts of one call: one no refuses it."""
     if not is_open(question, session, now):
@@ -91,6 +106,7 @@ def answer_each(
     _check_answers(question, answers, session)
     if "deny" in answers.values():
         return (Refused(question.request.digest, session.turn, now), Closed(question.id, "deny"))
+    check_seen(question, seen)
     each = [(item, answers[name]) for name, item in zip(question.item_ids, question.items, strict=True)]
     within = _no_wider_than_asked(question, policy)
     how = {"given_by": by, "question": question.id, "terms": question.terms}
@@ -138,29 +154,30 @@ def _no_wider_than_asked(question: Question, policy: Policy) -> Policy:
 
 
 def question_text(decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = ()) -> str:
-    """Why it is asked, what would run, what it does."""
+    """Why it is asked, all of what would run, what a yes covers, and for risky calls what they do."""
     asked = decision.asked
     declared = {operation.name: operation.reason for operation in request.operations}
     reasons = (policy.entry(item.operation).reason or declared[item.operation] for item in asked)
     will = dict.fromkeys(words.visible(reason) for reason in reasons if reason)
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
-    listed = [*lines(request, asked), *map(words.asked_later, later)]
-    return words.question(decision.rule, decision.reason, category, listed, will)
+    lines = [*call_lines(request, asked), *map(words.asked_later, later)]
+    notes = [words.covers(category if _for_task(decision) else None), _asked_by(request)]
+    if not _complete(decision, request, later):
+        notes.append(words.FOLDED)
+    return words.question(decision.rule, decision.reason, category, lines, notes, will)
 
 
-def lines(request: Request, asked: tuple[Item, ...]) -> list[str]:
-    """What would run: the command, or the operations with target and arguments; and what state it meets."""
-    call = request.call
-    state = [] if call.state is None else [words.state(call.state)]
-    if call.command is not None:
-        return [words.visible(call.command), *state]
-    target = f" {words.visible(call.target)}" if call.target else ""
-    return [*(f"{item.operation}{target}{_arguments(call)}" for item in asked), *state]
+def _for_task(decision: Decision) -> bool:
+    """Whether a yes in the conversation holds for the task: offered, and of moderate risk."""
+    offered = any(offer.answer == "task" for offer in decision.offers)
+    return offered and max(item.risk for item in decision.asked) is Risk.MODERATE
 
 
-def _arguments(call: Call) -> str:
-    arguments = msgspec.json.decode(call.arguments, type=dict[str, msgspec.Raw])
-    told = ", ".join(
-        f"{words.visible(name)}: {words.visible(bytes(raw).decode())}" for name, raw in arguments.items()
-    )
-    return f" ({told})" if told else ""
+def _asked_by(request: Request) -> str:
+    return words.asked_by(request.agent, request.session, QUESTION_LASTS / (60 * MINUTE), request.digest)
+
+
+def _complete(decision: Decision, request: Request, later: tuple[str, ...]) -> bool:
+    """Whether the question's text leaves nothing out."""
+    reasons = [operation.reason or "" for operation in request.operations]
+    return shows_all(request, decision.asked, (request.agent, request.session, *later, *reasons))

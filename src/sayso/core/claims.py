@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core import words
-from sayso.core.asking import is_open, lines
+from sayso.core.asking import is_open
 from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.effects import Closed, Effect, Granted
 from sayso.core.errors import UnknownAnswer
@@ -15,6 +15,7 @@ from sayso.core.hear import Heard, hear
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session
+from sayso.core.showing import call_lines, check_seen, shows_all
 
 TOOL = "message"
 OPERATION = Operation("conversation.message", risk=Risk.HIGH)
@@ -25,21 +26,29 @@ def claim_question(text: str, request: Request, session: Session, policy: Policy
     """Ask whether the user wrote this message of the turn at hand."""
     ruling = Ruling(Verdict.ASK, "claimed", words.ONLY_CLAIMED)
     item = Item(OPERATION.name, OPERATION.name, "messages", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
+    offers = _offers(_heard(session, text, policy, now), session)
     return Question(
         id=f"{session.id}.q{session.asked + 1}",
         request=request,
         items=(item,),
-        offers=_offers(_heard(session, text, policy, now), session),
+        offers=offers,
         text=words.did_you_say(request.agent, text),
         turn=session.turn,
         opened_at=now,
         policy=policy.digest,
         claim=text,
+        complete=shows_all(request, (item,), (text, request.agent, *(offer.words for offer in offers))),
     )
 
 
 def answer_claim(
-    question: Question, answers: Mapping[str, str], policy: Policy, session: Session, now: float
+    question: Question,
+    answers: Mapping[str, str],
+    policy: Policy,
+    session: Session,
+    now: float,
+    *,
+    seen: str | None = None,
 ) -> tuple[Effect, ...]:
     """A yes: the message counts as one that the user typed here and now. Anything but a yes changes nothing.
 
@@ -52,6 +61,7 @@ def answer_claim(
         raise UnknownAnswer("that is not an answer to this question", hint="answer one of: once, deny")
     if "deny" in answers.values() or question.claim is None:
         return (Closed(question.id, "deny"),)
+    check_seen(question, seen)
     heard = _heard(session, question.claim, policy, now)
     if _offers(heard, session) != question.offers:
         raise UnknownAnswer("the message would do something else by now than was shown", hint="say it again")
@@ -69,7 +79,8 @@ def _offers(heard: Heard, session: Session) -> tuple[Offer, ...]:
     """What a yes does is what the message would do: which question it answers, and what else it says."""
     closed = [one.question for one in heard.effects if isinstance(one, Closed)]
     asked = [session.questions[name] for name in closed if name in session.questions]
-    told = [line for one in asked for line in lines(one.request, one.items)]
+    calls = [line for one in asked for line in call_lines(one.request, one.items, fold=None)]
     grants = [one.grant for one in heard.effects if isinstance(one, Granted)]
-    told += [words.visible(grant.value) for grant in grants if grant.group is not None]  # those of a plan
-    return Offer("once", words.counts_as_yours((*told, *heard.did))), Offer("deny", words.NOT_YOURS)
+    planned = [words.visible(grant.value) for grant in grants if grant.group is not None]
+    said = words.counts_as_yours((*planned, *heard.did), calls)
+    return Offer("once", said), Offer("deny", words.NOT_YOURS)

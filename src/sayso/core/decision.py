@@ -81,7 +81,8 @@ class Question(msgspec.Struct, frozen=True):
 
     `bundle` is the label of what was checked ahead in one go; `later` names what will be asked when reached.
     `policy` is the digest of the one it was asked under, which computed the offers. `claim` is the message
-    that a host says the user wrote, if that is what is asked.
+    that a host says the user wrote, if that is what is asked. `complete` says that `text` shows all of the
+    call, with nothing folded.
     """
 
     id: str
@@ -98,6 +99,7 @@ class Question(msgspec.Struct, frozen=True):
     claim: str | None = None
     terms: Mapping[str, Terms] = {}
     """What the policy says of each operation asked about; an approval lasts while it is no stricter."""
+    complete: bool = False
 
     @property
     def risk(self) -> Risk:

@@ -41,6 +41,12 @@ class UnknownAnswer(SaysoError):
     code = "unknown_answer"
 
 
+class NotSeen(SaysoError):
+    """A yes above moderate risk from a view that did not show the whole call. The question stays open."""
+
+    code = "not_seen"
+
+
 class PolicyError(SaysoError):
     """A policy that cannot be used. The one in force before stays in force."""
 

@@ -16,9 +16,10 @@ from sayso.core.decide import decide
 from sayso.core.decision import Decision, Item, Offer
 from sayso.core.effects import Effect, Granted, Lifted
 from sayso.core.grants import DAY, MINUTE, Grant, Pins
-from sayso.core.model import Mode, Request, Risk, Verdict
+from sayso.core.model import Call, Mode, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
+from sayso.core.showing import is_all
 from sayso.core.subject import undeclared
 
 ANSWERS = ("once", "task", "temporary", "always", "remember")
@@ -187,7 +188,12 @@ def _says(answer: str, items: tuple[Item, ...], request: Request, policy: Policy
         return words.offer(answer, "", f"the workflow {request.workflow}")
     categories = " and ".join(dict.fromkeys(item.category_words for item in items))
     operations = " and ".join(dict.fromkeys(item.operation for item in items))
-    pinned = operations
-    if _is_exact(request, policy, items):
-        pinned = request.call.command_line or f"{operations} with exactly these arguments"
-    return words.offer(answer, categories, pinned)
+    exact = _is_exact(request, policy, items)
+    return words.offer(answer, categories, _pinned(request.call, operations) if exact else operations)
+
+
+def _pinned(call: Call, operations: str) -> str:
+    """The exact call in words: its command alone only where there is nothing beside it."""
+    if call.command is None:
+        return f"{operations} with exactly these arguments"
+    return call.command if is_all(call) else f"{call.command}, with exactly these arguments"

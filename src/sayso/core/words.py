@@ -12,12 +12,15 @@ from sayso.core.policy import Entry
 FOLD_AT = 2_000
 
 
-def visible(text: str) -> str:
-    """Foreign text as data: control, invisible and direction characters spelled out, long text folded."""
+def visible(text: str, fold: int | None = FOLD_AT) -> str:
+    """Foreign text as data: control, invisible and direction characters spelled out, long text folded.
+
+    With `fold` None it is shown whole, however long.
+    """
     shown = "".join(
-        c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode() for c in text[:FOLD_AT]
+        c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode() for c in text[:fold]
     )
-    return shown if len(text) <= FOLD_AT else f"{shown} … ({len(text)} characters in all)"
+    return shown if fold is None or len(text) <= fold else f"{shown} … ({len(text)} characters in all)"
 
 
 def _plain(character: str) -> bool:
@@ -198,19 +201,60 @@ def attempted(name: str) -> str:
 # --- questions ---
 
 
-def question(rule: str, reason: str, categories: str, lines: Iterable[str], will: Iterable[str]) -> str:
-    """What is put to the user: why, one command a line, for risky ones what it will do, and the question."""
-    listed = "\n".join(f"- {line}" for line in lines)
+def question(
+    rule: str, reason: str, categories: str, lines: Iterable[str], notes: Iterable[str], will: Iterable[str]
+) -> str:
+    """What is put to the user: why, what would run, what an answer covers, and the question.
+
+    A risky one also says what it will do.
+    """
     effects = "".join(f"This {_future(what)}. " for what in will) if rule == "risky" else ""
-    return f"{_heading(rule, reason, categories)}\n{listed}\n\n{effects}Proceed?"
+    said = [_heading(rule, reason, categories), *lines, "", *notes, f"{effects}Proceed?"]
+    return "\n".join(said)
+
+
+AS_ABOVE = "as above"
+NOT_SEEN = "this is high risk, and it is not certain that the whole call was shown"
+FOLDED = (
+    "Part of this call is folded; `sayso inbox` and the page show all of it. At high risk a yes counts there."
+)
+
+
+def does(operation: str, risk: str) -> str:
+    return f"{operation} ({risk} risk)"
+
+
+def how_to_see(question: str) -> str:
+    return (
+        f"`sayso inbox {question}` and the page show all of it; the answer has to name the digest shown there"
+    )
+
+
+def not_all_shown(question: str) -> str:
+    return (
+        "Part of this call was folded, and its risk is high, so a yes does not count here: "
+        f"answer it where all of it is shown, on the page or with `sayso approve {question}`."
+    )
+
+
+def covers(category: str | None) -> str:
+    """What a yes in the conversation gives: a category for the task, or this call alone."""
+    if category is None:
+        return "A yes covers this call only."
+    return f"A yes covers {category} in this task; 'just this once' covers this call."
+
+
+def asked_by(agent: str, session: str, hours: float, digest: str) -> str:
+    who = f"Asked by {visible(agent)} in session {visible(session)}"
+    return f"{who}; open for {hours:g} hours; digest {digest[:12]}."
 
 
 def asked_later(operation: str) -> str:
-    return f"{operation} will be asked with its arguments"
+    return f"- {visible(operation)} will be asked with its arguments"
 
 
-def state(text: str) -> str:
-    return f"as things stand now: {visible(text)}"
+def state(text: str, fold: int | None = FOLD_AT) -> str:
+    return f"as things stand now: {visible(text, fold)}"
 
 
 def _heading(rule: str, reason: str, categories: str) -> str:
@@ -324,11 +368,11 @@ def open_question(operation: str) -> str:
 
 
 def confirm_question(lines: Iterable[str]) -> str:
-    return f"Just to confirm, you want me to proceed with: {', '.join(lines)}?"
+    return "\n".join(["Just to confirm, you want me to proceed with this?", *lines])
 
 
-def which_one(texts: Iterable[str]) -> str:
-    return "Several questions are open. Which one do you mean?\n" + "\n".join(f"- {text}" for text in texts)
+def which_one(lines: Iterable[str]) -> str:
+    return "\n".join(["Several questions are open. Which one do you mean?", *lines])
 
 
 def allowlist_block(entries: Iterable[Held], with_risk: bool = False) -> str:
@@ -364,8 +408,10 @@ ONLY_CLAIMED = "only the agent's host says that you wrote this, and it would loo
 NOT_YOURS = "it changes nothing"
 
 
-def counts_as_yours(does: Sequence[str]) -> str:
-    return ": ".join(["it counts as written by you", *(["; ".join(does)] if does else [])])
+def counts_as_yours(does: Sequence[str], calls: Iterable[str]) -> str:
+    """What a yes to a claimed message does, and the calls it lets run, line by line."""
+    said = ": ".join(["it counts as written by you", *(["; ".join(does)] if does else [])])
+    return "\n".join([said, *calls])
 
 
 def did_you_say(agent: str, text: str) -> str:

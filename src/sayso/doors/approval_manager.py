@@ -153,7 +153,9 @@ class ApprovalManager:
         allow = "remember" if question.offers_answer("remember") else "once"
         with self._state:
             now = _now()
-            self._apply(answer(question, allow if yes else "deny", self._policy, self._session, now, "user"))
+            seen = question.request.digest  # the callback was given all of the call
+            given = allow if yes else "deny"
+            self._apply(answer(question, given, self._policy, self._session, now, "user", seen=seen))
             decision = decide(question.request, self._policy, View(self._session), now)
             self._apply(decision.effects)
             return decision.verdict is Verdict.ALLOW

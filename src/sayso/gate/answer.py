@@ -16,6 +16,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.offers import given as once
+from sayso.core.showing import check_seen
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents
@@ -70,15 +71,18 @@ def answer_question(
     by: str,
     reason: str | None = None,
     signing: Signing | None = None,
+    seen: str | None = None,
 ) -> Stands:
     """Give this answer if the question is still open; else say how it stands.
 
     `signing` comes from surfaces where passkeys are used: there an answer that needs a proof is refused
     without one. Elsewhere, at a terminal, it stands, and its entry says that it was not signed.
+    `seen` is the digest of the call that whoever answers was shown whole. Without it nothing above moderate
+    risk is allowed.
     """
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return _answered(gate, tx, asked, dict.fromkeys(asked.item_ids, given), found, by)
+        return _answered(gate, tx, asked, dict.fromkeys(asked.item_ids, given), found, by, seen)
 
     return _reply(gate, question, given, by, reason, reply, signing)
 
@@ -91,11 +95,12 @@ def answer_items(
     by: str,
     reason: str | None = None,
     signing: Signing | None = None,
+    seen: str | None = None,
 ) -> Stands:
     """The same with an answer to each item by its id. One no refuses the call."""
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return _answered(gate, tx, asked, given, found, by)
+        return _answered(gate, tx, asked, given, found, by, seen)
 
     return _reply(gate, question, said(given), by, reason, reply, signing)
 
@@ -120,6 +125,7 @@ def edit_and_allow(
     by: str,
     reason: str | None = None,
     signing: Signing | None = None,
+    seen: str | None = None,
 ) -> Stands:
     """Approve the edited call once, in place of the one asked about.
 
@@ -135,25 +141,32 @@ def edit_and_allow(
         decision = decide(edited, gate.policy, view_of(gate, tx, found, edited), tx.now)
         if decision.verdict is Verdict.DENY:
             raise EditRefused(f"the edited call is denied: {decision.reason}")
+        risk = max(item.risk for item in decision.items)
+        check_seen(asked, seen, risk)
         grants: tuple[Grant, ...] = ()
         if decision.verdict is Verdict.ASK:
             how = {"given_by": by, "question": question, "terms": _terms(gate, asked, decision)}
             grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
         effects = (*map(Granted, grants), Closed(question, "edit"))
         kept = gate.sealer.edited(question, edited)
-        risk = max(item.risk for item in decision.items)
         return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call), risk)
 
     return _reply(gate, question, "edit", by, reason, reply, signing)
 
 
 def _answered(
-    gate: Gate, tx: Writer, asked: Question, given: Mapping[str, str], found: Loaded, by: str
+    gate: Gate,
+    tx: Writer,
+    asked: Question,
+    given: Mapping[str, str],
+    found: Loaded,
+    by: str,
+    seen: str | None,
 ) -> Reply:
     """What these answers change: what they grant for a call, or that a claimed message counts."""
     if asked.claim is None:
-        return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by))
-    return Reply(answer_claim(asked, given, gate.policy, found.session, tx.now))
+        return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen))
+    return Reply(answer_claim(asked, given, gate.policy, found.session, tx.now, seen=seen))
 
 
 def _reply(

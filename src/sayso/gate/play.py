@@ -24,6 +24,7 @@ from sayso.core.offers import with_offers
 from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
+from sayso.core.showing import seen_in_text
 from sayso.gate.plans import plan_of
 from sayso.gate.request import just_reviewed, make_call, make_request
 from sayso.gate.telling import tell_decision, tell_heard, tell_question
@@ -111,7 +112,10 @@ class Player:
     def answer(self, given: object) -> dict[str, Any]:
         if self.question is None:
             raise UnknownAnswer("there is no question to answer", hint="make a call that asks first")
-        effects = answer(self.question, _text(given, "answer"), self.policy, self.session, self.now)
+        seen = seen_in_text(self.question)
+        effects = answer(
+            self.question, _text(given, "answer"), self.policy, self.session, self.now, seen=seen
+        )
         before = {held.grant.id for held in self.session.held}
         self._apply(effects)
         self.question = None

@@ -24,12 +24,17 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What a person said: one of the answers offered, or "edit" with the arguments the call shall have."""
+    """What a person said: one of the answers offered, or "edit" with the arguments the call shall have.
+
+    `seen` is the digest of the call, from a surface that showed all of it before the answer. Without it
+    nothing above moderate risk is allowed.
+    """
 
     answer: str
     by: str
     reason: str | None = None
     edited: Mapping[str, Any] | None = None
+    seen: str | None = None
 
 
 class Surface(Protocol):

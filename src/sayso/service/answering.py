@@ -55,13 +55,13 @@ def check_body(row: QuestionRow, body: AnswerBody) -> None:
 
 
 def _given(context: Context, asked: Question, body: AnswerBody) -> Stands:
-    gate, who, why, proof = context.gate, context.token.name, body.reason, signing(context, body)
+    gate, proof = context.gate, signing(context, body)
+    how: dict[str, Any] = {"by": context.token.name, "reason": body.reason, "seen": body.digest}
     if body.items is not None:
-        return answer_items(gate, asked.id, body.items, by=who, reason=why, signing=proof)
+        return answer_items(gate, asked.id, body.items, signing=proof, **how)
     if body.answer == "edit":
-        instead = edited(context, asked, body)
-        return edit_and_allow(gate, asked.id, instead, by=who, reason=why, signing=proof)
-    return answer_question(gate, asked.id, body.answer or "", by=who, reason=why, signing=proof)
+        return edit_and_allow(gate, asked.id, edited(context, asked, body), signing=proof, **how)
+    return answer_question(gate, asked.id, body.answer or "", signing=proof, **how)
 
 
 def edited(context: Context, asked: Question, body: AnswerBody) -> Request:

@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from sayso.core.audit import AuditError
-from sayso.core.errors import MalformedRequest, NotCanonical, PolicyError, SaysoError, UnknownAnswer
+from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
 from sayso.gate.allowance import GrantRefused
 from sayso.gate.answer import EditRefused, UnknownQuestion
@@ -38,6 +38,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (GrantRefused, 409),
     (KeyReused, 409),
     (NotNow, 409),
+    (NotSeen, 409),
     (PasskeysVoid, 409),
     (TamperedCall, 409),
     (TamperedGrant, 409),

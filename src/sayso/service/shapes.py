@@ -70,6 +70,12 @@ class QuestionTold(msgspec.Struct, frozen=True):
     """
     signed: bool
     """Whether an answer that allows has to be signed by a passkey."""
+    door: str = ""
+    """Which way the call came in; `server` is the one behind it, if there is one."""
+    server: str = ""
+    workflow: str | None = None
+    complete: bool = False
+    """Whether `text` shows all of the call. If not, show `arguments` and the rest before a yes."""
     because: tuple[Piece, ...] = ()
     """The parts of the call that made it what is asked, word for word, as far as what read it says so."""
     answer: str | None = None
@@ -89,7 +95,10 @@ class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The command line it shall have, where it has one; if not given, it stays as it is."""
     reason: str | None = None
     digest: str | None = None
-    """The digest of the call the person saw: an answer to anything else is refused."""
+    """The digest of the call that the person was shown, whole: an answer to anything else is refused.
+
+    Above moderate risk a yes needs it.
+    """
     proof: Proof | None = None
     """A passkey's signature over this answer to this question about that digest."""
 

@@ -56,12 +56,30 @@ def card(asked: Asked, look: Look, now: float, *, whole: bool, waiting: int) -> 
         rows += _fold(f"{len(facts) - len(shown):,} more facts", look)
     if odd := sum(odd_characters(fact.text, look) for fact in shown):
         rows += _careful(odd, look)
-    folded = any(row.folds for row in rows)
-    answers = [*_answer_rows(question, look, folded, whole)]
+    answers = [*_answer_rows(_answers(question), look, whole)]
+    folded = any(row.folds for row in rows + answers)
+    if folded:
+        answers += _answer_rows([("", "all", "show everything that is folded here")], look, whole)
     title = f"May this run? {question.risk.word.capitalize()} risk."
     if waiting:
         title += f" {waiting} more {'waits' if waiting == 1 else 'wait'}."
     return Card(_drawn(title, [rows, answers], look, COLOURS[question.risk]), folded)
+
+
+def approval(asked: Asked, look: Look, now: float, answer: str) -> str:
+    """The whole question in its frame, and beneath it what this one answer would grant."""
+    question = asked.question
+    given = [
+        ("", word_of(one.answer), _says(one, question)) for one in question.offers if one.answer == answer
+    ]
+    rows = [[*_whole_rows(asked, look, now)], [*_answer_rows(given, look, whole=True)]]
+    title = f"Approve this? {question.risk.word.capitalize()} risk."
+    return _drawn(title, rows, look, COLOURS[question.risk])
+
+
+def whole_lines(asked: Asked, look: Look, now: float) -> list[str]:
+    """Every fact in plain lines, nothing folded."""
+    return [f"{row.left}{row.line}" for row in _whole_rows(asked, look, now)]
 
 
 def page(title: str, text: str, look: Look) -> str:
@@ -86,6 +104,13 @@ def allowing(question: Question) -> list[Offer]:
 def editable(question: Question) -> bool:
     """Whether the arguments may be changed: not those of a workflow, whose steps were not asked about."""
     return bool(allowing(question)) and question.request.workflow is None
+
+
+def _whole_rows(asked: Asked, look: Look, now: float) -> Iterator[Row]:
+    facts = list(facts_of(asked, now))
+    yield from _fact_rows(facts, look, whole=True)
+    if odd := sum(odd_characters(fact.text, look) for fact in facts):
+        yield from _careful(odd, look)
 
 
 def _few(facts: list[Fact]) -> list[Fact]:
@@ -129,9 +154,9 @@ def _careful(odd: int, look: Look) -> Iterator[Row]:
         yield _row("Careful" if number == 0 else "", line, "bold")
 
 
-def _answer_rows(question: Question, look: Look, folded: bool, whole: bool) -> Iterator[Row]:
+def _answer_rows(answers: Iterable[tuple[str, str, str]], look: Look, whole: bool) -> Iterator[Row]:
     """One answer a row, with what it would grant; at high risk all that allow stand behind one word."""
-    for key, word, says in _answers(question, folded and not whole):
+    for key, word, says in answers:
         left = f"{key:2} {word:11}"
         width = look.width - 2 - len(left)
         lines = wrapped(says, width, look)
@@ -139,10 +164,11 @@ def _answer_rows(question: Question, look: Look, folded: bool, whole: bool) -> I
             yield Row(left if number == 0 else " " * len(left), line)
         if next(lines, None) is not None:
             note = f"{look.ellipsis} {len(says):,} characters in all"
-            yield from (Row(" " * len(left), line, "dim") for line in wrapped(note, width, look))
+            folds = (Row(" " * len(left), line, "dim", folds=True) for line in wrapped(note, width, look))
+            yield from folds
 
 
-def _answers(question: Question, folded: bool) -> Iterator[tuple[str, str, str]]:
+def _answers(question: Question) -> Iterator[tuple[str, str, str]]:
     allowed = [(offer.answer, _says(offer, question)) for offer in allowing(question)]
     if question.risk < Risk.HIGH:
         yield from ((*KEYS.get(answer, ("", answer)), says) for answer, says in allowed)
@@ -156,8 +182,6 @@ def _answers(question: Question, folded: bool) -> Iterator[tuple[str, str, str]]
     if editable(question):
         yield "e", "edit", "change the arguments, then allow the changed call once"
     yield "w", "why", "show every check and what it said"
-    if folded:
-        yield "", "all", "show everything that is folded here"
 
 
 def _says(offer: Offer, question: Question) -> str:

@@ -44,8 +44,14 @@ def facts_of(asked: Asked, now: float) -> Iterator[Fact]:
         yield _fact("Target", call.target)
     yield from _arguments(call)
     yield from _place(call)
+    if request.workflow is not None and request.workflow not in call.tool:
+        yield _fact("Workflow", request.workflow)
+    if call.state is not None:
+        yield _fact("State now", call.state)
     for item in question.items:
         yield from _operation(item, request)
+    for name in question.later:
+        yield _fact("Later", f"{name} will be asked with its arguments")
     for piece in question.because:
         yield _fact("Because of", f"{_named(piece.argument)}{json.dumps(piece.text, ensure_ascii=False)}")
     yield from _asker(request)

@@ -11,7 +11,7 @@ from sayso.core.errors import NotCanonical
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.surface import Asked, Reply
-from sayso.surfaces.card import Card, allowing, card, editable, page, remark, word_of
+from sayso.surfaces.card import Card, allowing, approval, card, editable, page, remark, word_of
 from sayso.surfaces.device import Device
 from sayso.surfaces.editing import EditorFailed, by_lines, draft_of, editor_of, in_editor, read_draft
 from sayso.surfaces.facts import arguments_of
@@ -20,6 +20,7 @@ from sayso.surfaces.layout import Look
 ANSWER = "Your answer [deny]: "
 WHICH = "Allow how? [deny]: "
 CONFIRM = "Type allow to run it like this [back]: "
+APPROVE = "Type allow to approve this [leave it open]: "
 
 DENY = ("d", "deny", "n", "no")
 SPELLINGS = {"o": "once", "t": "task", "m": "temporary", "15": "temporary", "15 min": "temporary"}
@@ -41,11 +42,19 @@ class Prompt:
         self._asked, self._question, self._by = asked, asked.question, by
         self._device, self._look, self._now = device, look, now
         self._read, self._look_up = read, look_up
-        self._folded, self._draft = False, ""
+        self._folded, self._draft = True, ""
 
     def show(self, waiting: int) -> None:
         self._device.write("\n")
         self._put(card(self._asked, self._look, self._now, whole=False, waiting=waiting))
+
+    def show_whole(self, answer: str) -> None:
+        """All of the question, with what this answer would grant."""
+        self._device.write("\n" + approval(self._asked, self._look, self._now, answer))
+
+    def confirm(self) -> bool:
+        """Whether the person types the whole word."""
+        return self._read(APPROVE).strip().lower() == "allow"
 
     def answer(self) -> Reply:
         while True:
@@ -74,7 +83,7 @@ class Prompt:
     def _offered(self, word: str, line: str) -> Reply | None:
         answer = SPELLINGS.get(word, word)
         if any(offer.answer == answer for offer in allowing(self._question)):
-            return Reply(answer, self._by)
+            return Reply(answer, self._by, seen=self._seen)
         return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
 
     def _allow(self, word: str, line: str) -> Reply | None:
@@ -82,17 +91,22 @@ class Prompt:
         allowed = allowing(self._question)
         if word != "allow" or not allowed:
             return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
-        if not self._seen():
+        if not self._may_allow():
             return None
         if len(allowed) == 1:
-            return Reply(allowed[0].answer, self._by)
+            return Reply(allowed[0].answer, self._by, seen=self._seen)
         self._say(f"Allow how: {', '.join(word_of(offer.answer) for offer in allowed)}?")
         which = self._read(WHICH).strip()
         if not which or which.lower() in DENY:
             return Reply("deny", self._by)
         return self._offered(which.lower(), which)
 
-    def _seen(self) -> bool:
+    @property
+    def _seen(self) -> str | None:
+        """The digest of the call, once nothing of it is folded on this terminal."""
+        return None if self._folded else self._question.request.digest
+
+    def _may_allow(self) -> bool:
         """What is folded cannot be allowed above moderate risk."""
         if self._folded and self._question.risk > Risk.MODERATE:
             self._say(
@@ -123,7 +137,7 @@ class Prompt:
         before = arguments_of(self._question.request.call)
         if not before:
             return self._again("This call has no arguments to edit.")
-        if not self._seen():
+        if not self._may_allow():
             return None
         try:
             self._draft = self._drafted(before)
@@ -135,7 +149,7 @@ class Prompt:
         self._device.write(page("The call would run with", draft_of(values), self._look))
         if self._read(CONFIRM).strip().lower() != "allow":
             return self._again(f"Not allowed yet. {self._choices()}")
-        return Reply("edit", self._by, edited=values)
+        return Reply("edit", self._by, edited=values, seen=self._seen)
 
     def _drafted(self, before: dict[str, Any]) -> str:
         editor = editor_of(os.environ)

@@ -79,6 +79,18 @@ class Terminal:
             log.warning("the question could not be shown on the terminal: %s", kind_and_place(error))
             return None
 
+    def confirm(self, asked: Asked, answer: str) -> bool:
+        """Show the whole question; whether the person typed `allow` to give this answer to it.
+
+        False as well where there is no terminal.
+        """
+        never = threading.Event()
+        try:
+            with self._line.turn(never, self._write), opened(self._path) as device:
+                return self._confirmed(device, asked, answer, never)
+        except (NoTerminal, Ended):
+            return False
+
     def tell(self, notice: str) -> None:
         """A line at once, or as soon as the open question lets it through."""
         self._line.tell(notice, self._write)
@@ -105,12 +117,24 @@ class Terminal:
 
     def _converse(self, device: Device, asked: Asked, over: threading.Event) -> Reply:
         prompt = self._prompt(device, asked, over)
+        self._let_read(device, lambda: prompt.show(self._line.waiting), over)
+        return prompt.answer()
+
+    def _confirmed(self, device: Device, asked: Asked, answer: str, over: threading.Event) -> bool:
+        prompt = self._prompt(device, asked, over)
+        try:
+            self._let_read(device, lambda: prompt.show_whole(answer), over)
+            return prompt.confirm()
+        finally:
+            device.restore()
+
+    def _let_read(self, device: Device, show: Callable[[], None], over: threading.Event) -> None:
+        """Show something, and forget what was typed before a person could read it."""
         device.listen(echo=False)
-        prompt.show(self._line.waiting)
+        show()
         self._wait(over, IGNORES_KEYS_FOR)
         _look_up(over)
         device.listen(echo=True)
-        return prompt.answer()
 
     def _prompt(self, device: Device, asked: Asked, over: threading.Event) -> Prompt:
         from sayso.surfaces.layout import look_of

@@ -114,11 +114,11 @@ class Asker:
                 return
 
     def _take(self, surface: Surface, question: Question, reply: Reply, edit: Edit) -> None:
+        how: dict[str, Any] = {"by": reply.by, "reason": reply.reason, "seen": reply.seen}
         if reply.answer == "edit":
-            edited = edit(reply.edited or {})
-            stands = edit_and_allow(self._gate, question.id, edited, by=reply.by, reason=reply.reason)
+            stands = edit_and_allow(self._gate, question.id, edit(reply.edited or {}), **how)
         else:
-            stands = answer_question(self._gate, question.id, reply.answer, by=reply.by, reason=reply.reason)
+            stands = answer_question(self._gate, question.id, reply.answer, **how)
         if not stands.yours:
             surface.tell(f"already {stands.state}: {stands.answer or 'no answer'} by {stands.by or 'nobody'}")
 

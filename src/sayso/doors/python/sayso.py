@@ -136,12 +136,22 @@ class Sayso(Program[Session]):
         return authorize.authorize(self.gate, request)
 
     def answer(
-        self, question: str, given: str | Mapping[str, str], *, by: str, reason: str | None = None
+        self,
+        question: str,
+        given: str | Mapping[str, str],
+        *,
+        by: str,
+        reason: str | None = None,
+        seen: str | None = None,
     ) -> answer.Stands:
-        """Answer a question: with one answer, or with one for each item by its number."""
+        """Answer a question: with one answer, or with one for each item by its number.
+
+        `seen` is the digest of the call, if the person was shown all of it. Above moderate risk a yes needs
+        it.
+        """
         if isinstance(given, str):
-            return answer.answer_question(self.gate, question, given, by=by, reason=reason)
-        return answer.answer_items(self.gate, question, given, by=by, reason=reason)
+            return answer.answer_question(self.gate, question, given, by=by, reason=reason, seen=seen)
+        return answer.answer_items(self.gate, question, given, by=by, reason=reason, seen=seen)
 
     def wait(self, question: str, timeout: float = PATIENCE) -> QuestionRow:
         return waiting.wait_for_answer(self.gate, question, timeout)

@@ -114,14 +114,33 @@ class Connected(Program[ConnectedSession]):
         query = {} if session is None else {"session": session}
         return self.door.line.all_of("/v1/questions", query)
 
-    def answer(self, question: str, given: str | Mapping[str, str], *, reason: str | None = None) -> Stands:
-        """Answer a question: with one answer, or one for each item by its number. The token says who does."""
-        what = {"answer": given} if isinstance(given, str) else {"items": given}
-        return self._answered(question, {**what, "reason": reason})
+    def answer(
+        self,
+        question: str,
+        given: str | Mapping[str, str],
+        *,
+        reason: str | None = None,
+        seen: str | None = None,
+    ) -> Stands:
+        """Answer a question: with one answer, or one for each item by its number. The token says who does.
 
-    def edit(self, question: str, arguments: Mapping[str, Any], *, reason: str | None = None) -> Stands:
+        `seen` is the digest of the call, if the person was shown all of it. Above moderate risk a yes needs
+        it.
+        """
+        what = {"answer": given} if isinstance(given, str) else {"items": given}
+        return self._answered(question, {**what, "reason": reason, "digest": seen})
+
+    def edit(
+        self,
+        question: str,
+        arguments: Mapping[str, Any],
+        *,
+        reason: str | None = None,
+        seen: str | None = None,
+    ) -> Stands:
         """Allow the call with other arguments. It is decided again with them: a deny stays a deny."""
-        return self._answered(question, {"answer": "edit", "edited": arguments, "reason": reason})
+        what = {"answer": "edit", "edited": arguments}
+        return self._answered(question, {**what, "reason": reason, "digest": seen})
 
     def grants(self, session: str | None = None) -> list[Listed]:
         query = {} if session is None else {"session": session}

@@ -21,7 +21,7 @@ export const isClaim = (question) => question.rule === "claimed";
 export const editable = (question) =>
   !isClaim(question) && question.world === null && !question.tool.startsWith("workflow:");
 
-export function bar(question, { give, live, folded, edit, why }) {
+export function bar(question, { give, live, edit, why }) {
   const names = isClaim(question) ? { ...NAMES, once: "I wrote this" } : NAMES;
   const deliberate = question.risk === "high" && !question.signed;
   const reason = h("input", {
@@ -55,31 +55,24 @@ export function bar(question, { give, live, folded, edit, why }) {
   function deny() {
     give({ answer: "deny", ...(reason.value.trim() ? { reason: reason.value.trim() } : {}) });
   }
-  /** A button that allows: at high risk it wants to be held, and everything to have been shown. */
+  /** A button that allows: at high risk it wants to be held. */
   function yes(answer, name, kind) {
-    const sure = () => allow({ answer });
+    const sure = () => give({ answer });
     if (!deliberate) return button(question.signed ? `${name} ⚿` : name, kind, sure);
     const shown = name === NAMES.once ? "Hold to allow once" : `Hold: ${name}`;
     return holdButton({ class: kind, "data-what": name }, shown, sure);
-  }
-  async function allow(given) {
-    if (question.risk === "high" && folded()) {
-      say("Part of this is folded. Show all of it before you allow it.", "bad");
-      return;
-    }
-    give(given);
   }
   /** The same from the keyboard. */
   async function byKey(answer) {
     if (!sleep.awake() || !offered.includes(answer)) return;
     if (answer === "deny") deny();
-    else if (!deliberate || (await typedAllow(names[answer]))) await allow({ answer });
+    else if (!deliberate || (await typedAllow(names[answer]))) await give({ answer });
   }
   function open(wanted) {
     wider.hidden = !wanted;
     element.classList.toggle("open", wanted);
     more.setAttribute("aria-expanded", String(wanted));
-    if (wanted) show(wider, offers(question, yes), oneByOne(question, allow, deliberate));
+    if (wanted) show(wider, offers(question, yes), oneByOne(question, give, deliberate));
     sleep.rest();
   }
   return { element, byKey, rest: sleep.rest };
@@ -107,10 +100,10 @@ function covers(offer) {
 }
 
 /** For several operations: an answer to each. One refused, and the call is refused. */
-function oneByOne(question, allow, deliberate) {
+function oneByOne(question, answer, deliberate) {
   if (question.items.length < 2) return null;
   const chosen = {};
-  const give = () => allow({ items: chosen });
+  const give = () => answer({ items: chosen });
   const label = "Give these answers";
   const send = deliberate
     ? holdButton({ class: "solid" }, `Hold: ${label}`, give)

@@ -4,7 +4,8 @@ import { bar, editable, isClaim } from "./bar.js";
 import { get } from "./api.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
-import { risk, time } from "./parts.js";
+import { risk, say, time } from "./parts.js";
+import { follow } from "./reading.js";
 import { clock, now } from "./time.js";
 import { foreign, inline, placesOf, told, visible } from "./visible.js";
 
@@ -18,12 +19,18 @@ const SAID = {
   deny: "denied",
 };
 
-/** What would run, in a line. */
+/** What would run, in a line. A command never stands alone where there is more. */
 export function summary(question) {
   if (question.bundle) return `${bundled(question)} (${question.items.length} operations)`;
-  if (question.command !== null) return question.command;
+  if (question.command !== null) return `${question.command}${besides(question)}`;
   const given = Object.values(question.arguments).filter((value) => typeof value === "string");
   return [question.tool, question.target ?? question.because[0]?.text ?? given[0] ?? ""].join(" ").trim();
+}
+
+/** What else there is beside the command: the tool, and by their names the arguments. */
+function besides({ command, arguments: given, tool }) {
+  const names = Object.keys(given).filter((name) => given[name] !== command);
+  return names.length ? ` (${tool}, with ${names.join(", ")})` : "";
 }
 
 /** What is asked in one go, without the word that its label begins with. */
@@ -42,17 +49,23 @@ export function card(question, { give, live }) {
   const extra = h("div", { class: "extra" });
   const clocks = h("p", { class: "clocks small" });
   const body = h("div", { class: "card-body", tabindex: "-1" });
-  const folded = () => body.querySelector("[data-folded]") !== null;
-  const answering = question.state === "open" ? bar(question, { give, live, folded, edit, why }) : null;
+  const reading = follow(body, clocks, extra);
+  const answering = question.state === "open" ? bar(question, { give: send, live, edit, why }) : null;
   const root = h("article", {
     class: `card ${question.risk}`,
     "aria-label": `Question: ${visible(summary(question))}`,
   });
 
+  /** Send an answer. It names the call only if all of it was on screen; the service wants that at high risk. */
+  function send(given) {
+    const missing = reading.missing();
+    if (missing && question.risk === "high" && given.answer !== "deny") return say(missing, "bad");
+    return give(missing ? given : { ...given, digest: question.digest });
+  }
   function edit() {
     if (!editable(question)) return;
     const close = () => (show(extra), answering.rest());
-    show(extra, editor(question, give, close));
+    show(extra, editor(question, send, close));
     extra.querySelector("textarea").focus();
     extra.scrollIntoView({ block: "nearest" });
   }
@@ -90,15 +103,16 @@ function ended(question) {
 
 function head(question) {
   const does = [...new Set(question.items.map((item) => item.does).filter(Boolean))].join(", ");
-  const name = question.bundle ? `bundle ${bundled(question)}` : question.tool;
+  const label = question.bundle ? `bundle ${bundled(question)}` : null;
   if (isClaim(question))
     return h("header", { class: "card-head" }, risk(question.risk), h("strong", {}, "Did you write this?"));
   return h(
     "header",
     { class: "card-head" },
     risk(question.risk),
-    does ? h("strong", {}, visible(does)) : null,
-    told(name),
+    does ? h("strong", {}, told(does)) : null,
+    label ? told(label) : null,
+    told(question.tool),
   );
 }
 
@@ -106,13 +120,12 @@ function head(question) {
 export function whatRuns({ command, arguments: given, because = [] }) {
   const isCommand = (value) => command !== null && value === command;
   const marked = ([name]) => because.some((one) => one.argument === name);
-  const rest = Object.entries(given)
-    .filter(([, value]) => !isCommand(value))
-    .sort((one, other) => marked(other) - marked(one));
+  const rest = Object.entries(given).sort((one, other) => marked(other) - marked(one));
   const ofCommand = ({ argument: name }) => name === null || isCommand(given[name]);
   const line = command !== null && boxed(command, "Command", because.filter(ofCommand));
   line && line.classList.add("hero");
   const list = rest.map(([name, value]) => {
+    if (isCommand(value)) return [h("dt", {}, told(name, 80)), h("dd", { class: "small" }, "the command above")];
     const parts = because.filter((one) => one.argument === name);
     return [h("dt", {}, told(name, 80)), h("dd", {}, boxed(value, `Argument ${visible(name)}`, parts))];
   });
@@ -130,24 +143,30 @@ function reasons(question) {
   const place = [
     question.target && ["On ", told(question.target), ". "],
     question.folder && ["In ", told(question.folder), ". "],
-    question.world && ["As things stand: ", told(question.world), "."],
+    question.world && ["As things stand: ", told(question.world), ". "],
+    question.workflow && ["Starts the workflow ", told(question.workflow), ". "],
+    question.server && ["Through the server ", told(question.server), "."],
   ].filter(Boolean);
   return [
     h(
       "p",
       { class: "why" },
       h("strong", {}, "Why asked: "),
-      `${visible(question.why)} `,
+      plain(question.why),
+      " ",
       rule(question.rule),
       question.because.length ? h("span", { class: "small" }, " Marked: what made it so.") : null,
     ),
-    isClaim(question) ? h("p", { class: "yes" }, h("strong", {}, "If you did: "), meaning(question)) : null,
+    isClaim(question) ? h("div", { class: "yes" }, h("strong", {}, "If you did: "), meaning(question)) : null,
     place.length ? h("div", {}, place) : null,
   ];
 }
 
 /** What a yes to a claimed message does. */
-const meaning = (question) => visible(question.offers.find((offer) => offer.answer === "once").words);
+const meaning = (question) => plain(question.offers.find((offer) => offer.answer === "once").words);
+
+/** A sentence that may quote an agent: in the line if it is short, else in a box that can be unfolded. */
+const plain = (text) => (Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : visible(text));
 
 const rule = (name) => h("span", { class: "small" }, `(rule ${visible(name)})`);
 
@@ -160,7 +179,7 @@ function items(question) {
       risk(item.risk),
       " ",
       h("code", {}, visible(item.operation)),
-      h("span", { class: "small" }, ` ${visible(item.does ?? item.why)}`),
+      h("span", { class: "small" }, " ", plain(item.does ?? item.why)),
     ),
   );
   const later = question.later.map((name) =>
@@ -172,7 +191,7 @@ function items(question) {
 function asker(question) {
   const who = [
     "Asked by ",
-    inline(question.agent, 80),
+    told(question.agent, 80),
     ", session ",
     short(question.session),
     `, turn ${question.turn}`,

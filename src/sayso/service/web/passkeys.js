@@ -32,7 +32,7 @@ export async function signIn() {
 
 /** The proof that a person gives exactly this answer to exactly this question. */
 export async function signAnswer(question, given) {
-  return proof(await post(`/v1/questions/${encodeURIComponent(question.id)}/challenge`, { ...given, digest: question.digest }));
+  return proof(await post(`/v1/questions/${encodeURIComponent(question.id)}/challenge`, given));
 }
 
 async function proof(options) {

@@ -87,10 +87,10 @@ export function forget(id) {
   if (questions.delete(id)) changed();
 }
 
-/** Give an answer to what was seen: the digest goes with it. Tells how the question stands now. */
+/** Give an answer; it names the digest of what was seen, if that was everything. Tells how it stands now. */
 export async function answer(question, given) {
   const path = `/v1/questions/${encodeURIComponent(question.id)}/answer`;
-  const stands = await post(path, { ...given, digest: question.digest });
+  const stands = await post(path, given);
   const { state, by, yours, answer: said, at } = stands;
   keep([{ ...question, state, by, yours, answer: said, closed_at: at }]);
   changed();

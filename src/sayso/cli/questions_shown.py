@@ -1,0 +1,68 @@
+"""One question, whole: what `sayso inbox ID` prints, and `sayso approve` shows at high risk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import msgspec
+
+from sayso.cli.operating import Waiting, span, waiting
+from sayso.core.model import Risk
+from sayso.core.words import visible
+from sayso.gate.answer import UnknownQuestion
+from sayso.gate.explaining import why_asked
+from sayso.gate.gate import Gate
+from sayso.gate.state import as_written
+from sayso.gate.surface import Asked
+from sayso.gate.waiting import question_row
+
+HOW = "sayso approve {id}   or, from a script that has read all of this: sayso approve {id} --seen {digest}"
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """An open question as a surface gets it, and as the inbox lists it."""
+
+    asked: Asked
+    waiting: Waiting
+    now: float
+
+
+def open_question(gate: Gate, question: str) -> Shown:
+    row = question_row(gate, question)
+    with gate.store.read() as tx:
+        now = tx.now
+    if row.state != "open" or now >= row.expires_at:
+        raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
+    found = as_written(row)
+    return Shown(Asked(found, row.expires_at, lambda: why_asked(gate, found)), waiting(row, now), now)
+
+
+def whole_lines(one: Shown) -> list[str]:
+    """Every fact, nothing folded; what each answer would grant; how to give it."""
+    from sayso.surfaces.card import whole_lines as fact_lines
+    from sayso.surfaces.layout import look_of
+
+    look, told = look_of(shutil.get_terminal_size().columns, os.environ), one.waiting
+    lines = [f"{told.id}  {told.risk} risk, {span(told.left)} left", ""]
+    lines += fact_lines(one.asked, look, one.now)
+    lines += ["", "Answers:"]
+    lines += [f"  {name:10} {visible(words, None)}" for name, words in told.covers.items()]
+    if one.asked.question.risk > Risk.MODERATE:
+        lines += ["", HOW.format(id=told.id, digest=told.digest)]
+    return lines
+
+
+def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
+    """The digest of the call, once a person at the terminal has it all on screen and typed the word.
+
+    Below high risk nobody is asked, and nothing is claimed to have been seen; nor where nobody is there.
+    """
+    from sayso.surfaces.terminal import Terminal
+
+    row = question_row(gate, question)
+    found = as_written(row)
+    if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
+        return None
+    asked = Asked(found, row.expires_at, lambda: why_asked(gate, found))
+    return found.request.digest if Terminal().confirm(asked, answer) else None

@@ -1,0 +1,105 @@
+"""What a question shows of a call, and what may be allowed from a view that did not show all of it.
+
+- A question shows all that runs: command or operations, tool, server, workflow, folder, state and every
+  argument. Text of the agent stands on lines of its own, with every line end spelled out, so none of it can
+  pass for a line of ours.
+- A long value is folded with its true length. A rendering with a fold is not complete.
+- Above moderate risk a yes counts only if whoever gave it names the digest of the call it was shown whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.decision import Item, Question
+from sayso.core.errors import NotSeen
+from sayso.core.model import Call, Request, Risk
+
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def call_lines(
+    request: Request, items: tuple[Item, ...], fold: int | None = words.FOLD_AT, mark: str = "- "
+) -> list[str]:
+    """The whole call: what would run behind a mark, and beneath it the facts, indented as far as the mark."""
+    room = " " * len(mark)
+    heads = [f"{mark}{head}" for head in _heads(request.call, items, fold)]
+    return [*heads, *(f"{room}{fact}" for fact in _facts(request, items, fold))]
+
+
+def shows_all(request: Request, items: tuple[Item, ...], others: Iterable[str] = ()) -> bool:
+    """Whether nothing has to be folded of the call, nor of what else is shown with it."""
+    whole = call_lines(request, items, fold=None) == call_lines(request, items)
+    return whole and all(len(text) <= words.FOLD_AT for text in others)
+
+
+def seen_in_text(question: Question) -> str | None:
+    """What was seen by somebody who read the question's text: the call's digest, if nothing was folded."""
+    return question.request.digest if question.complete else None
+
+
+def is_all(call: Call) -> bool:
+    """Whether the command is all there is: every argument, if there are any, is the command itself."""
+    try:
+        values = msgspec.json.decode(call.arguments, type=dict[str, Any]).values()
+    except msgspec.MsgspecError:
+        return False
+    return all(value == call.command for value in values)
+
+
+def check_seen(question: Question, seen: str | None, risk: Risk = Risk.LOW) -> None:
+    """Refuse to allow more than moderate risk to somebody who was not shown this very call, whole.
+
+    `risk` is that of an edited call, which runs in its place.
+    """
+    if max(question.risk, risk) > Risk.MODERATE and seen != question.request.digest:
+        raise NotSeen(words.NOT_SEEN, hint=words.how_to_see(question.id))
+
+
+def _heads(call: Call, items: tuple[Item, ...], fold: int | None) -> Iterator[str]:
+    if call.command is not None:
+        yield words.visible(call.command, fold)
+        return
+    target = f" {words.visible(call.target, fold)}" if call.target else ""
+    for item in items:
+        yield f"{item.operation}{target}"
+
+
+def _facts(request: Request, items: tuple[Item, ...], fold: int | None) -> Iterator[str]:
+    call = request.call
+    places = {"server": call.server, "workflow": request.workflow, "folder": call.folder}
+    if call.command is not None:
+        places["target"] = call.target
+    yield f"tool: {words.visible(call.tool, fold)}"
+    yield from (f"{label}: {words.visible(text, fold)}" for label, text in places.items() if text)
+    yield f"does: {', '.join(words.does(item.operation, item.risk.word) for item in items)}"
+    if call.state is not None:
+        yield words.state(call.state, fold)
+    yield from _arguments(call, fold)
+
+
+def _arguments(call: Call, fold: int | None) -> Iterator[str]:
+    """Every argument on a line of its own, two columns further in than what is said about the call."""
+    try:
+        arguments = msgspec.json.decode(call.arguments, type=dict[str, msgspec.Raw])
+    except msgspec.MsgspecError:
+        yield f"arguments: {words.visible(call.arguments.decode('utf-8', 'backslashreplace'), fold)}"
+        return
+    if arguments:
+        yield "arguments:"
+    for name, raw in arguments.items():
+        same = call.command is not None and msgspec.json.decode(raw) == call.command
+        value = words.AS_ABOVE if same else words.visible(bytes(raw).decode(), fold)
+        yield f"  {_named(name, fold)}: {value}"
+
+
+def _named(argument: str, fold: int | None) -> str:
+    """A name that is more than a word is quoted, so that it cannot pass for a value."""
+    if PLAIN_NAME.fullmatch(argument):
+        return words.visible(argument, fold)
+    return words.visible(msgspec.json.encode(argument).decode(), fold)
