@@ -16,6 +16,7 @@ ALLOWED_IMPORTS = frozenset(
         "functools",
         "hashlib",
         "hmac",
+        "html",
         "itertools",
         "json",
         "math",

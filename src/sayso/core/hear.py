@@ -128,11 +128,11 @@ def _advance(h: Hearing) -> None:
     )
     if lifted:
         h.did.append("the stop is lifted")
-    turn, task, plan = h.session.turn, h.session.task, h.session.plan
+    turn, task, plan = h.session.turn, h.session.task, h.session.plan_under_way
     idle = h.policy.settings.task_idle_turns
     if task is not None and turn - task.active > idle:
         h.clear("task", "idle", f"No activity for more than {idle} turns, clearing consent state")
-    elif plan is not None and plan.accepted and not plan.started and turn - plan.since > PLAN_TURNS:
+    elif plan is not None and not plan.started and turn - plan.since > PLAN_TURNS:
         h.do(fx.PlanEnded("not started"))
         h.cleared.append("plan consent (not started within 3 turns)")
         h.announced.append("The plan was not started in time, clearing its consent")

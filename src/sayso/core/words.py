@@ -241,6 +241,13 @@ def offer(answer: str, category: str, pinned: str) -> str:
 
 # --- conversation ---
 
+PLAN = "Plan"
+PLAN_COVERS = "A yes covers"
+PLAN_COVERS_NOTHING = "nothing: each call is asked for"
+PLAN_ASKS = "Asked each time"
+PLAN_BLOCKED = "Blocked, never runs"
+PLAN_ADJUSTED = "Your changes, which only take away"
+CONFIRM_SHOWN = "Proceed with this?"
 CONFIRM_PLAN = "Just to confirm, you want me to proceed with the plan?"
 CONFIRM_ADJUSTED = "Proceed with this adjusted version?"
 PROCEED_WITH_WHAT = "Proceed with what?"
