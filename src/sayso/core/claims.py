@@ -59,9 +59,10 @@ def answer_claim(
 
 
 def _heard(session: Session, text: str, policy: Policy, now: float) -> Heard:
-    """The message as the user's own, in the turn at hand."""
+    """The message as the user's own, in the turn at hand. The question shows what a plan would cover."""
     asked = {name: one for name, one in session.questions.items() if one.claim is None}
-    before = msgspec.structs.replace(session, turn=session.turn - 1, questions=asked)
+    plan = None if session.plan is None else msgspec.structs.replace(session.plan, shown=True)
+    before = msgspec.structs.replace(session, turn=session.turn - 1, questions=asked, plan=plan)
     return hear(before, text, policy, now, Assurance.ASSURED)
 
 
@@ -71,5 +72,5 @@ def _offers(heard: Heard, session: Session) -> tuple[Offer, ...]:
     asked = [session.questions[name] for name in closed if name in session.questions]
     told = [line for one in asked for line in lines(one.request, one.items)]
     grants = [one.grant for one in heard.effects if isinstance(one, Granted)]
-    told += [words.visible(grant.value) for grant in grants if grant.group is not None]  # those of a plan
+    told += [words.planned(grant.value, grant.pins.targets) for grant in grants if grant.group is not None]
     return Offer("once", words.counts_as_yours((*told, *heard.did))), Offer("deny", words.NOT_YOURS)

@@ -17,7 +17,8 @@ import msgspec
 
 from sayso.core import plan_reading as reading
 from sayso.core.look_alikes import APOSTROPHES
-from sayso.core.own_words import BLANK, fold, mask_quotations
+from sayso.core.own_words import BLANK, LONGEST, fold, mask_quotations
+from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
 from sayso.core.plan_markup import speaks_against
 from sayso.core.plan_text import PlanText
 from sayso.core.plan_words import CHANGE_VERBS, EVERYDAY, FILLERS, FOR_THE_USER, POSTPONE
@@ -36,28 +37,66 @@ class Piece(msgspec.Struct, frozen=True):
 
 def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
     """The plan after a change, rendered. What it names after it, it named before."""
-    for piece in dict.fromkeys(_pieces(change)):
-        plan = _apply(plan, piece, known)
+    for pieces in _sentences(change):
+        before = plan.places
+        for piece in pieces:
+            pointless = piece.marked and plan.places != before  # "b.py must | not change" points at b.py
+            plan = _apply(plan, piece, known, restrict=not pointless)
     return render(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
 
 
-def _apply(plan: PlanText, piece: Piece, known: Collection[str]) -> PlanText:
+def spoken_change(text: str, plan: PlanText) -> str | None:
+    """The change that a message makes to a plan without a word like "but": "yes, avoid b.py", "b.py later".
+
+    It takes away only, so in doubt it is one: a yes followed by a restriction or by something the plan names,
+    or a statement that excludes, postpones or keeps for the user something the plan names. A question changes
+    nothing.
+    """
+    said = text.translate(APOSTROPHES).strip()
+    if "?" in said or len(said) > LONGEST:
+        return None
+    yes = _YES.match(said)
+    if yes is None:
+        return said if _excludes(fold(said)) and _names_something(said, plan) else None
+    rest = said[yes.end() :].strip(" .,;:!")
+    if not rest or _IDIOM.fullmatch(rest):
+        return None
+    return rest if _restricts(fold(rest)) or _names_something(rest, plan) else None
+
+
+def _excludes(folded: str) -> bool:
+    return speaks_against(folded) is not None or _TAKES_BACK.search(folded) is not None
+
+
+def _names_something(text: str, plan: PlanText) -> bool:
+    spoken = _words(text)
+    stems = frozenset(map(_stem, spoken))
+    return any(_is_called(word, target) for word in spoken for target in plan.targets) or any(
+        _means(stems, name) for name in plan.operations
+    )
+
+
+def _apply(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
     if piece.mode == "keep":
         return _keep(plan, piece.words, known)
     if piece.mode == "condition" or (not piece.marked and _agrees(piece.words, plan)):
         return plan
-    return _take_out(plan, piece, known)
+    if not piece.marked and _chooses(piece.words, plan):
+        return _keep(plan, piece.words, known)
+    return _take_out(
+        plan, piece, known, restrict=restrict and (piece.marked or _restricts(fold(piece.words)))
+    )
 
 
 # --- reading the change -------------------------------------------------------------------------------------
 
 
-def _pieces(change: str) -> Iterator[Piece]:
+def _sentences(change: str) -> Iterator[list[Piece]]:
     text = mask_quotations(change.translate(APOSTROPHES)).replace("`", " ")
     for sentence in re.split(r"(?<=[.!?;])\s+|\n", text):
         if _NOTHING_ELSE.fullmatch(sentence.strip(" ,.!;")):
             continue  # the plan names nothing else
-        yield from _of_sentence(_with_only_ahead(sentence.strip(" ,.!;")))
+        yield list(_of_sentence(_with_only_ahead(sentence.strip(" ,.!;"))))
 
 
 def _with_only_ahead(sentence: str) -> str:
@@ -102,6 +141,12 @@ def _agrees(words: str, plan: PlanText) -> bool:
     return any(_stem(word) in _VERBS for word in spoken) and all(_is_known(word, plan) for word in spoken)
 
 
+def _chooses(words: str, plan: PlanText) -> bool:
+    """Whether a yes is given to a part of the plan only: "go ahead with a.py", "yes to the tests"."""
+    first, *rest = _words(words) or [""]
+    return first in _TO and _names_something(words, plan) and all(_is_known(word, plan) for word in rest)
+
+
 def _is_known(word: str, plan: PlanText) -> bool:
     stem = _stem(word)
     return (
@@ -116,19 +161,27 @@ def _is_known(word: str, plan: PlanText) -> bool:
 # --- taking out ---------------------------------------------------------------------------------------------
 
 
-def _take_out(plan: PlanText, piece: Piece, known: Collection[str]) -> PlanText:
-    words = piece.words
-    spoken = _words(words)
-    stems = frozenset(map(_stem, spoken))
-    promised = reading.operations(_MARK.sub("", words).strip(), known)
-    elsewhere = {name for name, places in promised.items() if places and name.startswith("files.")}
-    operations = [name for name in plan.operations if _recalls(stems, name) and name not in elsewhere]
+def _take_out(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
+    spoken = _words(piece.words)
     targets = [name for name in plan.targets if _points_at(spoken, name)]
+    stems = frozenset(map(_stem, spoken)) - (_FILE_STEMS if targets else frozenset())
+    of_files = _on_files(piece.words, known)
+    operations = [name for name in plan.operations if _recalls(stems, name) and name not in of_files]
     if operations or targets:
         return _less(plan, operations, targets)
-    if reading.targets(words) or any(_means(stems, name) for name in known if name not in plan.operations):
+    strange = any(reading.targets(word) for word in spoken)
+    if strange or any(_means(stems, name) for name in known if name not in plan.operations):
         return plan
-    return _nothing(plan) if piece.marked or _restricts(fold(words)) else plan
+    return _nothing(plan) if restrict else plan
+
+
+def _on_files(words: str, known: Collection[str]) -> set[str]:
+    """The operations on files that words name together with a file: "edit b.py" speaks of b.py alone."""
+    verbs = [found.start() for found in re.finditer(r"\w+", words) if _stem(found[0].lower()) in _VERBS]
+    promised = [reading.operations(words[start:], known) for start in verbs[:20]]
+    return {
+        name for each in promised for name, places in each.items() if places and name.startswith("files.")
+    }
 
 
 def _restricts(folded: str) -> bool:
@@ -255,6 +308,7 @@ def _stem(word: str) -> str:
 _COMMON_ACTIONS = frozenset(
     {"run", "creat", "writ", "add", "read", "send", "list", "make", "mak", "get", "set"}
 )
+_FILE_STEMS = frozenset({"fil", "file"})
 _VERBS = frozenset(
     _stem(verb)
     for verb in CHANGE_VERBS.union(*(row.verbs.split("|") for row in EVERYDAY), {"do", "touch", "go"})
@@ -274,6 +328,7 @@ _LIMIT = re.compile(
     r"|nothing\s+(?:but|except|other\s+than))\s+",
     re.IGNORECASE,
 )
+_TO = frozenset({"with", "to", "for", "on"})
 _ARTICLES = frozenset({"a", "an", "i", "the"})
 _KEEP = re.compile(
     r"\b(?:only|just)\b(?!\s+(?:if|unless|when|once|after|before|as\s+long\s+as|until)\b)", re.IGNORECASE
@@ -300,5 +355,15 @@ _SAFE_CONDITION = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|unless|as\s+long\s+as|provided|assuming|in\s+case|until|till|once|when|after|before)\b",
     re.IGNORECASE,
+)
+_YES = re.compile(
+    rf"(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})(?![\w'/]|[-.]\w)[\s,.;:!–—-]+", re.IGNORECASE
+)
+_IDIOM = re.compile(
+    r"(?:why\s+not|no\s+(?:problem|worries|doubt|objections?|issues?)|not\s+(?:bad|a\s+problem))\W*",
+    re.IGNORECASE,
+)
+_TAKES_BACK = re.compile(
+    rf"\b(?:{'|'.join(POSTPONE)}|i'll|i will|i'd|let me|ask me|to me|myself|mine|by hand|manually)\b"
 )
 _RESTRICTS = re.compile(rf"\b(?:{'|'.join((*POSTPONE, *FOR_THE_USER))}|only|just)\b")

@@ -167,7 +167,7 @@ OPENERS = _words(
 """Words that may begin a part of a sentence which goes on with the verb of the part before."""
 
 FILLERS = _words(
-    """a all also an and as both do file files folder folders for function functions go in it its make
+    """a all also an and as both do file files first folder folders for function functions go in it its make
     module modules now of on one ones part parts please plus step steps that the these then this those to
     too touch two well with work"""
 )

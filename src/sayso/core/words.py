@@ -267,6 +267,12 @@ def plan_accepted(turn: int, covered: Iterable[str], asked: Iterable[str], targe
     return f"{said}; asked when reached: {later}" if later else said
 
 
+def planned(operation: str, targets: Iterable[str] | None) -> str:
+    """An operation that a plan covers, with its targets."""
+    where = ", ".join(map(visible, targets or ()))
+    return f"{visible(operation)} on {where}" if where else visible(operation)
+
+
 PLAN_LEFT = "This call is not in the plan: the plan's consent ends"
 
 
