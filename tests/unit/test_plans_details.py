@@ -38,6 +38,14 @@ def test_a_change_goes_with_its_operation_only_if_it_speaks_of_more_than_a_commo
     assert adjust(plan, "no mail", known).changes == ("get the numbers",)
 
 
+def test_a_rendering_that_nobody_reads_to_the_end_covers_nothing() -> None:
+    few = render_plan([f"src/{number}.py" for number in range(100)], ["x"], None, None, ["files.edit"])
+    many = render_plan([f"src/{number}.py" for number in range(5_000)], ["x"], None, None, ["files.edit"])
+    assert len(few.covers["files.edit"]) == 100
+    assert (many.covers, many.concrete) == ({}, False)
+    assert len(many.text) < 20_000
+
+
 def test_a_plan_of_twenty_thousand_characters_is_read_and_a_longer_one_is_not() -> None:
     text = "I will edit a.py.".ljust(20_000)
     assert read_plan(text, KNOWN).targets == ("a.py",)

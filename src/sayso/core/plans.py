@@ -19,7 +19,7 @@ from sayso.core.policy import Policy
 from sayso.core.words import visible
 
 LONGEST_PLAN = 20_000
-"""A longer text is not read as a plan: nobody agrees to all its details."""
+"""A longer text is not read as a plan, and a longer rendering covers nothing: nobody agrees to all of it."""
 
 
 def read_plan(text: str, known: Collection[str]) -> PlanText:
@@ -109,7 +109,11 @@ def render(plan: PlanText) -> PlanText:
         scope=visible(plan.scope) if plan.scope and plan.scope.strip() else None,
         success=visible(plan.success) if plan.success and plan.success.strip() else None,
     )
-    return msgspec.structs.replace(plan, text="\n".join(_lines(plan)))
+    text = "\n".join(_lines(plan))
+    if len(text) <= LONGEST_PLAN:
+        return msgspec.structs.replace(plan, text=text)
+    nothing = PlanText("", blocked=plan.blocked, adjustments=plan.adjustments[-1:])
+    return msgspec.structs.replace(nothing, text="\n".join(_lines(nothing))[:LONGEST_PLAN])
 
 
 def _lines(plan: PlanText) -> Iterator[str]:
