@@ -28,8 +28,8 @@ DENIAL = f" {BLANK} not {BLANK} "
 
 def seen_text(text: str) -> str:
     """The text as every renderer shows it, without markup."""
-    text = _OPEN_FENCE.sub(DENIAL, mask_fences(_FRONT_MATTER.sub(_unseen, text)))
-    text = _without_elements(_without_definitions(text))
+    text = _FRONT_MATTER.sub(_unseen, text.replace("\r\n", "\n"))
+    text = _without_elements(_without_definitions(_without_fences(mask_fences(text))))
     text = _without_links(_without_bracket_tags(_UNSHOWN.sub(DENIAL, text)))
     paragraphs = _BLANK_LINE.split(_STARS.sub("", html.unescape(text)))
     return "\n\n".join(DENIAL if _ATTRIBUTES.search(each) else each for each in paragraphs)
@@ -43,6 +43,22 @@ def speaks_against(text: str) -> re.Match[str] | None:
 def unsaid(text: str) -> str:
     """In place of what names nothing: a denial if it speaks against something."""
     return DENIAL if speaks_against(fold(text)) else BLANK
+
+
+def _without_fences(text: str) -> str:
+    """The text without code whose fences stand deep in a list, or that is never closed."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif found is not None:
+            fence = found[1]
+            kept.append(DENIAL)
+        else:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _without_definitions(text: str) -> str:
@@ -120,12 +136,21 @@ def _outside_elements(text: str) -> Iterator[str]:
 
 
 def _end_of(name: str, text: str, at: int) -> int:
-    """Where the element that was just opened ends; one that never closes ends with the text."""
+    """Where the element that was just opened ends; one that never closes ends with the text.
+
+    An end tag inside a comment, an attribute or `code` does not end it.
+    """
     depth = 1
-    for tag in re.finditer(rf"<(/?){re.escape(name)}(?![\w:-])[^>]*>", text[at:], re.IGNORECASE):
-        depth += -1 if tag[1] else 1
+    while found := _MARK.search(text, at):
+        at = found.end()
+        tag = _TAG.match(text, found.start()) if found["tag"] else None
+        if found["tag"] and tag is None:
+            break
+        if tag is not None:
+            at = tag.end()
+            depth += (-1 if tag["end"] else 1) if tag["name"].lower() == name else 0
         if not depth:
-            return at + tag.end()
+            return at
     return len(text)
 
 
@@ -179,9 +204,10 @@ _AGAINST = re.compile(
     r"|n't(?![^\W_])"
 )
 _FRONT_MATTER = re.compile(r"\A\s*(---|\+\+\+|;;;)[ \t]*\n.*?\n(?:\1|\.\.\.)[ \t]*(?=\n|\Z)", re.DOTALL)
-_OPEN_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\Z", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _DEFINITION = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\[(?P<note>\^)?[^\]\n]+\]:")
-_CODE = r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n)[^`]|(?!(?P=ticks)(?!`))`+)+?(?P=ticks)(?!`))"
+# On one line, and not behind a backslash: where renderers may disagree it is not code.
+_CODE = r"(?P<code>(?<![`\\])(?P<ticks>`+)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`+)+?(?P=ticks)(?!`))"
 _MARK = re.compile(
     rf"{_CODE}|(?P<comment><!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?].*?(?:>|\Z))"
     r"|(?P<address><(?:https?://|mailto:)[^\s<>]*>)|(?P<tag></?[A-Za-z])",

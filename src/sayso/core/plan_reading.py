@@ -40,7 +40,7 @@ def statements(text: str) -> list[list[str]]:
     """The text as a person sees it, in blocks of statements: a paragraph, heading or item of a list each."""
     text = _EMOJI_PARTS.sub("", text.translate(APOSTROPHES))
     seen = seen_text(text)
-    if any(map(hidden, {*text, *seen})):
+    if any(map(hidden, {*text, *seen})) or _OVERWRITES.search(text.replace("\r\n", "\n")):
         return []
     lines = (QUOTATION.sub(_unsaid, _BLOCK_QUOTE.sub(_unsaid, line)) for line in seen.splitlines())
     return list(_blocks(line for line in lines if not line.startswith(BLANK * 3)))
@@ -309,6 +309,8 @@ def _is_target(found: re.Match[str]) -> bool:
 
 # --- expressions --------------------------------------------------------------------------------------------
 
+# Line breaks that only some programs take for one; on a terminal some of them overwrite what was shown.
+_OVERWRITES = re.compile("[\r\v\f\x1c-\x1f\x85\u2028\u2029]")
 _EMOJI_PARTS = re.compile("(?<=[\u2190-\u2bff\U0001f000-\U0001faff])[\u200d\ufe0f]+")
 _BLOCK_QUOTE = re.compile(r"^\s*>.*$")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")

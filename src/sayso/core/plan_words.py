@@ -60,7 +60,7 @@ AGAINST = Against(
         "(?:all|everything|anything) but|short of|far from",
         "forbid(?:s|ding)?|prohibit(?:s|ing)?|ban(?:s|ning)?|defer(?:s|ring)?|postpon(?:e|es|ing)|unless|lest",
         "drop(?:s|ping)? (?:the )?(?:idea|plan)|pass(?:ing)? on|set(?:ting)? aside|free of|unable|hardly",
-        "forget(?:s|ting)?|neglect(?:s|ing)?|reject(?:s|ing)?|bar(?:ring)?|circumvent(?:s|ing)?|elid(?:e|es|ing)",
+        "forget(?:s|ting)?|neglect(?:s|ing)?|reject(?:s|ing)?|barring|circumvent(?:s|ing)?|elid(?:e|es|ing)",
         "nicht|kein(?:e[nmrs]?)?|ohne|niemals|pas|sans|jamais|nunca|nao|sem|niet|geen|zonder|senza",
     ),
     after=(
