@@ -32,6 +32,8 @@ from sayso.core.plan_words import (
     VAGUE,
 )
 
+LONGEST_SENTENCE = 1_000
+"""A longer one promises nothing: nobody agrees to all of it."""
 Verb = tuple[str, int, tuple[int, ...]]
 """An operation, where its name or verb ends, and the one place it is for, if it is for a direct object."""
 
@@ -72,6 +74,8 @@ def affirmed(sentence: str) -> str:
 
     What speaks against a promise is found in disguise too; what names something is not.
     """
+    if len(sentence) > LONGEST_SENTENCE:
+        return ""
     folded = fold(_FILE_NAME.sub(lambda found: "x" * len(found[0]), sentence))  # src/keep.py keeps nothing
     if folded.endswith("?"):
         ahead, _, asked = folded.rpartition("\n")
@@ -228,9 +232,8 @@ def _targets(promise: str) -> Iterator[tuple[str, int]]:
 
 def _understood(promise: str, start: int) -> bool:
     """Whether the word right before a target may stand there. Inside `code` any may."""
-    ahead = promise[:start]
-    last = _LAST_WORD.search(ahead)
-    if last is None or (ahead.count("`") % 2 and "`" in promise[start + 1 :]):
+    last = _LAST_WORD.search(promise[max(start - _LONGEST_WORD, 0) : start])
+    if last is None or any(code.start() < start < code.end() for code in _CODE.finditer(promise)):
         return True
     word = last["word"].lower()
     return word in BEFORE_TARGETS or word in _CHANGING or _looks_like_file(word)
@@ -294,17 +297,15 @@ def _governs(between: str) -> bool:
     """Whether a verb still governs the target behind these words: each new part of the sentence has to begin
     with a target, or with a word that cannot be another verb.
     """
-    later = _PART_END.split(between)[1:]
-    words = (_FIRST_WORD.match(_without_targets(part)) for part in later)
-    return all(word is None or word[0].lower() in OPENERS for word in words)
+    return all(_goes_on(part) for part in _PART_END.split(between)[1:])
 
 
-def _without_targets(part: str) -> str:
-    return "".join(" " if _is_target(found) else found[0] for found in re.finditer(r"\S+|\s+", part))
-
-
-def _is_target(found: re.Match[str]) -> bool:
-    return next(_targets(found[0]), None) is not None
+def _goes_on(part: str) -> bool:
+    for word in part.split():
+        if next(_targets(word), None) is None:
+            plain = _FIRST_WORD.match(word)
+            return plain is None or plain[1].lower() in OPENERS
+    return True
 
 
 # --- expressions --------------------------------------------------------------------------------------------
@@ -359,6 +360,8 @@ _TARGET = re.compile(
     )""",
     re.VERBOSE,
 )
+_LONGEST_WORD = 80
+_CODE = re.compile("`[^`\n]+`")
 _LAST_WORD = re.compile(r"(?<![^\s(])(?P<word>[\w'./-]*\w)[ \t\n*_`(]*\Z")
 _LINE_NUMBER = re.compile(r"(?::\d+)+$")
 _GERUNDS = "|".join(sorted(verb.removesuffix("e") + "ing" for verb in CHANGE_VERBS))
