@@ -56,4 +56,4 @@ with folder, Sayso.open("balanced", Path(folder.name) / "sayso.db", key=make_key
             if call.allowed:  # 4: a question is answered by the user's next message
                 (call.succeeded if work(tool) else call.failed)()  # 5: say how it went
         if not wishes:
-            say("agent", session.plan(PLAN).text)  # a concrete plan: a clear yes right after it is consent
+            say("agent", PLAN, session.plan(PLAN).text)  # show what a clear yes right after it covers

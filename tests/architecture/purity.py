@@ -17,6 +17,7 @@ ALLOWED_IMPORTS = frozenset(
         "functools",
         "hashlib",
         "hmac",
+        "html",
         "itertools",
         "json",
         "math",

@@ -36,8 +36,8 @@ WHOLE = (
 )  # fmt: skip
 SAMPLED = {
     **dict.fromkeys(
-        ("language", "standing", "assent", "plans", "plan_reading", "plan_text", "own_words", "phrases",
-         "look_alikes"),
+        ("language", "standing", "assent", "plans", "plan_reading", "plan_text", "plan_markup",
+         "plan_change", "own_words", "phrases", "look_alikes"),
         12,
     ),
     **dict.fromkeys(TRAIL, 10),

@@ -36,6 +36,7 @@ CONVERSATION = (
     f"{UNIT}/test_answer_details.py",
     f"{UNIT}/test_assent_details.py",
     f"{UNIT}/test_hearing_details.py",
+    f"{UNIT}/test_plan_consent.py",
 )
 READING = (
     f"{UNIT}/test_language.py",
@@ -43,7 +44,10 @@ READING = (
     f"{UNIT}/test_plans.py",
     f"{UNIT}/test_plans_details.py",
     f"{UNIT}/test_plan_reading_details.py",
+    f"{UNIT}/test_plan_changes.py",
     f"{PROPERTY}/test_language_properties.py",
+    f"{PROPERTY}/test_plan_properties.py",
+    f"{ATTACK}/test_hidden_plan_text.py",
     f"{ATTACK}/test_injected_message_text.py",
 )
 SLOW = (

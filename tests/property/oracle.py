@@ -16,7 +16,7 @@ import msgspec
 from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Origin, Request, Risk
 from sayso.core.policy import Detail, Policy
-from sayso.core.session import View
+from sayso.core.session import Session, View
 from tests.property.facts import (
     MINUTES,
     action_of,
@@ -59,7 +59,7 @@ def verdict_of(request: Request, policy: Policy, view: View, now: float) -> Answ
             break
         retries = any(answer.rule == "task_grant" and not answer.grants for answer in answers)
         if deviates(request, answers, policy, view, now):
-            view = msgspec.structs.replace(view, session=msgspec.structs.replace(view.session, plan=None))
+            view = msgspec.structs.replace(view, session=without_plan_under_way(view.session))
         elif retries:
             view = without_retries(view, request.digest)
         else:
@@ -285,20 +285,26 @@ def without_retries(view: View, digest: str) -> View:
 
 
 def deviates(request: Request, answers: list[Answer], policy: Policy, view: View, now: float) -> bool:
-    """Whether something above low has to be asked that the accepted plan does not name."""
-    plan, target = view.session.plan, request.call.target
-    if plan is None or not plan.accepted:
-        return False
+    """Whether something above low has to be asked that the plan under way does not name on that target.
+
+    A plan is under way from its acceptance on, also while a newer one waits for its answer.
+    """
+    accepted = [plan for plan in (view.session.plan, view.session.shelved) if plan and plan.accepted]
+    target = request.call.target
     for operation, answer in zip(request.operations, answers, strict=True):
         above_low = risk_when_decided(operation, answer, policy, view, now) > LOW
-        elsewhere = target is not None and target not in plan.text.targets
-        if (
-            answer.verdict == "ask"
-            and above_low
-            and (operation.name not in plan.text.operations or elsewhere)
-        ):
-            return True
+        for plan in accepted:
+            named = operation.name in plan.text.operations
+            places = plan.text.places.get(operation.name, plan.text.targets)
+            if answer.verdict == "ask" and above_low and not (named and (target is None or target in places)):
+                return True
     return False
+
+
+def without_plan_under_way(session: Session) -> Session:
+    """What is left of the plans: one that still waits for its answer."""
+    waiting = session.plan if session.plan is not None and not session.plan.accepted else None
+    return msgspec.structs.replace(session, plan=waiting, shelved=None)
 
 
 def risk_when_decided(operation: Operation, answer: Answer, policy: Policy, view: View, now: float) -> Risk:

@@ -99,7 +99,7 @@ _SESSION: tuple[str, ...] = (
     "ceiling",
     "stopped",
 )
-_SESSION += ("task", "plan", "suspended", "denials", "sent", "turn")
+_SESSION += ("task", "plan", "shelved", "suspended", "denials", "sent", "turn")
 _WRITTEN = ("mode", "settings", "decay", "domains", "operations", "categories", "slash_commands")
 
 

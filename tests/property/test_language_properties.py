@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.core.language import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
-from sayso.core.plans import adjust, read_plan, render_plan
+from sayso.core.plan_change import adjust
+from sayso.core.plan_markup import seen_text
+from sayso.core.plans import read_plan, render_plan
 
 SLASHES = ("/commit", "/allowlist")
 KINDS = {
@@ -172,9 +174,8 @@ def test_commands_in_backticks_are_taken_as_they_stand(commands: list[str]) -> N
 @given(MESSAGES)
 def test_a_plan_names_only_declared_operations_and_targets_that_its_text_spells_out(text: str) -> None:
     plan = read_plan(text, KNOWN)
-    assert plan.text == text
     assert set(plan.operations) <= set(KNOWN)
-    assert all(target.removesuffix("()") in text for target in plan.targets)
+    assert all(target.removesuffix("()") in seen_text(text) for target in plan.targets)
     assert plan.score == len(plan.evidence) <= 4
 
 
@@ -196,18 +197,20 @@ def test_what_counts_of_a_structure_stands_on_a_line_of_its_rendering(
 ) -> None:
     plan = render_plan(targets, changes, scope, success, operations)
     lines = plan.text.splitlines()
-    assert {f"- {name}" for name in (*plan.targets, *plan.operations)} <= set(lines)
-    assert lines.count("Operations:") == 1
+    assert {f"- {name}" for name in plan.operations} <= set(lines)
+    assert {f"  - {name}" for name in plan.targets if plan.operations} <= set(lines)
+    assert lines.count("A yes covers:") == 1
     assert set(plan.operations) <= set(operations)
 
 
 @given(
-    st.sampled_from(["skip", "without", "except", "don't", "no", "only", "just"]),
+    st.sampled_from(
+        ["skip", "without", "except", "don't", "no", "only", "just", "also", "and", "instead", ""]
+    ),
     st.lists(PIECES, max_size=4),
 )
-def test_a_restriction_never_adds(restriction: str, pieces: list[str]) -> None:
+def test_a_change_never_adds(beginning: str, pieces: list[str]) -> None:
     plan = read_plan("Edit src/a.py: add a cache. Run the tests and commit.", KNOWN)
-    words = " ".join(piece for piece in pieces if not re.search(r"[.!?;](?!\w)|\n", piece))
-    adjusted = adjust(plan, f"{restriction} {words}", KNOWN)
-    assert set(adjusted.operations) <= set(plan.operations)
-    assert set(adjusted.targets) <= set(plan.targets)
+    adjusted = adjust(plan, f"{beginning} {' '.join(pieces)}", KNOWN)
+    assert set(adjusted.covers) <= set(plan.covers)
+    assert all(set(targets) <= set(plan.covers[name]) for name, targets in adjusted.covers.items())

@@ -278,6 +278,7 @@ def _session(rng: Random, aim: str, request: Request, policy: Policy) -> Session
         stopped=stopped,
         task=task,
         plan=plan,
+        shelved=_shelved(rng, turn) if plan is not None and not plan.accepted else None,
         suspended=_suspended(rng, request, policy),
         grants=grants_for(rng, aim, request, policy, turn),
         denials=_denials(rng, aim, request, turn),
@@ -289,9 +290,17 @@ def _slash(rng: Random, chance: float) -> str | None:
     return usually(rng, "/go", ("/none", "/gone"), 0.9) if likely(rng, chance) else None
 
 
+def _shelved(rng: Random, turn: int) -> Plan | None:
+    """The plan under way behind one that waits for its answer."""
+    if likely(rng, 0.5):
+        return None
+    return msgspec.structs.replace(_plan(rng, turn), id="plan-0", accepted=True)
+
+
 def _plan(rng: Random, turn: int) -> Plan:
     since = turn - rng.choice((1, 1, 2, 3, 3, 4))
-    text = PlanText("a plan", targets=("a.py",), operations=("mail.send",))
+    places = {"mail.send": ()} if likely(rng, 0.2) else {}
+    text = PlanText("a plan", targets=("a.py",), operations=("mail.send",), places=places)
     return Plan("plan-1", text, since, since, accepted=not likely(rng, 0.1), started=likely(rng, 0.4))
 
 

@@ -168,3 +168,33 @@ def test_a_session_names_its_agent_and_nothing_that_is_not_the_hosts_to_say(
     service: Service, body: dict[str, Any]
 ) -> None:
     assert service.post("host", "/v1/sessions", body).status_code == 422
+
+
+PLAN = {"targets": ["a.py"], "changes": ["rename f"], "operations": ["files.write"]}
+
+
+def test_a_yes_does_not_count_before_the_rendering_was_shown(service: Service) -> None:
+    session = service.opened()
+    told = service.told("host", "POST", f"/v1/sessions/{session}/plans", {"plan": PLAN, "shown": False})
+    assert told["covers"] == {"files.write": ["a.py"]}
+    heard = say(service, session, "go ahead")
+    assert heard["announced"] == [f"{told['shown']}\nProceed with this?"]
+    assert "accepted" in say(service, session, "yes")["did"][0]
+    assert call(service, session, WRITE)["rule"] == "plan"
+
+
+def test_a_host_whose_word_is_only_claimed_cannot_say_that_the_rendering_was_shown(service: Service) -> None:
+    session = service.opened(CLAIMED)
+    path = f"/v1/sessions/{session}/plans"
+    service.told(CLAIMED, "POST", path, {"plan": PLAN, "shown": True})
+    with service.gate.store.read() as tx:
+        row = tx.session(session)
+    assert row is not None
+    assert b'"shown":true' not in row.head
+    whether = say(service, session, "yes", CLAIMED)["question"]
+    asked = service.told("operator", "GET", f"/v1/questions/{whether}")
+    assert "files.write on a.py" in str(asked["offers"]), "the operator sees what the yes would cover"
+    service.told(
+        "operator", "POST", f"/v1/questions/{whether}/answer", {"answer": "once", "digest": asked["digest"]}
+    )
+    assert call(service, session, WRITE, CLAIMED)["rule"] == "plan"

@@ -174,7 +174,7 @@ def test_a_no_ends_the_task_only_right_after_it_was_asked_whether_it_goes_on(
 
 
 def planned(turn: int, since: int, **fields: Any) -> Session:
-    plan = Plan("session.p1", PLAN, since, since, **fields)
+    plan = Plan("session.p1", PLAN, since, since, shown=True, **fields)
     return Session(turn=turn, plan=plan, plans=1, task=TASK, tasks=1)
 
 
@@ -188,11 +188,11 @@ def test_only_a_clear_yes_right_after_a_plan_accepts_it(since: int, word: str, a
     assert after.plan is not None
     assert after.plan.accepted is accepted
     waits = since >= 3 and not accepted
-    assert (after.pending == Pending("plan", 6)) is waits
+    assert (after.pending == Pending("plan", 6, plan="session.p1")) is waits
 
 
 def test_asked_back_any_yes_accepts_the_plan() -> None:
-    session = msgspec.structs.replace(planned(9, 2), pending=Pending("plan", 9))
+    session = msgspec.structs.replace(planned(9, 2), pending=Pending("plan", 9, plan="session.p1"))
     told, after = heard(session, "ok")
     assert grants(told) == ["operation"]
     assert after.plan is not None
@@ -207,14 +207,14 @@ def test_an_accepted_plan_is_not_accepted_a_second_time() -> None:
 
 
 def test_a_change_to_a_plan_under_way_ends_its_consent_until_the_new_one_is_agreed_to() -> None:
-    session = apply(Session(turn=4), show_plan(Session(turn=4), PLAN).effects)
+    session = apply(Session(turn=4), show_plan(Session(turn=4), PLAN, shown=True).effects)
     _, session = heard(session, "yes")
     assert session.held
     told, after = heard(session, "yes, but skip b.py")
     assert not after.held
     assert after.plan is not None
     assert (after.plan.accepted, after.plan.since) == (False, after.turn)
-    assert after.pending == Pending("plan", after.turn)
+    assert after.pending == Pending("plan", after.turn, plan="session.p1")
     assert after.plan.text != PLAN
     assert after.plan.text.text in told.announced[0]
     assert PlanEnded("changed") in told.effects

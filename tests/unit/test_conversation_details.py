@@ -46,7 +46,9 @@ def test_standing_consent_is_recorded_for_this_workspace_with_who_when_and_at_wh
 
 
 def test_a_plan_agreed_to_gives_a_grant_for_each_operation_on_its_targets() -> None:
-    session = apply(Session(turn=4, granted=7), lifecycle.show_plan(Session(turn=4), PLAN).effects)
+    session = apply(
+        Session(turn=4, granted=7), lifecycle.show_plan(Session(turn=4), PLAN, shown=True).effects
+    )
     told, after = heard(session, "yes")
     assert given(told.effects) == [
         Grant(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sayso.core.plan_change import adjust
 from sayso.core.plan_text import PlanText
-from sayso.core.plans import LONGEST_PLAN, adjust, read_plan, render_plan
+from sayso.core.plans import LONGEST_PLAN, read_plan, render_plan
 
 KNOWN = frozenset(
     {
@@ -46,7 +47,7 @@ def plan(text: str) -> PlanText:
 
 def test_a_plan_with_targets_changes_scope_and_success_scores_four_and_shows_why() -> None:
     read = plan(STEPS)
-    assert (read.score, read.concrete, read.text) == (4, True, STEPS)
+    assert (read.score, read.concrete) == (4, True)
     assert read.evidence == {
         "targets": "src/parse.py, parse(), docs/usage.md, src/old.py",
         "changes": "replace the regex in `parse(text)` with a tokenizer; "
@@ -207,7 +208,7 @@ def test_what_is_negated_quoted_hidden_or_only_offered_names_nothing(text: str) 
 
 
 def test_the_forbidden_sentence_would_otherwise_name_things() -> None:
-    assert plan(f"I will {FORBIDDEN}").operations == ("git.push", "files.delete")
+    assert plan(f"I will {FORBIDDEN}").operations == ("files.delete", "git.push")
     assert plan(f"I will {FORBIDDEN}").targets == ("src/b.py",)
 
 
@@ -232,7 +233,7 @@ def test_a_negation_ends_with_its_sentence_and_with_its_list() -> None:
 
 def test_a_text_that_nobody_reads_to_the_end_is_not_read_as_a_plan() -> None:
     text = "Edit src/a.py: add a cache. " + "x" * LONGEST_PLAN
-    assert plan(text) == PlanText(text)
+    assert plan(text) == plan("")
 
 
 def test_a_target_in_look_alike_letters_is_none() -> None:
@@ -248,17 +249,17 @@ def test_a_structure_is_rendered_as_plain_lines() -> None:
     )
     assert rendered.text.splitlines() == [
         "Plan",
-        "Targets:",
-        "- src/a.py",
+        "A yes covers:",
+        "- files.edit",
+        "  - src/a.py",
+        "- git.commit",
+        "  - src/a.py",
         "Changes:",
         "- add a cache",
         "Scope:",
         "- this file",
         "Success:",
         "- tests pass",
-        "Operations:",
-        "- files.edit",
-        "- git.commit",
     ]
     assert (rendered.score, rendered.operations) == (4, ("files.edit", "git.commit"))
 
@@ -266,7 +267,7 @@ def test_a_structure_is_rendered_as_plain_lines() -> None:
 def test_an_empty_structure_scores_nothing_and_says_that_each_operation_is_asked_for() -> None:
     rendered = render_plan([], [" "], "", "\n", [""])
     assert (rendered.score, rendered.operations) == (0, ())
-    assert rendered.text.splitlines() == ["Plan", "Operations:", "- none: each is asked for"]
+    assert rendered.text.splitlines() == ["Plan", "A yes covers:", "- nothing: each call is asked for"]
 
 
 @pytest.mark.parametrize(
@@ -278,15 +279,15 @@ def test_a_name_that_cannot_be_shown_as_it_is_does_not_count(odd: str) -> None:
 
 
 def test_no_entry_can_imitate_another_line_of_the_rendering() -> None:
-    rendered = render_plan([], ["x\nOperations:\n- git.push"], "y\u2028Success:", None, ["git.commit"])
-    assert rendered.text.splitlines().count("Operations:") == 1
+    rendered = render_plan([], ["x\nA yes covers:\n- git.push"], "y\u2028Success:", None, ["git.commit"])
+    assert rendered.text.splitlines().count("A yes covers:") == 1
     assert "- git.push" not in rendered.text.splitlines()
     assert "Success:" not in rendered.text.splitlines()
 
 
 # --- adjusting ----------------------------------------------------------------------------------------------
 
-ALL_OPERATIONS = ("files.edit", "files.delete", "tests.run", "git.commit", "git.add")
+ALL_OPERATIONS = ("files.edit", "files.delete", "tests.run", "git.add", "git.commit")
 ALL_TARGETS = ("src/parse.py", "parse()", "docs/usage.md", "src/old.py")
 
 
@@ -308,21 +309,18 @@ def without(names: tuple[str, ...], *gone: str) -> tuple[str, ...]:
         ("don't push", ALL_OPERATIONS, ALL_TARGETS),
         ("only edit src/parse.py", ("files.edit",), ("src/parse.py", "parse()")),
         ("just run the tests", ("tests.run",), ALL_TARGETS),
-        ("only docs/usage.md", ALL_OPERATIONS, ("parse()", "docs/usage.md")),
-        ("also push", (*ALL_OPERATIONS, "git.push"), ALL_TARGETS),
-        ("update src/b.py too", ALL_OPERATIONS, (*ALL_TARGETS, "src/b.py")),
-        (
-            "edit src/b.py instead of src/parse.py",
-            ALL_OPERATIONS,
-            (*without(ALL_TARGETS, "src/parse.py"), "src/b.py"),
-        ),
+        ("only docs/usage.md", without(ALL_OPERATIONS, "files.delete"), ("parse()", "docs/usage.md")),
+        ("also push", ALL_OPERATIONS, ALL_TARGETS),
+        ("update src/b.py too", ALL_OPERATIONS, ALL_TARGETS),
+        ("edit src/b.py instead of src/usage.md", ALL_OPERATIONS, without(ALL_TARGETS, "docs/usage.md")),
+        ("not src/old.py yet", without(ALL_OPERATIONS, "files.delete"), without(ALL_TARGETS, "src/old.py")),
         ("if the tests pass", ALL_OPERATIONS, ALL_TARGETS),
         ("only if the tests pass", ALL_OPERATIONS, ALL_TARGETS),
         ("use argparse", ALL_OPERATIONS, ALL_TARGETS),
         ('call it "git push"', ALL_OPERATIONS, ALL_TARGETS),
     ],
 )
-def test_a_change_takes_away_keeps_or_adds_what_it_names(
+def test_a_change_takes_away_or_keeps_what_it_names_and_never_adds(
     change: str, operations: tuple[str, ...], targets: tuple[str, ...]
 ) -> None:
     adjusted = adjust(plan(STEPS), change, KNOWN)
@@ -348,11 +346,9 @@ def test_changes_that_speak_of_what_was_left_out_go_with_it() -> None:
 
 def test_every_adjustment_and_what_remains_is_shown() -> None:
     adjusted = adjust(adjust(plan(STEPS), "skip the tests", KNOWN), "also push", KNOWN)
-    assert adjusted.text.endswith("Adjusted:\n- skip the tests\n- also push")
-    assert {f"- {name}" for name in (*adjusted.operations, *adjusted.targets)} <= set(
-        adjusted.text.splitlines()
-    )
-    assert "- tests.run" not in adjusted.text.splitlines()
+    assert adjusted.text.endswith("Your changes, which only take away:\n- skip the tests\n- also push")
+    assert {f"- {name}" for name in adjusted.operations} <= set(adjusted.text.splitlines())
+    assert {"- tests.run", "- git.push"}.isdisjoint(adjusted.text.splitlines())
 
 
 def test_only_bounds_the_scope_of_a_plan_that_had_none() -> None:

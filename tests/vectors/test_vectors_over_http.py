@@ -39,13 +39,13 @@ from tests.vectors.vector_files import Step, Vector
 KEY = make_key("vectors")
 FREE = Settings(rate=1e9, burst=1_000_000)
 BESIDE = {
-    "origin": 14,  # set by the door, never by a request (SPEC 2)
+    "origin": 15,  # set by the door, never by a request (SPEC 2)
     "reading": 11,  # what a reading of the call found; only scripts may give it (SPEC 16)
     "operations": 21,  # none or several at once: a tool's declaration names one
-    "target": 7,  # named in the script without standing in an argument
+    "target": 8,  # named in the script without standing in an argument
 }
 """Why a call goes through the door beside HTTP, and in how many vectors."""
-UNTOLD = {("call", "cleared_has"): 1}
+UNTOLD = {("call", "cleared_has"): 2}
 """What a script tells and HTTP does not, and in how many vectors: what an ask itself cleared."""
 
 

@@ -112,7 +112,8 @@ def _one_line(name: str, value: object, told: dict[str, Any]) -> str:
         rest = [*told["did"], *(f"cleared {what}" for what in told["cleared"]), *told["announced"]]
         return f"hear {_label(value)} -> {told['kind']}" + "".join(f"; {_flat(one)}" for one in rest)
     if name == "plan":
-        return f"plan -> score {told['score']} of 4, names {', '.join(told['operations']) or 'no operation'}"
+        named = ", ".join(told["operations"]) or "no operation"
+        return f"plan -> score {told['score']} of 4, names {named}; {_flat(told['shown'])}"
     rest = [*told.get("grants", ()), *told.get("announced", ())]
     return f"{name} {_label(value)}" + "".join(f"; {_flat(one)}" for one in rest)
 

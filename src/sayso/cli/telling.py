@@ -49,7 +49,7 @@ def print_plan(out: Console, told: dict[str, Any]) -> None:
     out.print(Text(f"plan: {told['score']} of 4, {concrete}"))
     for criterion, found in told["evidence"].items():
         out.print(Text(f"  {criterion}: {found or 'nothing'}", style="dim"))
-    out.print(Text(f"  names: {', '.join(told['operations']) or 'no operation'}", style="dim"))
+    out.print(Text(told["shown"]))
 
 
 def print_events(out: Console, told: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ from sayso.core.asking import answer, is_open
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Pins
 from sayso.core.model import Risk
-from sayso.core.plans import adjust
+from sayso.core.plan_change import adjust
+from sayso.core.plans import beside_policy
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Plan, Task
 from sayso.core.showing import call_lines, seen_in_text
@@ -35,7 +36,7 @@ def assent(h: Hearing) -> None:
         _yes_still_working(h, task)
         return
     plan = h.session.plan
-    if plan is None or not plan.text.concrete or _too_late(h, plan):
+    if plan is None or not plan.text.concrete or _is_too_late(h, plan):
         h.announced.append(words.PROCEED_WITH_WHAT)
         return
     _yes_to_plan(h, plan)
@@ -66,15 +67,21 @@ def _numbered(shown: list[Question]) -> list[str]:
     return [line for lines in each for line in lines]
 
 
-def _asked_back(h: Hearing, about: str) -> bool:
-    """Whether Sayso's own question about this is what the message comes right after."""
+def _asked_back(h: Hearing, about: str, plan: str | None = None) -> bool:
+    """Whether the message comes right after Sayso's own question about this, and about this very plan."""
     pending = h.before.pending
-    return pending is not None and pending.about == about and pending.turn == h.before.turn
+    return (
+        pending is not None
+        and pending.about == about
+        and pending.turn == h.before.turn
+        and pending.plan == plan
+    )
 
 
 def _yes_to_question(h: Hearing, question: Question) -> None:
     if h.message.change is not None:
         h.did.append("not an answer: a changed call is asked again")
+        _narrow_plan_under_way(h, h.message.change)
         return
     if question.risk > h.session.ceiling:
         h.did.append("the message is not assured enough to answer this question")
@@ -109,35 +116,51 @@ def _yes_still_working(h: Hearing, task: Task) -> None:
     h.did.append("the task's consent is confirmed")
 
 
-def _too_late(h: Hearing, plan: Plan) -> bool:
-    if plan.accepted and h.message.change is None:
-        return True
-    return h.session.turn - plan.since > PLAN_TURNS and not _asked_back(h, "plan")
+def _is_too_late(h: Hearing, plan: Plan) -> bool:
+    """Whether a yes comes too late for the plan. A change to one under way always takes effect."""
+    if plan.accepted:
+        return h.message.change is None
+    return h.session.turn - plan.since > PLAN_TURNS and not _asked_back(h, "plan", plan.id)
 
 
 def _yes_to_plan(h: Hearing, plan: Plan) -> None:
     turn = h.session.turn
     if h.message.change is not None:
         _adjust_plan(h, plan, h.message.change)
-    elif _asked_back(h, "plan") or (h.message.assent == "high" and turn - plan.since == 1):
+    elif _asked_back(h, "plan", plan.id) and plan.shown:
+        _accept(h, plan)
+    elif not plan.shown:
+        _show(h, plan, words.CONFIRM_SHOWN)
+    elif h.message.assent == "high" and turn - plan.since == 1:
         _accept(h, plan)
     else:
-        h.change(pending=Pending("plan", turn))
+        h.change(pending=Pending("plan", turn, plan=plan.id))
         h.announced.append(words.CONFIRM_PLAN)
+
+
+def _show(h: Hearing, plan: Plan, question: str) -> None:
+    """Answer with the rendering of the plan, and ask about it: the next yes counts."""
+    h.change(
+        plan=msgspec.structs.replace(plan, shown=True),
+        pending=Pending("plan", h.session.turn, plan=plan.id),
+    )
+    h.announced.append(f"{plan.text.text}\n{question}")
 
 
 def _adjust_plan(h: Hearing, plan: Plan, change: str) -> None:
     """The changed plan grants nothing until it is agreed to."""
-    text = adjust(plan.text, change, h.policy.table)
+    text = beside_policy(adjust(plan.text, change, h.policy.table), h.policy)
     if plan.accepted:
         h.do(fx.PlanEnded("changed"))
         h.cleared.append("plan consent (you changed the plan)")
-    h.change(
-        plan=msgspec.structs.replace(plan, text=text, accepted=False, since=h.session.turn),
-        shelved=h.before.shelved,
-        pending=Pending("plan", h.session.turn),
-    )
-    h.announced.append(f"{text.text}\n{words.CONFIRM_ADJUSTED}")
+    changed = msgspec.structs.replace(plan, text=text, accepted=False, since=h.session.turn)
+    _show(h, changed, words.CONFIRM_ADJUSTED)
+
+
+def _narrow_plan_under_way(h: Hearing, change: str) -> None:
+    """A change said to a question holds for the plan under way, too."""
+    if h.session.plan is not None and h.session.plan.accepted:
+        _adjust_plan(h, h.session.plan, change)
 
 
 def _accept(h: Hearing, plan: Plan) -> None:
@@ -152,12 +175,14 @@ def _accept(h: Hearing, plan: Plan) -> None:
         task=msgspec.structs.replace(task, plan_turn=plan.turn),
         tasks=s.tasks if s.task else s.tasks + 1,
     )
-    for operation in plan.text.operations:
+    text = beside_policy(plan.text, h.policy)
+    covered = [name for name in text.covered if name in plan.text.covered]
+    for operation in covered:
         h.do(fx.Granted(_plan_grant(h, plan, operation, task.id)))
     h.did.append(f"plan of turn {plan.turn} accepted")
-    risky = [name for name in plan.text.operations if h.policy.entry(name).floor is Risk.HIGH]
-    covered = [name for name in plan.text.operations if name not in risky]
-    h.announced.append(words.plan_accepted(plan.turn, covered, risky, plan.text.targets))
+    later = [name for name in text.operations if name not in covered and name not in text.blocked]
+    places = dict.fromkeys(target for name in covered for target in plan.text.targets_of(name))
+    h.announced.append(words.plan_accepted(plan.turn, covered, later, places))
 
 
 def _begin_next(h: Hearing) -> None:
@@ -177,7 +202,7 @@ def _plan_grant(h: Hearing, plan: Plan, operation: str, task: str) -> Grant:
         risk=Risk.MODERATE,
         expires_at=h.now + DAY,
         session=s.id,
-        pins=Pins(targets=plan.text.targets),
+        pins=Pins(targets=plan.text.targets_of(operation)),
         ends_with="task",
         bound_to=task,
         group=plan.id,

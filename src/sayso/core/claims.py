@@ -69,9 +69,10 @@ def answer_claim(
 
 
 def _heard(session: Session, text: str, policy: Policy, now: float) -> Heard:
-    """The message as the user's own, in the turn at hand."""
+    """The message as the user's own, in the turn at hand. The question shows what a plan would cover."""
     asked = {name: one for name, one in session.questions.items() if one.claim is None}
-    before = msgspec.structs.replace(session, turn=session.turn - 1, questions=asked)
+    plan = None if session.plan is None else msgspec.structs.replace(session.plan, shown=True)
+    before = msgspec.structs.replace(session, turn=session.turn - 1, questions=asked, plan=plan)
     return hear(before, text, policy, now, Assurance.ASSURED)
 
 
@@ -81,6 +82,6 @@ def _offers(heard: Heard, session: Session) -> tuple[Offer, ...]:
     asked = [session.questions[name] for name in closed if name in session.questions]
     calls = [line for one in asked for line in call_lines(one.request, one.items, fold=None)]
     grants = [one.grant for one in heard.effects if isinstance(one, Granted)]
-    planned = [words.visible(grant.value) for grant in grants if grant.group is not None]
+    planned = [words.planned(grant.value, grant.pins.targets) for grant in grants if grant.group is not None]
     said = words.counts_as_yours((*planned, *heard.did), calls)
     return Offer("once", said), Offer("deny", words.NOT_YOURS)

@@ -12,7 +12,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rules import RULES, START_RULES
-from sayso.core.session import Plan, Session, Suspension, Task, View, apply
+from sayso.core.session import Session, Suspension, Task, View, apply
 from sayso.core.subject import Subject, subject_of
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
@@ -172,7 +172,7 @@ def _effects(
                 effects += _sending(policy, operation, operation.content, now)
         if session.task is not None:
             effects += _activity(session.turn, session.task, items)
-    elif session.plan is not None and ruling.verdict is ASK and _deviates(session.plan, items, request):
+    elif session.plan is not None and ruling.verdict is ASK and _deviates(session, items, request):
         effects += (DEVIATED,)
     return effects if len(effects) < 2 else tuple(dict.fromkeys(effects))
 
@@ -190,11 +190,10 @@ def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, .
     return (Active(turn, phase),)
 
 
-def _deviates(plan: Plan, items: tuple[Item, ...], request: Request) -> bool:
-    """Whether the plan is under way and does not name something above low that has to be asked."""
-    if not plan.accepted:
+def _deviates(session: Session, items: tuple[Item, ...], request: Request) -> bool:
+    """Whether a plan is under way, suspended or not, and does not name something above low that is asked."""
+    plan = session.plan_under_way
+    if plan is None:
         return False
-    target = request.call.target
     asked = [item for item in items if item.ruling.verdict is ASK and item.risk > Risk.LOW]
-    named = target is None or target in plan.text.targets
-    return any(not named or item.operation not in plan.text.operations for item in asked)
+    return any(not plan.text.names(item.operation, request.call.target) for item in asked)

@@ -116,7 +116,7 @@ class Active(Effect, frozen=True):
 
 
 class Deviated(Effect, frozen=True):
-    """A call that the plan under way does not name had to be asked: the plan ends."""
+    """A call that the plan under way, suspended or not, does not name had to be asked: that plan ends."""
 
 
 class PlanStarted(Effect, frozen=True):
@@ -124,7 +124,7 @@ class PlanStarted(Effect, frozen=True):
 
 
 class PlanEnded(Effect, frozen=True):
-    """The plan's consent is over."""
+    """The consent of the plan under way is over; without one, the plan that waits is refused."""
 
     why: str
 

@@ -17,6 +17,7 @@ from sayso.core.clearing import clear
 from sayso.core.grants import DAY, Grant, Held, Pins, spent
 from sayso.core.language import Message, read
 from sayso.core.model import Assurance, Risk
+from sayso.core.plan_change import spoken_change
 from sayso.core.policy import Policy
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Session, Task, apply
@@ -94,7 +95,8 @@ def hear(
 
     `risk_of` reads the risk of a command put on the allowlist; what cannot be read counts as high.
     """
-    h = Hearing(session, policy, read(text, policy.slash_commands), now, assurance)
+    message = _with_plan_in_view(read(text, policy.slash_commands), session)
+    h = Hearing(session, policy, message, now, assurance)
     _advance(h)
     _tighten(h)
     if h.message.stop:
@@ -107,6 +109,15 @@ def hear(
     _begin_task(h)
     _confirm_long_task(h)
     return h.heard()
+
+
+def _with_plan_in_view(message: Message, session: Session) -> Message:
+    """With a plan before the user, what narrows it is a change, however it is put: "yes, avoid b.py"."""
+    plan = session.plan
+    if message.kind != "other" or plan is None or not plan.text.concrete:
+        return message
+    change = spoken_change(message.text, plan.text)
+    return message if change is None else msgspec.structs.replace(message, kind="modify", change=change)
 
 
 def _advance(h: Hearing) -> None:
@@ -128,11 +139,11 @@ def _advance(h: Hearing) -> None:
     )
     if lifted:
         h.did.append("the stop is lifted")
-    turn, task, plan = h.session.turn, h.session.task, h.session.plan
+    turn, task, plan = h.session.turn, h.session.task, h.session.plan_under_way
     idle = h.policy.settings.task_idle_turns
     if task is not None and turn - task.active > idle:
         h.clear("task", "idle", f"No activity for more than {idle} turns, clearing consent state")
-    elif plan is not None and plan.accepted and not plan.started and turn - plan.since > PLAN_TURNS:
+    elif plan is not None and not plan.started and turn - plan.since > PLAN_TURNS:
         h.do(fx.PlanEnded("not started"))
         h.cleared.append("plan consent (not started within 3 turns)")
         h.announced.append("The plan was not started in time, clearing its consent")

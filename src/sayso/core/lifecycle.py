@@ -27,14 +27,23 @@ class Report(msgspec.Struct, frozen=True):
     cleared: tuple[str, ...] = ()
 
 
-def show_plan(session: Session, text: PlanText) -> Report:
-    """A plan was shown to the user. A concrete one suspends the plan under way until it is answered."""
-    under_way = session.plan if session.plan is not None and session.plan.accepted else session.shelved
+def show_plan(session: Session, text: PlanText, *, shown: bool = False) -> Report:
+    """A plan was put to the user; `shown` says that they see our rendering of it.
+
+    A concrete one suspends the plan under way until it is answered. One that is not concrete comes between a
+    plan that waits and the yes to it: then that yes needs the rendering again.
+    """
     if not text.concrete and session.plan is not None:
-        return Report()
+        waits = session.plan.shown and not session.plan.accepted
+        unsure = msgspec.structs.replace(session.plan, shown=False)
+        return Report((fx.Changed({"plan": unsure}),) if waits else ())
     number = session.plans + 1
-    plan = Plan(f"{session.id}.p{number}", text, session.turn, session.turn)
-    fields = {"plan": plan, "plans": number, "shelved": under_way if text.concrete else session.shelved}
+    plan = Plan(f"{session.id}.p{number}", text, session.turn, session.turn, shown=shown)
+    fields = {
+        "plan": plan,
+        "plans": number,
+        "shelved": session.plan_under_way if text.concrete else session.shelved,
+    }
     if session.task is not None and text.concrete:
         fields["task"] = msgspec.structs.replace(session.task, plan_turn=session.turn)
     return Report((fx.Changed(fields),))
@@ -81,22 +90,29 @@ def _succeeded(session: Session, request: Request, decision: Decision) -> Report
 
 def _progress(session: Session, request: Request) -> Report:
     """What of the plan is done now; a call without a target counts for every target, functions for none."""
-    plan = session.plan
-    if plan is None or not plan.accepted:
+    plan = session.plan_under_way
+    if plan is None:
         return Report()
-    places = tuple(target for target in plan.text.targets if not target.endswith("()")) or ("",)
-    wanted = {(name, place) for name in plan.text.operations for place in places}
+    wanted = {(name, place) for name in plan.text.operations for place in _places(plan.text, name)}
     target = request.call.target
     done = {
         (operation.name, place)
         for operation in request.operations
-        for place in (places if target is None else (target, ""))
+        for place in (_places(plan.text, operation.name) if target is None else (target, ""))
     }
     after = {*plan.done, *(done & wanted)}
     if wanted <= after:
         cleared = ("plan consent (the plan is done)",)
         return Report((fx.PlanEnded("done"),), ("Plan complete, clearing its consent",), cleared)
-    return Report((fx.Changed({"plan": msgspec.structs.replace(plan, done=tuple(sorted(after)))}),))
+    field = "plan" if plan is session.plan else "shelved"
+    return Report((fx.Changed({field: msgspec.structs.replace(plan, done=tuple(sorted(after)))}),))
+
+
+def _places(text: PlanText, operation: str) -> tuple[str, ...]:
+    """Where an operation has to succeed for the plan to be done; what is blocked does not have to."""
+    if operation in text.blocked:
+        return ()
+    return tuple(target for target in text.targets_of(operation) if not target.endswith("()")) or ("",)
 
 
 def _failed(session: Session, request: Request, decision: Decision, policy: Policy, now: float) -> Report:
@@ -108,8 +124,7 @@ def _failed(session: Session, request: Request, decision: Decision, policy: Poli
     if policy.settings.on_failure == "clear":
         ended = _clear("task", "an operation failed", session, now)
         return Report((*suspended, *ended.effects), ended.announced, ended.cleared)
-    under_way = session.shelved is not None or (session.plan is not None and session.plan.accepted)
-    ended_plan = (fx.PlanEnded("failed"),) if under_way else ()
+    ended_plan = (fx.PlanEnded("failed"),) if session.plan_under_way is not None else ()
     names = ", ".join(dict.fromkeys(item.category_words for item in failed))
     cleared = ("plan consent (an operation failed)",) if ended_plan else ()
     return Report(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 CONCRETE = 2
 
 
 class PlanText(msgspec.Struct, frozen=True):
-    """What a plan says, before anybody agreed. `text` is what is shown."""
+    """What a plan says, before anybody agreed. `text` is Sayso's rendering of it: what a yes would cover.
+
+    `places` names the targets of each operation that is not for all of them. `asked` and `blocked` are the
+    operations that the plan names and no plan can cover.
+    """
 
     text: str
     targets: tuple[str, ...] = ()
@@ -17,6 +23,9 @@ class PlanText(msgspec.Struct, frozen=True):
     success: str | None = None
     operations: tuple[str, ...] = ()
     adjustments: tuple[str, ...] = ()
+    places: Mapping[str, tuple[str, ...]] = {}
+    asked: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
 
     @property
     def score(self) -> int:
@@ -37,3 +46,21 @@ class PlanText(msgspec.Struct, frozen=True):
             "success": self.success,
         }
         return {criterion: what for criterion, what in found.items() if what}
+
+    @property
+    def covered(self) -> tuple[str, ...]:
+        """The operations that a yes covers."""
+        return tuple(name for name in self.operations if name not in self.asked and name not in self.blocked)
+
+    @property
+    def covers(self) -> dict[str, tuple[str, ...]]:
+        """What a yes covers: each operation with its targets."""
+        return {name: self.targets_of(name) for name in self.covered}
+
+    def targets_of(self, operation: str) -> tuple[str, ...]:
+        """The targets that the plan names for an operation; without any, only calls without a target fit."""
+        return self.places.get(operation, self.targets) if operation in self.operations else ()
+
+    def names(self, operation: str, target: str | None) -> bool:
+        """Whether the plan names this operation on this target."""
+        return operation in self.operations and (target is None or target in self.targets_of(operation))

@@ -35,20 +35,53 @@ VAGUE = _words(
 )
 """Words that make no object specific: "fix the bug in it" says nothing."""
 
-AGAINST = (
-    "not|never|no|nothing|none of|neither|nor|cannot|without|except|excluding|avoid(?:ing)?|skip(?:ping)?",
-    "instead of|rather than|other than|apart from|leave|leaving|keep|omit(?:ting)?|untouched|unchanged",
-    "out of scope|off limits|as[- ]is|alone",
-    "nicht|kein(?:e[nmrs]?)?|ohne|niemals|pas|sans|jamais|nunca|nao|sem|niet|geen|zonder|senza",
+
+class Against(msgspec.Struct, frozen=True):
+    """Words that take something out of a plan.
+
+    `before`: they stand before what they exclude, so the rest of their sentence is out. `after`: they stand
+    behind it ("b.py is off limits"), so the whole sentence is out.
+    """
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+AGAINST = Against(
+    before=(
+        "not|never|no|nothing|nobody|none of|no one|neither|nor|cannot|without|except(?:ing)?|minus|save for",
+        "exclud(?:e|es|ing)|avoid(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ting)?|ignor(?:e|es|ing)|spar(?:e|es|ing)",
+        "refrain(?:s|ing)?|abstain(?:s|ing)?|desist(?:s|ing)?|forgo(?:es|ing)?|forego(?:es|ing)?|eschew(?:s|ing)?",
+        "refus(?:e|es|ing)|declin(?:e|es|ing)|resist(?:s|ing)?|bypass(?:es|ing)?|exempt(?:s|ing)?|shun(?:s|ning)?",
+        "hold(?:ing)? (?:off|back)|stay(?:s|ing)? (?:out|away|off|clear)|steer(?:s|ing)? (?:clear|away)",
+        "keep(?:s|ing)?|leav(?:e|es|ing)|preserv(?:e|es|ing)|retain(?:s|ing)?|protect(?:s|ing)?|hands off",
+        "shy(?:ing)? away|back(?:ing)? (?:off|away)|opt(?:ing)? out|stop(?:s|ping)?|rather than|instead of",
+        "in place of|other than|apart from|aside from|outside(?: of)?|but for",
+        "(?:all|everything|anything) but|short of|far from",
+        "forbid(?:s|ding)?|prohibit(?:s|ing)?|ban(?:s|ning)?|defer(?:s|ring)?|postpon(?:e|es|ing)|unless|lest",
+        "drop(?:s|ping)? (?:the )?(?:idea|plan)|pass(?:ing)? on|set(?:ting)? aside|free of|unable|hardly",
+        "forget(?:s|ting)?|neglect(?:s|ing)?|reject(?:s|ing)?|barring|circumvent(?:s|ing)?|elid(?:e|es|ing)",
+        "nicht|kein(?:e[nmrs]?)?|ohne|niemals|pas|sans|jamais|nunca|nao|sem|niet|geen|zonder|senza",
+    ),
+    after=(
+        "untouched|unchanged|unmodified|unedited|unaffected|unaltered|intact|out of scope|out of bounds",
+        "off[- ]limits|as[- ]is|as (?:it|they) (?:is|are|was|were)|alone|excluded|exempt(?:ed)?|forbidden",
+        "prohibited|banned|skipped|ignored|omitted|avoided|spared|left out|left as|kept|preserved|taboo",
+        "(?:is|are|be) (?:protected|frozen|read[- ]only|locked|mine|yours)|postponed|deferred",
+        "stays?|remains?",
+    ),
 )
-"""What takes the rest of a sentence out of the plan, in some languages. To read too much into it is safe."""
+"""What excludes, in some languages. To read too much into it is safe."""
 
 NO_PROMISE = (
     "optional(?:ly)?|could|might|maybe|perhaps|possibly|alternative(?:ly|s)?|eventually|later|next time",
     "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?up|in (?:the )?future",
     "already|previously|so far|(?:i|we)(?:'ve| have| had)|was|were|has been|have been",
+    "(?:you|they|he|she|someone|somebody|the user|others)(?:'ll|'d| (?:have|need) to)",
+    "(?:you|they|he|she|someone|somebody|the user|others) (?:will|would|can|could|should|must|may|might)",
+    "some ?day|another time|tomorrow|in theory|hypothetically|pretend|imagine|suppose",
 )
-"""What makes a sentence an offer or a look back."""
+"""What makes a sentence an offer, a look back, or about what others do."""
 
 SCOPES = (
     r"(?<!the )(?<!not )\bonly\b",
@@ -114,3 +147,41 @@ EVERYDAY = (
         "build", r"\s*(?:$|[,.;:)]|(?:it|the (?:app|docs|image|package|project|site))\b)", ("build.run",)
     ),
 )
+
+BEFORE_TARGETS = _words(
+    """a about above add after all also an and any are as at be below besides both but by called change
+    changes class classes code command component components config configuration define e.g. each edit edits
+    either empty entire existing expand extend file files first fix folder folders following for from
+    function functions helper helpers i i.e. in include including inside into is it its just like list
+    look method methods missing module modules my named namely need new next now obsolete of old on one
+    only onto or our over page pages patch plus pytest python read run same script scripts see starting
+    step steps target targets test tests that the their then these this those three through to touch
+    touching two under unit unused update updates use using via we whole with within write"""
+)
+"""Words that may stand right before a target. After any other word it is not clear what becomes of it."""
+
+OPENERS = _words(
+    """a all an any as at both by each every existing for from in inside into its it new of on one our over so
+    that the their these this those three to two under using via which with within"""
+)
+"""Words that may begin a part of a sentence which goes on with the verb of the part before."""
+
+FILLERS = _words(
+    """a all also an and as both do file files first folder folders for function functions go in it its make
+    module modules now of on one ones part parts please plus step steps that the these then this those to
+    too touch two well with work"""
+)
+"""Words in a change to a plan that neither take away nor add."""
+
+POSTPONE = (
+    "later|tomorrow|tonight|afterwards|another time|next (?:time|week)|yet|until|till|before|after|once",
+    "when|first",
+    "on hold|separately|at the end|eventually|soon|in a (?:bit|while|moment|minute)",
+)
+"""What puts something off."""
+
+FOR_THE_USER = (
+    "i|i'll|i'd|i'm|i've|me|my|myself|mine|we|we'll|us|our|ourselves|ask|check with|confirm|approval",
+    "permission|manual(?:ly)?|by hand|review",
+)
+"""What keeps something for the user."""

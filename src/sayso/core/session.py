@@ -34,7 +34,10 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan shown in `turn`, and last put to the user in `since`. Until accepted it grants nothing."""
+    """A plan of `turn`, last put to the user in `since`. Until accepted it grants nothing.
+
+    `shown` says that the user saw Sayso's rendering of it; before that, a yes does not count.
+    """
 
     id: str
     text: PlanText
@@ -42,6 +45,7 @@ class Plan(msgspec.Struct, frozen=True):
     since: int
     accepted: bool = False
     started: bool = False
+    shown: bool = False
     done: tuple[tuple[str, str], ...] = ()
 
 
@@ -63,11 +67,15 @@ class Sending(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A question of Sayso's own in the conversation, waiting for the very next message."""
+    """A question of Sayso's own in the conversation, waiting for the very next message.
+
+    `plan` is the plan it is about; a yes to it approves no other.
+    """
 
     about: str
     turn: int
     question: str | None = None
+    plan: str | None = None
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -102,6 +110,11 @@ class Head(msgspec.Struct, frozen=True):
     asked: int = 0
     unentered: Mapping[str, tuple[str, ...]] = {}
     clearings: int = 0
+
+    @property
+    def plan_under_way(self) -> Plan | None:
+        """The accepted plan, also while a newer one waits for an answer."""
+        return self.plan if self.plan is not None and self.plan.accepted else self.shelved
 
 
 class Session(Head, frozen=True):
@@ -316,7 +329,10 @@ def _plan_ended(session: Session, effect: fx.PlanEnded) -> Session:
 
 
 def _end_plan(session: Session) -> Session:
-    return _replace(_keep(session, lambda grant: grant.group is None), plan=None, shelved=None)
+    """End the plan under way and its grants; a newer one that waits for an answer goes on waiting."""
+    waits = session.shelved is not None and session.plan is not None and not session.plan.accepted
+    kept = _keep(session, lambda grant: grant.group is None)
+    return _replace(kept, plan=session.plan if waits else None, shelved=None)
 
 
 def _changed(session: Session, effect: fx.Changed) -> Session:

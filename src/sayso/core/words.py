@@ -305,6 +305,13 @@ def offer(answer: str, category: str, pinned: str) -> str:
 
 # --- conversation ---
 
+PLAN = "Plan"
+PLAN_COVERS = "A yes covers"
+PLAN_COVERS_NOTHING = "nothing: each call is asked for"
+PLAN_ASKS = "Asked each time"
+PLAN_BLOCKED = "Blocked, never runs"
+PLAN_ADJUSTED = "Your changes, which only take away"
+CONFIRM_SHOWN = "Proceed with this?"
 CONFIRM_PLAN = "Just to confirm, you want me to proceed with the plan?"
 CONFIRM_ADJUSTED = "Proceed with this adjusted version?"
 PROCEED_WITH_WHAT = "Proceed with what?"
@@ -322,6 +329,12 @@ def plan_accepted(turn: int, covered: Iterable[str], asked: Iterable[str], targe
     later = ", ".join(asked)
     said = f"Plan of turn {turn} accepted: {what}{f' on {where}' if where else ''}"
     return f"{said}; asked when reached: {later}" if later else said
+
+
+def planned(operation: str, targets: Iterable[str] | None) -> str:
+    """An operation that a plan covers, with its targets."""
+    where = ", ".join(map(visible, targets or ()))
+    return f"{visible(operation)} on {where}" if where else visible(operation)
 
 
 PLAN_LEFT = "This call is not in the plan: the plan's consent ends"

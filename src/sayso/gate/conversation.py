@@ -57,8 +57,11 @@ def hear_message(
     return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
 
 
-def show_plan(gate: Gate, session: str, text: PlanText) -> lifecycle.Report:
-    return _change(gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.show_plan(state, text))
+def show_plan(gate: Gate, session: str, text: PlanText, *, shown: bool = False) -> lifecycle.Report:
+    """Take a plan that is put to the user. `shown`: an assured host shows them its rendering, `text.text`."""
+    return _change(
+        gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.show_plan(state, text, shown=shown)
+    )
 
 
 def put_question(gate: Gate, question: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest
 from sayso.core.plan_text import PlanText
-from sayso.core.plans import read_plan, render_plan
+from sayso.core.plans import beside_policy, read_plan, render_plan
 from sayso.core.policy import Policy
 
 
@@ -24,9 +24,12 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def plan_of(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
-    """What the plan says. A structure that is none, or names operations nobody knows, is refused."""
+    """What the plan says, and what of it a yes would cover.
+
+    A structure that is not a plan, or that names an unknown operation, is refused.
+    """
     if isinstance(plan, str):
-        return read_plan(plan, policy.table)
+        return beside_policy(read_plan(plan, policy.table), policy)
     try:
         parts = msgspec.convert(plan, Parts)
     except msgspec.ValidationError as error:
@@ -36,4 +39,5 @@ def plan_of(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
     unknown = [name for name in parts.operations if name not in policy.table]
     if unknown:
         raise MalformedRequest(f"the policy knows no operation {unknown[0]!r}")
-    return render_plan(parts.targets, parts.changes, parts.scope, parts.success, parts.operations)
+    rendered = render_plan(parts.targets, parts.changes, parts.scope, parts.success, parts.operations)
+    return beside_policy(rendered, policy)

@@ -71,7 +71,7 @@ class Player:
 
     def plan(self, plan: object) -> dict[str, Any]:
         text = self._read_plan(plan)
-        report = lifecycle.show_plan(self.session, text)
+        report = lifecycle.show_plan(self.session, text, shown=True)  # a script prints the rendering
         self._apply(report.effects)
         return {
             "score": text.score,
@@ -79,6 +79,9 @@ class Player:
             "evidence": text.evidence,
             "targets": list(text.targets),
             "operations": list(text.operations),
+            "covers": {name: list(targets) for name, targets in text.covers.items()},
+            "asked": list(text.asked),
+            "blocked": list(text.blocked),
             "shown": text.text,
         }
 

@@ -29,9 +29,14 @@ class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A plan: the text of the assistant's message, or its parts."""
+    """A plan: the text of the assistant's message, or its parts.
+
+    `shown`: the host shows the user the rendering that comes back. Taken from an assured host only; otherwise
+    the first yes is answered with the rendering, and the next one counts.
+    """
 
     plan: str | Parts
+    shown: bool = True
 
 
 class TaskBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,13 +58,20 @@ class HeardTold(msgspec.Struct, frozen=True):
 
 
 class PlanTold(msgspec.Struct, frozen=True):
-    """What was read in a plan. `shown` is what the user has to see before their yes counts."""
+    """What was read in a plan. `shown` is what the user has to see before their yes counts.
+
+    `covers` is what a yes covers, each operation with its targets; what is `asked` each time or `blocked` is
+    named by the plan and not covered.
+    """
 
     score: int
     concrete: bool
     evidence: Mapping[str, Any]
     targets: tuple[str, ...]
     operations: tuple[str, ...]
+    covers: Mapping[str, tuple[str, ...]]
+    asked: tuple[str, ...]
+    blocked: tuple[str, ...]
     shown: str
 
 
@@ -89,8 +101,19 @@ def plan(context: Context) -> PlanTold:
     body: PlanBody = context.body
     given = body.plan if isinstance(body.plan, str) else msgspec.structs.asdict(body.plan)
     text = plan_of(given, context.gate.policy)
-    conversation.show_plan(context.gate, _session(context), text)
-    return PlanTold(text.score, text.concrete, text.evidence, text.targets, text.operations, text.text)
+    shown = body.shown and assurance_of(context) is Assurance.ASSURED
+    conversation.show_plan(context.gate, _session(context), text, shown=shown)
+    return PlanTold(
+        text.score,
+        text.concrete,
+        text.evidence,
+        text.targets,
+        text.operations,
+        text.covers,
+        text.asked,
+        text.blocked,
+        text.text,
+    )
 
 
 def begin_task(context: Context) -> ReportTold:

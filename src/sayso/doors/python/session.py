@@ -35,8 +35,12 @@ class AnySession(ABC):
     # --- the conversation ---
 
     @abstractmethod
-    def plan(self, plan: str | Mapping[str, Any]) -> PlanText:
-        """A plan as the assistant's text, or as a structure; show the user the `text` that comes back."""
+    def plan(self, plan: str | Mapping[str, Any], *, shown: bool = True) -> PlanText:
+        """A plan as the assistant's text, or as a structure. Show the user the `text` that comes back.
+
+        It is Sayso's own rendering, and the only thing a yes covers. A host that cannot show it passes
+        `shown=False`; then the first yes is answered with the rendering, and the next one counts.
+        """
 
     @abstractmethod
     def call(
@@ -129,9 +133,9 @@ class Session(AnySession):
         assurance = Assurance.ASSURED if assured else Assurance.CLAIMED
         return conversation.hear_message(self._door.gate, self.id, text, assurance)
 
-    def plan(self, plan: str | Mapping[str, Any]) -> PlanText:
+    def plan(self, plan: str | Mapping[str, Any], *, shown: bool = True) -> PlanText:
         text = plan_of(plan, self._door.gate.policy)
-        conversation.show_plan(self._door.gate, self.id, text)
+        conversation.show_plan(self._door.gate, self.id, text, shown=shown is True)
         return text
 
     def call(

@@ -27,8 +27,8 @@ class ConnectedSession(AnySession):
         """Take a user's message. Whether it counts as assured is the service's to say."""
         return heard_of(self._ask("POST", "messages", {"text": text}))
 
-    def plan(self, plan: str | Mapping[str, Any]) -> PlanText:
-        return plan_text_of(self._ask("POST", "plans", {"plan": plan}))
+    def plan(self, plan: str | Mapping[str, Any], *, shown: bool = True) -> PlanText:
+        return plan_text_of(self._ask("POST", "plans", {"plan": plan, "shown": shown}))
 
     def call(
         self,

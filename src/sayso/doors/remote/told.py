@@ -81,10 +81,13 @@ def plan_text_of(said: Mapping[str, Any]) -> PlanText:
     return PlanText(
         said["shown"],
         targets=tuple(said["targets"]),
-        changes=tuple(evidence.get("changes", ())),
+        changes=(evidence["changes"],) if "changes" in evidence else (),
         scope=evidence.get("scope"),
         success=evidence.get("success"),
         operations=tuple(said["operations"]),
+        places={name: tuple(targets) for name, targets in said["covers"].items()},
+        asked=tuple(said["asked"]),
+        blocked=tuple(said["blocked"]),
     )
 
 

@@ -1,0 +1,369 @@
+"""What a "yes, but ..." makes of a plan. A change takes away or narrows; it never adds.
+
+A change is read piece by piece. A name of the plan stays only in a piece that is understood as agreeing to it
+("and then commit") or as keeping it ("only src/a.py"). Beside anything else it is taken out: words that
+exclude, forbid, postpone or keep something for the user, and words this grammar does not know. A piece that
+restricts without naming anything leaves no operation, so that each is asked for: better than to run just the
+part that was not meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Literal
+
+import msgspec
+
+from sayso.core import plan_reading as reading
+from sayso.core.look_alikes import APOSTROPHES
+from sayso.core.own_words import BLANK, LONGEST, fold, mask_quotations
+from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
+from sayso.core.plan_markup import speaks_against
+from sayso.core.plan_text import PlanText
+from sayso.core.plan_words import CHANGE_VERBS, EVERYDAY, FILLERS, FOR_THE_USER, POSTPONE
+from sayso.core.plans import render
+
+Mode = Literal["out", "keep", "condition"]
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a change. "out" takes out what it names, unless `agrees` finds it understood."""
+
+    mode: Mode
+    words: str
+    marked: bool = False
+
+
+def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
+    """The plan after a change, rendered. What it names after it, it named before."""
+    for pieces in _sentences(change):
+        before = plan.places
+        for piece in pieces:
+            pointless = piece.marked and plan.places != before  # "b.py must | not change" points at b.py
+            plan = _apply(plan, piece, known, restrict=not pointless)
+    return render(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
+
+
+def spoken_change(text: str, plan: PlanText) -> str | None:
+    """The change that a message makes to a plan without a word like "but": "yes, avoid b.py", "b.py later".
+
+    It takes away only, so in doubt it is one: a yes followed by a restriction or by something the plan names,
+    or a statement that excludes, postpones or keeps for the user something the plan names. A question changes
+    nothing.
+    """
+    said = text.translate(APOSTROPHES).strip()
+    if "?" in said or len(said) > LONGEST:
+        return None
+    yes = _YES.match(said)
+    if yes is None:
+        return said if _excludes(fold(said)) and _names_something(said, plan) else None
+    rest = said[yes.end() :].strip(" .,;:!")
+    if not rest or _IDIOM.fullmatch(rest):
+        return None
+    return rest if _restricts(fold(rest)) or _names_something(rest, plan) else None
+
+
+def _excludes(folded: str) -> bool:
+    return speaks_against(folded) is not None or _TAKES_BACK.search(folded) is not None
+
+
+def _names_something(text: str, plan: PlanText) -> bool:
+    spoken = _words(text)
+    stems = frozenset(map(_stem, spoken))
+    return any(_is_called(word, target) for word in spoken for target in plan.targets) or any(
+        _means(stems, name) for name in plan.operations
+    )
+
+
+def _apply(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
+    if piece.mode == "keep":
+        return _keep(plan, piece.words, known)
+    if piece.mode == "condition" or (not piece.marked and _agrees(piece.words, plan)):
+        return plan
+    if not piece.marked and _chooses(piece.words, plan):
+        return _keep(plan, piece.words, known)
+    return _take_out(
+        plan, piece, known, restrict=restrict and (piece.marked or _restricts(fold(piece.words)))
+    )
+
+
+# --- reading the change -------------------------------------------------------------------------------------
+
+
+def _sentences(change: str) -> Iterator[list[Piece]]:
+    text = mask_quotations(change.translate(APOSTROPHES)).replace("`", " ")
+    for sentence in re.split(r"(?<=[.!?;])\s+|\n", text):
+        if _NOTHING_ELSE.fullmatch(sentence.strip(" ,.!;")):
+            continue  # the plan names nothing else
+        yield list(_of_sentence(_with_only_ahead(sentence.strip(" ,.!;"))))
+
+
+def _with_only_ahead(sentence: str) -> str:
+    """Other ways to say "only": "a.py only", "nothing but a.py", "a.py and nothing else"."""
+    bare = _REST.sub("", sentence)
+    if bare != sentence and not _KEEP.search(bare):
+        bare = f"only {bare.strip(' ,.!;')}"
+    return _ONLY_BEHIND.sub(r"only \1", _LIMIT.sub("only ", bare)).strip(" ,.!;")
+
+
+def _of_sentence(sentence: str) -> Iterator[Piece]:
+    """A condition reaches its whole sentence; otherwise each mark begins a piece of its own."""
+    rest = _SAFE_CONDITION.sub(" ", sentence).strip(" ,.!;")
+    if rest != sentence:
+        yield Piece("condition", sentence)
+        yield from (Piece("out", rest, marked=True),) if rest else ()
+    elif _CONDITION.search(sentence):
+        yield Piece("keep" if _KEEP.search(sentence) else "out", sentence, marked=True)
+    else:
+        yield from _at_marks(sentence)
+
+
+def _at_marks(sentence: str) -> Iterator[Piece]:
+    marks = list(_MARK.finditer(sentence))
+    ends = [*(mark.start() for mark in marks[1:]), len(sentence)]
+    first = sentence[: marks[0].start()] if marks else sentence
+    if first.strip(" ,.!"):
+        yield Piece("out", first.strip(" ,.!"))
+    for mark, end in zip(marks, ends, strict=False):
+        words = sentence[mark.end() : end].strip(" ,.!")
+        if mark["out"]:
+            yield Piece("out", f"{mark['out']} {words}", marked=True)
+        elif mark["keep"] and (words or end == len(sentence)):
+            yield Piece("keep", words)
+        elif words:
+            yield Piece("out", words)
+
+
+def _agrees(words: str, plan: PlanText) -> bool:
+    """Whether words only say, with a verb, to do what the plan names, or something it does not name."""
+    spoken = _words(words)
+    return any(_stem(word) in _VERBS for word in spoken) and all(_is_known(word, plan) for word in spoken)
+
+
+def _chooses(words: str, plan: PlanText) -> bool:
+    """Whether a yes is given to a part of the plan only: "go ahead with a.py", "yes to the tests"."""
+    first, *rest = _words(words) or [""]
+    return first in _TO and _names_something(words, plan) and all(_is_known(word, plan) for word in rest)
+
+
+def _is_known(word: str, plan: PlanText) -> bool:
+    stem = _stem(word)
+    return (
+        word in FILLERS
+        or stem in _VERBS
+        or bool(reading.targets(word))
+        or any(_is_called(word, target) for target in plan.targets)
+        or any(stem in _stems_of(operation) for operation in plan.operations)
+    )
+
+
+# --- taking out ---------------------------------------------------------------------------------------------
+
+
+def _take_out(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
+    spoken = _words(piece.words)
+    targets = [name for name in plan.targets if _points_at(spoken, name)]
+    stems = frozenset(map(_stem, spoken)) - (_FILE_STEMS if targets else frozenset())
+    of_files = _on_files(piece.words, known)
+    operations = [name for name in plan.operations if _recalls(stems, name) and name not in of_files]
+    if operations or targets:
+        return _less(plan, operations, targets)
+    strange = any(reading.targets(word) for word in spoken)
+    if strange or any(_means(stems, name) for name in known if name not in plan.operations):
+        return plan
+    return _nothing(plan) if restrict else plan
+
+
+def _on_files(words: str, known: Collection[str]) -> set[str]:
+    """The operations on files that words name together with a file: "edit b.py" speaks of b.py alone."""
+    verbs = [found.start() for found in re.finditer(r"\w+", words) if _stem(found[0].lower()) in _VERBS]
+    promised = [reading.operations(words[start:], known) for start in verbs[:20]]
+    return {
+        name for each in promised for name, places in each.items() if places and name.startswith("files.")
+    }
+
+
+def _restricts(folded: str) -> bool:
+    return speaks_against(folded) is not None or _RESTRICTS.search(folded) is not None
+
+
+def _keep(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
+    spoken = _words(words)
+    stems = frozenset(map(_stem, spoken))
+    promised = reading.operations(words, known)
+    operations = [name for name in plan.operations if name in promised or _means(stems, name)]
+    targets = [name for name in plan.targets if any(_is_called(word, name) for word in spoken)]
+    strange = bool(reading.targets(words)) and not targets
+    if strange or not (operations or targets) or not all(_is_known(word, plan) for word in spoken):
+        return _nothing(plan)
+    return _less(
+        msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"),
+        [name for name in plan.operations if operations and name not in operations],
+        [name for name in plan.targets if name not in targets and _has_sort_of(name, targets)],
+    )
+
+
+def _has_sort_of(target: str, others: Collection[str]) -> bool:
+    """Whether one of the others is of the same sort: naming a file says nothing about functions."""
+    return any(other.endswith("()") == target.endswith("()") for other in others)
+
+
+def _nothing(plan: PlanText) -> PlanText:
+    return msgspec.structs.replace(plan, operations=(), places={})
+
+
+def _less(plan: PlanText, operations: Collection[str], targets: Collection[str]) -> PlanText:
+    """The plan without these, and without the changes that speak of them.
+
+    An operation without its last target goes too: what was to be done there may not be done anywhere.
+    """
+    left = tuple(name for name in plan.targets if name not in targets)
+    places = {
+        name: tuple(target for target in plan.targets_of(name) if target not in targets)
+        for name in plan.operations
+        if name not in operations
+    }
+    kept = {name: found for name, found in places.items() if found or not plan.targets_of(name)}
+    if plan.targets and not left:
+        kept = {}
+    return msgspec.structs.replace(
+        plan,
+        operations=tuple(kept),
+        places=kept,
+        targets=left,
+        changes=tuple(change for change in plan.changes if not _speaks_of(change, operations, targets)),
+    )
+
+
+def _speaks_of(change: str, operations: Collection[str], targets: Collection[str]) -> bool:
+    spoken = _words(change)
+    stems = frozenset(map(_stem, spoken))
+    return any(_means(stems, name) for name in operations) or any(
+        _points_at(spoken, name) for name in targets
+    )
+
+
+# --- names --------------------------------------------------------------------------------------------------
+
+
+def _recalls(stems: Collection[str], operation: str) -> bool:
+    """Whether words recall the operation, loosely: "no git" and "don't commit" both recall git.commit."""
+    return any(stem in stems for stem in _stems_of(operation))
+
+
+def _means(stems: Collection[str], operation: str) -> bool:
+    """Whether words mean this operation: its action, or its domain if the action is too common to tell."""
+    domain, action, *_ = _stems_of(operation)
+    return (domain if action in _COMMON_ACTIONS else action) in stems
+
+
+def _stems_of(operation: str) -> list[str]:
+    domain, _, action = operation.partition(".")
+    return [_stem(part) for part in (domain, *re.split(r"[_-]", action))]
+
+
+def _is_called(word: str, target: str) -> bool:
+    """Whether a word names the target: in full, by its last part, or by that without its ending."""
+    base = _parts(target)[-1]
+    if word in _ARTICLES:
+        return False
+    return word.removesuffix("()") in {target.lower(), target.lower().removesuffix("()"), base, _bare(base)}
+
+
+def _points_at(spoken: Collection[str], target: str) -> bool:
+    """Whether words may point at the target: by name, folder, ending, or a word of its name."""
+    parts = _parts(target)
+    ending = parts[-1].rpartition(".")[2]
+    pieces = {_stem(piece) for part in parts for piece in re.split(r"[\W_]+", _bare(part)) if len(piece) > 2}
+    plain = {*parts, *(f"{part}/" for part in parts), f".{ending}", f"*.{ending}", ending}
+    return any(
+        word in plain or _parts(word)[-1] == parts[-1] or _is_called(word, target) or _stem(word) in pieces
+        for word in spoken
+    )
+
+
+def _parts(target: str) -> list[str]:
+    return [part for part in re.split(r"[/\\]", target.lower().removesuffix("()")) if part] or [
+        target.lower()
+    ]
+
+
+def _bare(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
+def _words(text: str) -> list[str]:
+    found = (word.strip(".,:;!'\"") for word in re.split(r"[\s,;:()`]+", text.lower()))
+    return [word for word in found if word and word != BLANK * len(word)]
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    bare = re.sub(r"(?:ing|er|ed|es|s|e)$", "", word) if len(word) > 3 else word
+    return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
+
+
+# Words too common to tell one operation from another.
+_COMMON_ACTIONS = frozenset(
+    {"run", "creat", "writ", "add", "read", "send", "list", "make", "mak", "get", "set"}
+)
+_FILE_STEMS = frozenset({"fil", "file"})
+_VERBS = frozenset(
+    _stem(verb)
+    for verb in CHANGE_VERBS.union(*(row.verbs.split("|") for row in EVERYDAY), {"do", "touch", "go"})
+)
+
+_MARK = re.compile(
+    r"""(?:(?:\band|,)\s+)?\b(?:
+        (?P<out>except(?:\s+for)?|excluding|exclude|without|skip(?:ping)?|leave|omit|drop|minus|avoid|ignore|keep
+           |instead\s+of|rather\s+than|other\s+than|apart\s+from|aside\s+from|don't|do\s+not|never|not|no)
+      | (?P<keep>only|just)
+      | (?P<turn>but|however|though|although)
+    )\b(?![./]\w)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LIMIT = re.compile(
+    r"\b(?:(?:limit|restrict|confine)(?:\s+(?:it|this|that|yourself|the\s+plan))?\s+to|stick\s+to|solely|exclusively"
+    r"|nothing\s+(?:but|except|other\s+than))\s+",
+    re.IGNORECASE,
+)
+_TO = frozenset({"with", "to", "for", "on"})
+_ARTICLES = frozenset({"a", "an", "i", "the"})
+_KEEP = re.compile(
+    r"\b(?:only|just)\b(?!\s+(?:if|unless|when|once|after|before|as\s+long\s+as|until)\b)", re.IGNORECASE
+)
+# What a plan does not name anyway, and what it may name.
+_ELSE = (
+    r"(?:don't|do\s+not|never|not|without)\s+\w+\s+any(?:thing|\s+file)\s+(?:else|more)"
+    r"|(?:nothing|none|not\s+anything|no)\s+(?:else|more|further|other)(?:\s+(?:files?|changes?))?"
+)
+_REST = re.compile(
+    rf"""[\s,]*\b(?:and\s+|but\s+)?(?:{_ELSE}
+      | (?:leave|skip|ignore|not|omit|drop)\s+(?:all\s+)?(?:the\s+)?(?:rest|others?|remaining\s+\w+)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NOTHING_ELSE = re.compile(rf"(?:(?:and|but|please)\s+)?(?:{_ELSE})(?:\s+please)?", re.IGNORECASE)
+_ONLY_BEHIND = re.compile(r"\A(?!.*\bonly\b.*\bonly\b)(.*\S)\s+only\W*\Z", re.IGNORECASE)
+_SAFE_CONDITION = re.compile(
+    r"""\b(?:only\s+)?(?:if|as\s+long\s+as|provided(?:\s+that)?|assuming|once|when|after)\s+
+        (?:(?:all|the|of|unit|your)\s+)*(?:tests?|test\s+suite|build|lint(?:er)?|ci|checks?)\s+
+        (?:(?:all|still|do)\s+)*(?:pass(?:es)?|succeeds?|works?|(?:is|are)\s+(?:all\s+)?(?:green|ok|okay|passing))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|as\s+long\s+as|provided|assuming|in\s+case|until|till|once|when|after|before)\b",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    rf"(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})(?![\w'/]|[-.]\w)[\s,.;:!–—-]+", re.IGNORECASE
+)
+_IDIOM = re.compile(
+    r"(?:why\s+not|no\s+(?:problem|worries|doubt|objections?|issues?)|not\s+(?:bad|a\s+problem))\W*",
+    re.IGNORECASE,
+)
+_TAKES_BACK = re.compile(
+    rf"\b(?:{'|'.join(POSTPONE)}|i'll|i will|i'd|let me|ask me|to me|myself|mine|by hand|manually)\b"
+)
+_RESTRICTS = re.compile(rf"\b(?:{'|'.join((*POSTPONE, *FOR_THE_USER))}|only|just)\b")
