@@ -248,6 +248,14 @@ TASK_COMPLETE = "Workflow complete, clearing consent state"
 TO_REVOKE = 'To revoke: "Revoke consent for: <command>" or "Revoke all consent"'
 
 
+def no_command(entry: str) -> str:
+    return (
+        f'"{visible(entry)}" is not a command, and a limit cannot be kept (write nothing but exact commands,'
+        " in backticks where they hold such words; for a single time, answer"
+        ' "just this once" when it is asked)'
+    )
+
+
 def still_working(task: str) -> str:
     return f"Still working on {task}, consent still valid?"
 
