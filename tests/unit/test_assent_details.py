@@ -60,7 +60,9 @@ def grants(told: Heard) -> list[str]:
 def test_with_several_questions_open_the_first_line_of_each_is_shown_and_none_is_answered(word: str) -> None:
     session = asking(Session(turn=5), call("git.commit", "files.edit"), call("git.push"))
     told, after = heard(session, word)
-    assert told.announced == ("Several questions are open. Which one do you mean?\n- git.commit\n- git.push",)
+    assert told.announced == (
+        "Several questions are open. Which one do you mean?\n1. git.commit\n2. git.push",
+    )
     assert after.questions == session.questions
 
 

@@ -78,7 +78,8 @@ class Question(msgspec.Struct, frozen=True):
 
     `bundle` is the label of what was checked ahead in one go; `later` names what will be asked when reached.
     `policy` is the digest of the one it was asked under, which computed the offers. `claim` is the message
-    that a host says the user wrote, if that is what is asked.
+    that a host says the user wrote, if that is what is asked. `confirms_task`: a yes also says that the long
+    task goes on.
     """
 
     id: str
@@ -93,6 +94,7 @@ class Question(msgspec.Struct, frozen=True):
     later: tuple[str, ...] = ()
     policy: str = ""
     claim: str | None = None
+    confirms_task: bool = False
 
     @property
     def risk(self) -> Risk:

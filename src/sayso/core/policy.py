@@ -10,6 +10,7 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
+from sayso.core.phrases import Phrases
 
 DAY = 86_400.0
 
@@ -129,6 +130,7 @@ class Policy(msgspec.Struct, frozen=True):
     digest: str
     table: Mapping[str, Entry]
     folded: Mapping[str, str]
+    phrases: Phrases = Phrases()
 
     def entry(self, name: str) -> Entry:
         """What the policy says of an operation, listed or not.
@@ -182,6 +184,7 @@ def compile_policy(
         digest=digest,
         table=table,
         folded={fold(name): name for name in table},
+        phrases=rest.get("phrases") or Phrases(),
     )
 
 

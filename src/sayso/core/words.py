@@ -316,7 +316,25 @@ def confirm_question(lines: Iterable[str]) -> str:
 
 
 def which_one(texts: Iterable[str]) -> str:
-    return "Several questions are open. Which one do you mean?\n" + "\n".join(f"- {text}" for text in texts)
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+    return f"Several questions are open. Which one do you mean?\n{listed}"
+
+
+NO_LIMITS = (
+    "Nothing was answered: a yes with a limit or a change cannot be kept here."
+    ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
+)
+FORBIDDEN = "Prohibition heard, clearing consent state"
+SAVE_ALLOWLIST = "Save session allowlist for next context?"
+LOAD_ALLOWLIST = "Load it into this session?"
+
+
+def nothing_to_revoke(name: str) -> str:
+    return f'Nothing was revoked: there is no consent for "{visible(name)}".'
+
+
+def confirms_task(task: str) -> str:
+    return f"A yes also confirms that you are still working on {visible(task)}."
 
 
 def allowlist_block(entries: Iterable[Held], with_risk: bool = False) -> str:

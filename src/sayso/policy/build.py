@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from sayso.core.model import Mode, Risk
+from sayso.core.phrases import Phrases
 from sayso.core.policy import (
     NEVER_REVIEWED,
     Decay,
@@ -27,6 +28,7 @@ from sayso.policy.file import (
     DecayFile,
     DetailFile,
     DomainFile,
+    PhrasesFile,
     PolicyFile,
     SettingsFile,
     SlashCommandFile,
@@ -47,6 +49,7 @@ def build(file: PolicyFile, digest: str) -> Policy:
         domains={name: _domain(domain) for name, domain in (file.domains or {}).items()},
         operations={name: _detail(detail) for name, detail in (file.operations or {}).items()},
         digest=digest,
+        phrases=Phrases(**_given(file.phrases)) if file.phrases else Phrases(),
         categories=dict(file.categories or {}),
         tools=tuple(_tool(tool) for tool in file.tools or ()),
         slash_commands={
@@ -67,6 +70,7 @@ def as_file(policy: Policy) -> PolicyFile:
         consent_decay=_copied(DecayFile, policy.decay),
         domains={name: _domain_file(domain) for name, domain in policy.domains.items()},
         operations={name: _copied(DetailFile, detail) for name, detail in policy.operations.items()},
+        phrases=_copied(PhrasesFile, policy.phrases),
         categories=dict(policy.categories),
         tools=tuple(_copied(ToolFile, tool) for tool in policy.tools),
         slash_commands={name: _copied(SlashCommandFile, one) for name, one in policy.slash_commands.items()},
