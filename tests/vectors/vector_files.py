@@ -18,7 +18,16 @@ import msgspec
 from ruamel.yaml import YAML
 
 DATA = Path(__file__).parent / "data"
-FILES = ("seed_000", "seed_001", "seed_002", "seed_003", "seed_004", "spec_rules", "spec_conversation")
+FILES = (
+    "seed_000",
+    "seed_001",
+    "seed_002",
+    "seed_003",
+    "seed_004",
+    "spec_rules",
+    "spec_conversation",
+    "spec_messages",
+)
 STEPS = ("hear", "plan", "call", "answer", "outcome", "advance", "begin_task", "end_task", "check")
 
 

@@ -104,7 +104,7 @@ def _spaced(text: str) -> str:
     return text.strip().replace(" ", r"\s+")
 
 
-_HIGH = pattern(HIGH_PHRASES).replace("let's", "let'?s")
+_HIGH = pattern(HIGH_PHRASES).replace("let's", "let'?s").replace("do|", r"do(?!\s+not\b)|")
 _MEDIUM = pattern(MEDIUM_PHRASES)
 _ONCE = pattern(ONCE_PHRASES)
 _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
