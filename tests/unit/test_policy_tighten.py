@@ -87,3 +87,10 @@ def test_the_guard_cannot_be_freed_from_a_project() -> None:
 def test_a_policy_written_out_as_a_file_is_the_same_policy(name: str) -> None:
     policy = load_preset(name)
     assert build(as_file(policy), policy.digest) == policy
+
+
+def test_a_projects_file_may_add_ways_to_stop_but_none_to_agree() -> None:
+    operators = load_text("extends: [chat]\nphrases: {stop: [stopp]}\n")
+    assert tighten(operators, "phrases: {stop: [arrête], refuse: [non]}").phrases.stop == ("stopp", "arrête")
+    with pytest.raises(Loosens, match="assent"):
+        tighten(operators, "phrases: {assent: [oui]}")

@@ -104,7 +104,12 @@ def _spaced(text: str) -> str:
     return text.strip().replace(" ", r"\s+")
 
 
-_HIGH = pattern(HIGH_PHRASES).replace("let's", "let'?s").replace("do|", r"do(?!\s+not\b)|")
+_DENIED = r"(?!\s+(?:not|no|never)\b)"  # "please do not", "absolutely not" are no yes
+_HIGH = re.sub(
+    r"(?<=\|)(absolutely|definitely|certainly|of\S*course|please\S*do|by\S*means)(?=\|)",
+    lambda phrase: f"{phrase[0]}{_DENIED}",
+    f"|{pattern(HIGH_PHRASES)}|".replace("let's", "let'?s"),
+).strip("|")
 _MEDIUM = pattern(MEDIUM_PHRASES)
 _ONCE = pattern(ONCE_PHRASES)
 _END_OF_WORD = r"(?![\w'/]|[-.]\w)"

@@ -107,6 +107,7 @@ _NOT_MODAL = (
 )
 _REFUSES = re.compile(
     rf"\A{_LEAD}(?:you ?)?{_NOT_MODAL}(?!\w){_HARMLESS}"
+    r"|\A(?:absolutely|definitely|certainly|of course|by all means) (?:not|no|never)\b"
     r"|\bi (?:really |still )?(?:don't|do not|won't|will not|can't|cannot)"
     r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"
     r"|\b(?:not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
