@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.model import Mode, Tier
-from sayso.policy import PolicyProblems, load_preset, preset_names
+from sayso.policy import PolicyProblems, load_preset, load_text, preset_names
 from sayso.policy.build import as_file, build
 from sayso.policy.tighten import Loosens, tighten
 
