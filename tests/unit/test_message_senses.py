@@ -450,3 +450,15 @@ PHRASES = Phrases(
 )
 def test_phrases_of_the_operator_only_add(text: str, kind: str) -> None:
     assert read(text, SLASHES, PHRASES).kind == kind
+
+
+@pytest.mark.parametrize(
+    "text", ["Let's do it now", "now let's do it", "let's do it", "OK, let's do it now!"]
+)
+def test_a_yes_in_these_words_is_no_other_topic(text: str) -> None:
+    assert hear(text).topic is None
+
+
+def test_going_on_with_another_file_is_no_other_topic() -> None:
+    assert hear("Now let's do the same for b.py").topic is None
+    assert hear("Let's do the docs instead").topic == "the docs"

@@ -24,7 +24,7 @@ def find_topic(spoken: str, shown: str) -> str | None:
         topic = shown[found.start("topic") : found.end("topic")].strip(" ,:-")
         bare = _INSTEAD.sub("", topic)
         turns = found["lead"] or found["turn"] or bare != topic
-        if bare and turns:
+        if bare and turns and bare.lower() not in ("it", "this", "that", "so"):
             return bare
     return None
 
@@ -51,10 +51,7 @@ _LETS = (
     r"(?:let's|lets|let\s+us|we\s+should|we\s+could|can\s+we|could\s+we|i\s+want\s+to|i'd\s+like\s+to"
     r"|i\s+would\s+like\s+to)"
 )
-_WORK = (
-    r"(?:work\s+on|focus\s+on|turn\s+to|start\s+on|start\s+with|tackle|look\s+at|do|begin\s+with|begin"
-    r"|go\s+to|continue\s+with)"
-)
+_WORK = r"(?:work\s+on|focus\s+on|turn\s+to|start\s+on|tackle)"
 _TURN = (
     r"(?:switch(?:ing)?(?:\s+over|\s+back)?\s+to|mov(?:e|ing)\s+on\s+to|mov(?:e|ing)\s+(?:over\s+)?to|turn(?:ing)?\s+to"
     r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task)(?:\s+to)?)"
@@ -70,7 +67,8 @@ _TOPIC = re.compile(
     rf"(?:(?P<turn>{_LETS}\s+(?:now\s+|next\s+|please\s+)?{_TURN}\s+|{_TURN}\s+|{_NEW}\s*"
     rf"|{_LETS}\s+(?:do\s+|try\s+|work\s+on\s+|move\s+on\s+to\s+)(?=something\s+(?:else|different|new|other))"
     rf"|{_LETS}\s+(?:now|next|instead)\s+{_WORK}\s+)"
-    rf"|{_LETS}\s+{_WORK}\s+|(?<=now\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
+    rf"|{_LETS}\s+(?:{_WORK}|(?:do|try|look\s+at|fix)(?=[^\n.!?]*\binstead\b))\s+"
+    r"|(?<=now\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
     r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
 )
 _INSTEAD = re.compile(r"[\s,]+(?:instead|now|next)\Z", re.IGNORECASE | re.ASCII)
