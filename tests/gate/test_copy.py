@@ -24,7 +24,7 @@ from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.copy import Copied, CopyFailed, TargetNotEmpty, copy_store, unseal_store
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import UnknownGrant, list_grants, revoke_all, revoke_grant
-from sayso.gate.handoff import save_handoff, take_handoff
+from sayso.gate.handoff import offer_handoff, save_handoff, take_handoff
 from sayso.gate.journal import record
 from sayso.gate.lease import keep_alive
 from sayso.gate.moves import StoreMoved, keep, moved
@@ -286,7 +286,10 @@ def test_reviews_hold_and_a_saved_hand_off_does_not(pair: Pair) -> None:
     old = pair.old()
     with pair.source.write() as tx:
         tx.put_review(old.sealer.review("email", tx.now, "ana"))
-    save_handoff(old, consented(old))
+    session = consented(old)
+    offer_handoff(old, session)
+    hear_message(old, session, "yes")
+    save_handoff(old, session)
     pair.copy()
     new = pair.new()
     with pair.target.read() as tx:

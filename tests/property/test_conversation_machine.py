@@ -46,7 +46,22 @@ MESSAGES = (
     "Clear session allowlist",
     "Clear consent state",
     "What have I consented to?",
+    "yes, just this once",
+    "yes to all",
+    "2",
+    "the first one",
+    "both",
+    "no to git push",
+    "sure",
+    "yeah right",
+    "no problem, go ahead",
+    "yes, if the tests pass",
+    "New task: the docs",
+    "Revoke consent for: file-edit and git push",
+    "Grant standing consent for: git push, but not to main",
+    "/pr no, don't",
 )
+PROHIBITIONS = ("do not edit b.py", "please don't push", "stay away from a.py", "no more commits")
 STOPS = ("stop", "wait", "yes, wait", "Hold on!", "not yet please")
 OPERATIONS = (
     "git.status",
@@ -124,6 +139,15 @@ class Conversation(RuleBasedStateMachine):
         self.before_the_stop = self.known()
         assert all(held.grant.kind == "command" for held in self.player.session.held)
         assert not self.player.session.questions
+
+    @rule(text=st.sampled_from(PROHIBITIONS))
+    def forbid(self, text: str) -> None:
+        """A prohibition outside a yes leaves nothing but standing consent, and none that it forbids."""
+        assert self.player.step({"hear": text})["kind"] == "refusal"
+        self.stopped = False
+        left = [held.grant for held in self.player.session.held if not held.revoked]
+        assert all(grant.kind == "command" for grant in left)
+        assert "push" not in text or all("push" not in grant.value for grant in left)
 
     def revoke_all(self) -> None:
         self.player.step({"hear": "Revoke all consent"})

@@ -277,11 +277,17 @@ def test_standing_consent_is_handed_on_to_the_next_context_by_an_assured_host(
         assert before.offer_handoff() is None
         before.hear("Grant standing consent for: git push")
         assert "Save session allowlist" in (before.offer_handoff() or "")
+        with pytest.raises(Refusal):
+            before.handoff()
+        before.hear("yes")
         before.handoff()
         before.end()
         with gate.session(agent="helper", user="ana", workspace="/work") as after:
             assert "git push" in (after.show_handoff() or "")
+            with pytest.raises(Refusal):
+                after.take_handoff()
             assert after.consents() == []
+            after.hear("yes")
             assert after.take_handoff() == ("git push",)
             assert [one.value for one in after.consents()] == ["git push"]
 

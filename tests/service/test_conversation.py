@@ -140,9 +140,15 @@ def test_the_allowlist_is_handed_to_the_next_context_once(service: Service) -> N
     say(service, first, GRANT)
     offer = service.told("host", "GET", f"/v1/sessions/{first}/handoff/offer")
     assert "Save session allowlist for next context?" in offer["ask"]
+    refused = service.post("host", f"/v1/sessions/{first}/handoff/save")
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_agreed")
+    say(service, first, "yes")
     service.told("host", "POST", f"/v1/sessions/{first}/handoff/save")
     second = service.opened(user="ann", workspace="/w")
     assert "git push origin" in service.told("host", "GET", f"/v1/sessions/{second}/handoff")["ask"]
+    refused = service.post("host", f"/v1/sessions/{second}/handoff/take")
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_agreed")
+    say(service, second, "yes")
     taken = service.told("host", "POST", f"/v1/sessions/{second}/handoff/take")
     assert taken["commands"] == ["git push origin"]
     third = service.opened(user="ann", workspace="/w")

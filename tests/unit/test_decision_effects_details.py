@@ -68,11 +68,13 @@ def working(category: str, task: Task, turn: int) -> Decision:
 def test_an_allowed_call_keeps_its_task_active_and_its_category_tells_the_phase(
     category: str, phase: str | None
 ) -> None:
-    assert working(category, TASK, turn=3).effects == (Active(3, phase),)
+    assert working(category, TASK, turn=3).effects == (Active(3, phase, (category,)),)
 
 
-def test_the_activity_of_a_task_is_told_once_a_turn_unless_its_phase_changes() -> None:
-    task = msgspec.structs.replace(TASK, active=3, phase="testing")
+def test_the_activity_of_a_task_is_told_once_a_turn_unless_its_phase_or_what_ran_in_it_changes() -> None:
+    ran = ("network", "test-build", "git-local")
+    task = msgspec.structs.replace(TASK, active=3, phase="testing", ran=ran)
+    assert working("scripts", task, turn=3).effects == (Active(3, "implementing", ("scripts",)),)
     assert working("network", task, turn=3).effects == ()
     assert working("test-build", task, turn=3).effects == ()
     assert working("git-local", task, turn=3).effects == (Active(3, "committing"),)
@@ -84,7 +86,7 @@ def test_the_last_operation_of_a_call_tells_the_phase() -> None:
     policy = compile_policy(domains={"some": Domain(("edit", "test"))}, operations=details)
     request = make_request(make_call("tool"), [Operation("some.edit"), Operation("some.test")])
     decision = decided(policy, Session(turn=3, task=TASK), request, reviews={"some": NOW})
-    assert decision.effects == (Active(3, "testing"),)
+    assert decision.effects == (Active(3, "testing", ("file-edit", "test-build")),)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,8 @@ def test_each_grant_that_a_call_of_several_operations_uses_is_counted_and_announ
     session = Session(turn=1, task=TASK, grants={one.key: (Held(one),) for one in grants})
     decision = decided(POLICY, session, TWO)
     assert decision.grants == ("g-git.commit", "g-files.edit")
-    assert decision.effects == tuple(Used(one.key, one.id) for one in grants)
+    activity = Active(1, None, ("git.commit", "files.edit"))
+    assert decision.effects == (*(Used(one.key, one.id) for one in grants), activity)
     assert decision.announce is not None
     assert decision.announce.splitlines() == [
         words.using_task("git.commit", 0),

@@ -264,11 +264,10 @@ def test_the_queries_are_read(text: str, query: str | None) -> None:
         "yeah no",
         "don't",
         "Don’t do that",
-        "do not push",
         "please don't",
         "never mind",
         "don't go ahead",
-        "Don't run `git status`",
+        "No tests are needed",
         "I'm not okay with this",
         "I do not want this",
         "you may not proceed",
@@ -283,8 +282,6 @@ def test_a_no_is_a_refusal_and_leaves_nothing_that_loosens(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "No tests are needed",
-        "no problem, go ahead",
         "don't worry, go ahead",
         "I don't know",
         "not sure",
@@ -345,12 +342,10 @@ def test_phrases_may_stand_together_and_with_small_words(text: str) -> None:
     [
         "Yes, that file is broken",
         "yes, push it as well",
-        "yes to all",
         "yes...",
         "yes,",
         "yes, but",
         "fine, whatever",
-        "LGTM",
         "I approve",
         "we could proceed tomorrow",
         "thanks",
@@ -388,7 +383,9 @@ def test_anything_beside_the_assent_makes_it_none(text: str) -> None:
     ],
 )
 def test_a_yes_with_a_change_is_a_modification_and_no_assent(text: str, change: str) -> None:
-    assert hear(text) == Message(text=text, kind="modify", change=change)
+    message = hear(text)
+    assert (message.kind, message.change) == ("modify", change)
+    assert (message.assent, message.refusal, message.imperatives) == (None, False, ())
 
 
 @pytest.mark.parametrize(

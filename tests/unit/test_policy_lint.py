@@ -139,3 +139,11 @@ def test_what_the_loader_warned_of_is_among_the_findings() -> None:
 def test_errors_come_first() -> None:
     text = "extends: [graph]\nsettings: {confidence_threshold: 0}\nconsent_decay: {enabled: false}"
     assert [finding.severity for finding in lint(load_text(text))] == ["error", "warning"]
+
+
+def test_a_phrase_that_both_stops_and_agrees_is_reported() -> None:
+    policy = load_text("extends: [chat]\nphrases: {stop: [stopp], assent: [ja, stopp, never]}\n")
+    found = [str(one) for one in lint(policy) if one.where == "phrases.assent"]
+    assert len(found) == 2
+    assert "'stopp' is a stop as well" in found[0]
+    assert "'never' is a refusal as well" in found[1]

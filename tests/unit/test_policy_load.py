@@ -473,3 +473,19 @@ def test_an_argument_may_be_named_with_or_without_args_before_it() -> None:
     assert (tool.source, tool.context, tool.target) == ("to, cc.names", "thread", "id")
     assert policy.domains["email"].content_from == "args.content"
     assert places(text.replace("args.content", "args")) == [(3, 85)]
+
+
+@pytest.mark.parametrize(
+    ("phrases", "said"),
+    [
+        ("{stopp: [x]}", "unknown key 'stopp'"),
+        ("{stop: stopp}", "must be a list"),
+        ("{stop: ['']}", "a phrase is one word or a few"),
+        ("{assent: ['1+1']}", "a phrase is one word or a few"),
+    ],
+)
+def test_phrases_that_make_no_sense_are_refused_with_their_line(phrases: str, said: str) -> None:
+    with pytest.raises(PolicyProblems) as refused:
+        load_text(f"extends: [chat]\nphrases: {phrases}\n")
+    assert said in str(refused.value)
+    assert "policy:2:" in str(refused.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.model import Mode, Tier
-from sayso.policy import PolicyProblems, load_preset, preset_names
+from sayso.policy import PolicyProblems, load_preset, load_text, preset_names
 from sayso.policy.build import as_file, build
 from sayso.policy.tighten import Loosens, tighten
 
@@ -87,3 +87,10 @@ def test_the_guard_cannot_be_freed_from_a_project() -> None:
 def test_a_policy_written_out_as_a_file_is_the_same_policy(name: str) -> None:
     policy = load_preset(name)
     assert build(as_file(policy), policy.digest, ()) == policy
+
+
+def test_a_projects_file_may_add_ways_to_stop_but_none_to_agree() -> None:
+    operators = load_text("extends: [chat]\nphrases: {stop: [stopp]}\n")
+    assert tighten(operators, "phrases: {stop: [arrête], refuse: [non]}").phrases.stop == ("stopp", "arrête")
+    with pytest.raises(Loosens, match="assent"):
+        tighten(operators, "phrases: {assent: [oui]}")

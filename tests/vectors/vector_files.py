@@ -27,6 +27,7 @@ FILES = (
     "spec_rules",
     "spec_conversation",
     "spec_plans",
+    "spec_messages",
 )
 STEPS = ("hear", "plan", "call", "answer", "outcome", "advance", "begin_task", "end_task", "check")
 

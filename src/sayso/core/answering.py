@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,9 +10,12 @@ import msgspec
 from sayso.core import effects as fx
 from sayso.core import words
 from sayso.core.asking import answer, is_open
+from sayso.core.choosing import read_choice
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Pins
+from sayso.core.language import Message
 from sayso.core.model import Risk
+from sayso.core.own_words import undecorated, undisguised
 from sayso.core.plan_change import adjust
 from sayso.core.plans import beside_policy
 from sayso.core.rules import PLAN_TURNS
@@ -22,18 +26,50 @@ if TYPE_CHECKING:
     from sayso.core.hear import Hearing
 
 
+def name_questions(h: Hearing) -> None:
+    """Take a message for a yes or no to the questions it names, if it is nothing but that.
+
+    A bare number or name counts only right after "Which one do you mean?".
+    """
+    m, shown = h.message, _in_their_order(h)
+    if not shown or _is_something_else(m) or not undisguised(undecorated(m.text)):
+        return
+    choice = read_choice(m.text, shown)
+    which = h.before.pending if _asked_back(h, "which") else None
+    says = None if choice is None else choice.says or (which and which.says)
+    if choice is None or says is None or (says == "yes" and m.refusal):
+        return
+    names = tuple(question.id for question in choice.questions)
+    plain = msgspec.structs.replace(m, assent=None, once=False, change=None, question=False, imperatives=())
+    if says == "no":
+        h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=names)
+    else:
+        kind = "medium" if m.assent == "medium" else "assent"
+        strength = "medium" if m.assent == "medium" else "high"
+        h.message = msgspec.structs.replace(plain, kind=kind, assent=strength, chosen=names)
+
+
+def _is_something_else(m: Message) -> bool:
+    return m.stop or m.correction or m.forbids or m.kind in ("slash", "grant", "revoke", "clear", "query")
+
+
 def assent(h: Hearing) -> None:
     """A yes, of whatever strength, with or without a change."""
     shown = _just_shown(h)
-    if len(shown) > 1:
-        h.announced.append(words.which_one(_numbered(shown)))
+    chosen = [q for q in shown if q.id in h.message.chosen] or [q for q in shown if _was_asked_back(h, q)]
+    if chosen or len(shown) == 1:
+        _yes_to_questions(h, chosen or shown)
         return
     if shown:
-        _yes_to_question(h, shown[0])
+        _ask_which(h, "yes")
         return
-    task = h.session.task
-    if task is not None and task.unconfirmed and h.message.change is None:
+    task, pending = h.session.task, h.before.pending
+    plain = h.message.change is None and not h.message.once
+    if task is not None and task.unconfirmed and plain:
         _yes_still_working(h, task)
+        return
+    if pending is not None and (_asked_back(h, "save") or _asked_back(h, "load")):
+        _yes_to_handoff(h, pending)
         return
     plan = h.session.plan
     if plan is None or not plan.text.concrete or _is_too_late(h, plan):
@@ -44,15 +80,47 @@ def assent(h: Hearing) -> None:
 
 def refuse(h: Hearing) -> None:
     """A no: denies the question, ends the long task's consent, or refuses the plan."""
-    shown = _just_shown(h)
-    if len(shown) > 1:
-        h.announced.append(words.which_one(_numbered(shown)))
+    shown, task = _just_shown(h), h.session.task
+    chosen = [q for q in shown if q.id in h.message.chosen]
+    if chosen or len(shown) == 1 or h.message.forbids:
+        for question in chosen or shown:
+            _answer(h, question, "deny")
     elif shown:
-        _answer(h, shown[0], "deny")
-    elif _asked_back(h, "still"):
+        _ask_which(h, "no")
+    elif _asked_back(h, "still") or (task is not None and task.unconfirmed):
         h.clear("task", "you said no", words.cleared("you said no"))
+    elif _asked_back(h, "save") or _asked_back(h, "load"):
+        h.did.append("the allowlist is not handed on")
     elif h.session.plan is not None:
         _refuse_plan(h, h.session.plan)
+
+
+def narrows_plan(h: Hearing) -> bool:
+    """Whether the message is a yes with a change to a plan: then what it forbids is taken out of the plan."""
+    answers_plan = h.message.change is not None and not _just_shown(h) and h.session.ceiling > Risk.LOW
+    return answers_plan and h.session.plan is not None and h.session.plan.text.concrete
+
+
+def was_asked(h: Hearing) -> bool:
+    """Whether a question was put in the conversation just before the message."""
+    return bool(_just_shown(h))
+
+
+def _ask_which(h: Hearing, says: str) -> None:
+    """Number the open questions, and keep them in the conversation for the next message to choose from."""
+    asked, turn = _in_their_order(h), h.session.turn
+    h.do(*(fx.Shown(question.id, turn) for question in asked))
+    h.change(pending=Pending("which", turn, questions=tuple(q.id for q in asked), says=says))
+    h.announced.append(words.which_one(_numbered(asked)))
+
+
+def _in_their_order(h: Hearing) -> list[Question]:
+    """The questions just shown, in the order they were numbered in, if they were."""
+    shown = _just_shown(h)
+    if not _asked_back(h, "which") or h.before.pending is None:
+        return shown
+    order = h.before.pending.questions
+    return sorted(shown, key=lambda q: order.index(q.id) if q.id in order else len(order))
 
 
 def _just_shown(h: Hearing) -> list[Question]:
@@ -78,26 +146,63 @@ def _asked_back(h: Hearing, about: str, plan: str | None = None) -> bool:
     )
 
 
-def _yes_to_question(h: Hearing, question: Question) -> None:
+def _was_asked_back(h: Hearing, question: Question) -> bool:
+    """Whether the message comes right after this very question was asked back."""
+    pending = h.before.pending
+    return pending is not None and _asked_back(h, "question") and pending.question == question.id
+
+
+def _yes_to_questions(h: Hearing, questions: list[Question]) -> None:
+    """A yes to one question, or to several at once: then those of high risk are asked each on its own."""
     if h.message.change is not None:
+        h.do(*(fx.Shown(question.id, h.session.turn) for question in questions))
         h.did.append("not an answer: a changed call is asked again")
-        _narrow_plan_under_way(h, h.message.change)
+        if not _narrow_plan_under_way(h, h.message.change):
+            h.announced.append(words.NO_LIMITS)
         return
+    if len(questions) == 1:
+        _yes_to_question(h, questions[0])
+        return
+    if h.message.assent == "medium":
+        _ask_which(h, "yes")
+        return
+    for question in questions:
+        if question.risk < Risk.HIGH:
+            _yes_to_question(h, question)
+    _ask_one_by_one(h, [question.id for question in questions if question.risk >= Risk.HIGH])
+
+
+def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
+    """Ask back the first of these questions that is still open, and keep the others for after it."""
+    left = [name for name in names if name in h.session.questions]
+    if not left:
+        return
+    question = h.session.questions[left[0]]
+    _ask_back(h, question, tuple(left[1:]))
+
+
+def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:
+    turn = h.session.turn
+    h.do(fx.Shown(question.id, turn))
+    h.change(pending=Pending("question", turn, question.id, questions=later))
+    h.announced.append(words.confirm_question(call_lines(question.request, question.items)))
+
+
+def _yes_to_question(h: Hearing, question: Question) -> None:
     if question.risk > h.session.ceiling:
         h.did.append("the message is not assured enough to answer this question")
         return
     if question.risk > Risk.MODERATE and seen_in_text(question) is None:
         h.announced.append(words.not_all_shown(question.id))
         return
-    if h.message.assent == "medium" and not _asked_back(h, "question"):
-        turn = h.session.turn
-        h.do(fx.Shown(question.id, turn))
-        h.change(pending=Pending("question", turn, question.id))
-        h.announced.append(words.confirm_question(call_lines(question.request, question.items)))
+    if h.message.assent == "medium" and not _was_asked_back(h, question):
+        _ask_back(h, question)
         return
     same_task = h.session.task is not None and h.session.task.id == question.task
     widest = question.offers_answer("task") and question.risk is Risk.MODERATE and same_task
-    _answer(h, question, "task" if widest else "once")
+    _answer(h, question, "task" if widest and not h.message.once else "once")
+    if _was_asked_back(h, question) and h.before.pending is not None:
+        _ask_one_by_one(h, h.before.pending.questions)
 
 
 def _answer(h: Hearing, question: Question, given: str) -> None:
@@ -105,6 +210,24 @@ def _answer(h: Hearing, question: Question, given: str) -> None:
     h.do(*answer(question, given, h.policy, h.session, h.now, by="user", seen=seen))
     h.answered = given
     h.did.append(f"answered: {given}")
+    task = h.session.task
+    plain_yes = given != "deny" and not h.message.once
+    if plain_yes and question.confirms_task and task is not None and task.id == question.task:
+        h.change(task=msgspec.structs.replace(task, unconfirmed=False))
+
+
+def _yes_to_handoff(h: Hearing, pending: Pending) -> None:
+    """A yes to handing the allowlist on; a hesitant one, or one that may mean a plan, is asked back once."""
+    if h.session.ceiling < Risk.HIGH or h.message.change is not None or h.message.once:
+        h.did.append("the allowlist is not handed on")
+        return
+    plan = h.session.plan
+    plan_waits = plan is not None and not plan.accepted and plan.since == h.before.turn
+    if not pending.again and (h.message.assent == "medium" or plan_waits):
+        h.change(pending=msgspec.structs.replace(pending, turn=h.session.turn, again=True))
+        h.announced.append(words.SAVE_ALLOWLIST if pending.about == "save" else words.LOAD_ALLOWLIST)
+        return
+    h.do(fx.HandedOff(pending.about, pending.question or ""))
 
 
 def _yes_still_working(h: Hearing, task: Task) -> None:
@@ -125,8 +248,8 @@ def _is_too_late(h: Hearing, plan: Plan) -> bool:
 
 def _yes_to_plan(h: Hearing, plan: Plan) -> None:
     turn = h.session.turn
-    if h.message.change is not None:
-        _adjust_plan(h, plan, h.message.change)
+    if h.message.change is not None or h.message.once:
+        _adjust_plan(h, plan, h.message.change or h.message.text)
     elif _asked_back(h, "plan", plan.id) and plan.shown:
         _accept(h, plan)
     elif not plan.shown:
@@ -157,10 +280,12 @@ def _adjust_plan(h: Hearing, plan: Plan, change: str) -> None:
     _show(h, changed, words.CONFIRM_ADJUSTED)
 
 
-def _narrow_plan_under_way(h: Hearing, change: str) -> None:
-    """A change said to a question holds for the plan under way, too."""
-    if h.session.plan is not None and h.session.plan.accepted:
-        _adjust_plan(h, h.session.plan, change)
+def _narrow_plan_under_way(h: Hearing, change: str) -> bool:
+    """A change said to a question holds for the plan under way, too; whether there is one."""
+    if h.session.plan is None or not h.session.plan.accepted:
+        return False
+    _adjust_plan(h, h.session.plan, change)
+    return True
 
 
 def _accept(h: Hearing, plan: Plan) -> None:

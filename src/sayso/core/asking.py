@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Decision, Question
-from sayso.core.effects import Closed, Effect, Granted, Opened, Refused, Shown
+from sayso.core.effects import Changed, Closed, Effect, Granted, Opened, Refused, Shown
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import MINUTE
 from sayso.core.model import Request, Risk
@@ -37,20 +37,24 @@ def open_question(
     )
     if twin is not None:
         return twin
+    task = session.task
+    text = question_text(decision, request, policy, later)
+    unconfirmed = task is not None and task.unconfirmed
     return Question(
         id=f"{session.id}.q{session.asked + 1}",
         request=request,
         items=decision.asked,
         offers=decision.offers,
-        text=question_text(decision, request, policy, later),
+        text=f"{text}\n{words.confirms_task(task.name)}" if task is not None and unconfirmed else text,
         turn=session.turn,
         opened_at=now,
-        task=session.task.id if session.task else None,
+        task=task.id if task is not None else None,
         bundle=bundle,
         later=later,
         policy=policy.digest,
         terms=terms_of(policy, ((item.operation, item.risk) for item in decision.asked)),
         complete=_complete(decision, request, later),
+        confirms_task=unconfirmed,
     )
 
 
@@ -111,7 +115,23 @@ def answer_each(
     within = _no_wider_than_asked(question, policy)
     how = {"given_by": by, "question": question.id, "terms": question.terms}
     grants = given_each(each, question.request, within, session, now, **how)
-    return (*lifts(question.items, session), *map(Granted, grants), Closed(question.id, said(answers)))
+    goes_on = _confirmed(question, answers, session)
+    return (
+        *goes_on,
+        *lifts(question.items, session),
+        *map(Granted, grants),
+        Closed(question.id, said(answers)),
+    )
+
+
+def _confirmed(question: Question, answers: Mapping[str, str], session: Session) -> tuple[Effect, ...]:
+    """A yes to a question that says so confirms the long task; "once" only where nothing wider is offered."""
+    task = session.task
+    if task is None or not (task.unconfirmed and question.confirms_task and task.id == question.task):
+        return ()
+    if set(answers.values()) == {"once"} and question.offers_answer("task"):
+        return ()
+    return (Changed({"task": msgspec.structs.replace(task, unconfirmed=False)}),)
 
 
 def said(answers: Mapping[str, str]) -> str:

@@ -1,8 +1,10 @@
-"""Whether a message is a yes: plain, with a change, or with a question in it.
+"""Read a yes in a message: plain, for once, with a change, or with a question in it.
 
-A yes is a message made of nothing but consent phrases and the small words people put around them. One other
-word, and it is none: "yes, that file is broken", "no problem, go ahead". A yes followed by "but", "only",
-"if" and the like is a yes to something else, which grants nothing until that was shown.
+- A yes is made of consent phrases and the small words people put around them, and of nothing else. One other
+  word, and it is none: "yes, that file is broken".
+- Approving emoji, emphasis, thanks and please do not spoil it. Irony does: "yeah right".
+- A yes followed by "but", "only", "if" and the like is a yes to something else, which grants nothing until
+  that was shown. "Just this once" is the one limit that can be kept.
 """
 
 from __future__ import annotations
@@ -11,15 +13,29 @@ import re
 
 import msgspec
 
-from sayso.core.phrases import CHANGE_WORDS, HIGH_PHRASES, MEDIUM_PHRASES, POLITE, pattern
+from sayso.core.own_words import undecorated
+from sayso.core.phrases import (
+    CHANGE_WORDS,
+    HIGH_PHRASES,
+    LIMIT_WORDS,
+    MEDIUM_PHRASES,
+    NO_IDIOMS,
+    ONCE_PHRASES,
+    POLITE,
+    pattern,
+)
 
 
 class Assent(msgspec.Struct, frozen=True):
-    """At most one of three: how strong a plain yes is, the change asked for with it, or that it asks back."""
+    """At most one of three: how strong a plain yes is, the change asked for with it, or that it asks back.
+
+    `once` says that a plain yes is for one call only.
+    """
 
     strength: str | None = None
     change: str | None = None
     question: bool = False
+    once: bool = False
 
 
 NONE = Assent()
@@ -27,27 +43,47 @@ NONE = Assent()
 
 def read_assent(said: str, asks: bool) -> Assent:
     """Read an undisguised message; `asks` says that there is a question mark in its own words."""
-    said = said.replace("’", "'").strip()
-    strength, rest = _leading_yes(said)
+    said = undecorated(said.replace("’", "'")).strip()
+    yes = _leading_yes(said)
     if asks:
-        return Assent(question=strength is not None or _ASKED_PHRASE.search(said) is not None)
-    if strength is None:
+        return Assent(question=yes.strength is not None or _ASKED_PHRASE.search(said) is not None)
+    if yes.strength is None:
         return Assent(change=said) if _BARE_CHANGE.match(said) else NONE
-    if not rest:
-        return NONE if _TRAILS_OFF.search(said) else Assent(strength)
-    return _changed(rest)
+    if yes.rest:
+        return _changed(yes.rest)
+    if _TRAILS_OFF.search(said) or _IRONY.search(said):
+        return NONE
+    return Assent("medium" if _HALF_HEARTED.search(said) else yes.strength, once=yes.once)
 
 
-def _leading_yes(said: str) -> tuple[str | None, str]:
-    """How strong the yes at the start of a message is, and what follows it."""
-    strength, at = None, 0
+def after_idiom(said: str) -> str | None:
+    """What follows "no problem" and the like at the start of a message; None without one."""
+    found = _IDIOM.match(said)
+    return said[found.end() :] if found is not None else None
+
+
+class _Yes(msgspec.Struct, frozen=True):
+    strength: str | None
+    once: bool
+    rest: str
+
+
+def _leading_yes(said: str) -> _Yes:
+    """The yes at the start of a message, and what follows it. "Once the tests pass" is no "once"."""
+    strength, at, once_at = None, 0, None
     while unit := _UNIT.match(said, at):
-        at = unit.end()
-        if unit["high"]:
+        if unit["once"]:
+            once_at = at
+        elif unit["high"]:
             strength = "high"
         elif unit["medium"]:
             strength = strength or "medium"
-    return strength, said[at:]
+        at = unit.end()
+    if once_at is None:
+        return _Yes(strength, False, said[at:])
+    if at < len(said):
+        return _Yes(strength, False, said[once_at:])
+    return _Yes("high", True, "")
 
 
 def _changed(rest: str) -> Assent:
@@ -68,8 +104,14 @@ def _spaced(text: str) -> str:
     return text.strip().replace(" ", r"\s+")
 
 
-_HIGH = pattern(HIGH_PHRASES).replace("let's", "let'?s")
+_DENIED = r"(?!\s+(?:not|no|never)\b)"  # "please do not", "absolutely not" are no yes
+_HIGH = re.sub(
+    r"(?<=\|)(absolutely|definitely|certainly|of\S*course|please\S*do|by\S*means)(?=\|)",
+    lambda phrase: f"{phrase[0]}{_DENIED}",
+    f"|{pattern(HIGH_PHRASES)}|".replace("let's", "let'?s"),
+).strip("|")
 _MEDIUM = pattern(MEDIUM_PHRASES)
+_ONCE = pattern(ONCE_PHRASES)
 _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
 _PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
 _LEAD = _spaced(
@@ -78,17 +120,32 @@ _LEAD = _spaced(
 )
 _TAIL = _spaced(
     f"(?: (?:(?:with|on|for|by) (?:it|this|that|me|us|{_PLAN})|to me|to us"
+    "|to (?:all|both|everything|all of (?:it|them|these|this)|each|this|that|it)"
     f"|as (?:planned|proposed|described|discussed|suggested|shown)|then|now|thing))*"
 )
 _FILLER = _spaced(
     f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
-    "|right|alright|all right|absolutely|definitely|certainly|of course|by all means)"
+    "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)|indeed|alright|all right)"
 )
 _UNIT = _expression(
-    rf"(?:{_LEAD}(?:(?P<high>{_HIGH})|(?P<medium>{_MEDIUM})){_TAIL}|{_FILLER}){_END_OF_WORD}[\s,.!;:–—-]*"
+    rf"(?:(?P<once>(?:but\s+|and\s+|for\s+)?(?:{_ONCE}))"
+    rf"|{_LEAD}(?:(?P<high>{_HIGH})|(?P<medium>{_MEDIUM})){_TAIL}|{_FILLER}){_END_OF_WORD}[\s,.!;:–—-]*"
+)
+_IDIOM = _expression(
+    rf"\s*(?:(?:{_FILLER}[\s,]+)?(?:{pattern(NO_IDIOMS)})"
+    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)))*"
+    rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
 )
 _TRAILS_OFF = re.compile(r"\.\s*\.|[,;:–—-]$")
-_CHANGE = _expression(rf"(?:{pattern(CHANGE_WORDS)}){_END_OF_WORD}")
+_IRONY = _expression(
+    r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"
+    r"|(?<!all\s)(?<!'s\s)(?<!is\s)\bright[\s,.!–—-]+(?:yeah|yea|sure)\b"
+)
+# Said in good faith as often as not, so it is asked back.
+_HALF_HEARTED = _expression(
+    r"\A(?:oh[\s,]+)?(?:yeah|yea)[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?[\s.!]*\Z|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
+)
+_CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}")
 _CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")
 _BARE_CHANGE = _expression(
     r"(?:only|skip|except|without|just(?=\s+(?:do|the|this|that|these|those|part|step|first)\b))\s+\w"

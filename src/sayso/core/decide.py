@@ -183,11 +183,12 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
 
 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
-    """The task is alive in this turn; said once a turn, and when its phase changes."""
+    """The task is alive in this turn; said once a turn, and when its phase or what has run in it changes."""
     phase = PHASES.get(items[-1].category)
-    if task.active == turn and (phase is None or phase == task.phase):
+    new = tuple(dict.fromkeys(item.category for item in items if item.category not in task.ran))
+    if task.active == turn and not new and (phase is None or phase == task.phase):
         return ()
-    return (Active(turn, phase),)
+    return (Active(turn, phase, new),)
 
 
 def _deviates(session: Session, items: tuple[Item, ...], request: Request) -> bool:

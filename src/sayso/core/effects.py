@@ -109,10 +109,11 @@ class Sent(Effect, frozen=True):
 
 
 class Active(Effect, frozen=True):
-    """A call was allowed in the task in this turn."""
+    """A call of these categories was allowed in the task in this turn."""
 
     turn: int
     phase: str | None = None
+    categories: tuple[str, ...] = ()
 
 
 class Deviated(Effect, frozen=True):
@@ -139,6 +140,13 @@ class Alerted(Effect, frozen=True):
     """Something was attempted that never runs; the operator is told."""
 
     text: str
+
+
+class HandedOff(Effect, frozen=True):
+    """The user said yes to keeping the allowlist ("save") or to loading one ("load"), as it was shown."""
+
+    way: str
+    shown: str
 
 
 class Claimed(Effect, frozen=True):

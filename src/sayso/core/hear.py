@@ -19,6 +19,8 @@ from sayso.core.language import Message, read
 from sayso.core.model import Assurance, Risk
 from sayso.core.plan_change import spoken_change
 from sayso.core.policy import Policy
+from sayso.core.refusing import contains
+from sayso.core.revoking import revoke_named
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Session, Task, apply
 
@@ -95,8 +97,9 @@ def hear(
 
     `risk_of` reads the risk of a command put on the allowlist; what cannot be read counts as high.
     """
-    message = _with_plan_in_view(read(text, policy.slash_commands), session)
+    message = _with_plan_in_view(read(text, policy.slash_commands, policy.phrases), session)
     h = Hearing(session, policy, message, now, assurance)
+    answering.name_questions(h)
     _advance(h)
     _tighten(h)
     if h.message.stop:
@@ -156,11 +159,13 @@ def _tighten(h: Hearing) -> None:
         h.announced.append(m.problem)
     if m.refusal:
         answering.refuse(h)
+    if m.forbids and not answering.narrows_plan(h):
+        _forbid(h)
     if m.revoke_all:
         h.clear("everything", "you revoked all consent", "All consent revoked")
         h.announced.append(words.allowlist_block(allowlisted(h.session, h.now)))
     for command in m.revokes:
-        _revoke(h, command)
+        revoke_named(h, command)
     if m.clear_allowlist:
         h.clear("allowlist", "you cleared it", "Session allowlist cleared")
     if m.revokes or m.clear_allowlist:
@@ -169,6 +174,23 @@ def _tighten(h: Hearing) -> None:
         h.clear("all_but_allowlist", "you cleared the consent state", "Consent state cleared")
     if m.correction:
         h.clear("all_but_allowlist", "you corrected the agent", "Correction heard, clearing consent state")
+
+
+def _forbid(h: Hearing) -> None:
+    """A prohibition takes all consent back but the standing one, and of that what holds a forbidden word."""
+    if h.message.change is not None and answering.was_asked(h):
+        h.announced.append(words.NO_LIMITS)
+    off = [
+        held
+        for held in allowlisted(h.session, h.now, anywhere=True)
+        if contains(held.grant.value, h.message.forbidden)
+    ]
+    for held in off:
+        h.do(fx.Revoked(held.grant.key, held.grant.id))
+    h.cleared += dict.fromkeys(words.consent(held.grant) for held in off)
+    h.clear("all_but_allowlist", "you forbade something", words.FORBIDDEN)
+    if off:
+        h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
 
 
 def _stop(h: Hearing) -> None:
@@ -200,8 +222,13 @@ def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
         h.did += [f"{m.slash} stands for this turn"] if h.policy.slash_commands[m.slash].operations else []
     if m.imperatives:
         h.change(imperatives=m.imperatives)
-    if m.assent is not None or m.change is not None:
+    if m.assent is not None or (m.change is not None and not _is_forbidden(h)):
         answering.assent(h)
+
+
+def _is_forbidden(h: Hearing) -> bool:
+    """Whether the change was a prohibition that has taken all consent back: nothing is left to answer."""
+    return h.message.forbids and not answering.narrows_plan(h)
 
 
 def _finish(h: Hearing) -> None:
@@ -223,17 +250,6 @@ def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
         h.do(fx.Granted(allowlist_entry(h.session, command, risk, h.policy, h.now)))
     h.did.append("standing consent granted")
     h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
-
-
-def _revoke(h: Hearing, command: str) -> None:
-    """Revoked in every workspace; a command that is not on the list is said to be none."""
-    found = [held for held in allowlisted(h.session, h.now, anywhere=True) if held.grant.value == command]
-    for held in found:
-        h.do(fx.Revoked(held.grant.key, held.grant.id))
-    if found:
-        h.cleared.append(f"standing consent for {words.visible(command)}")
-    else:
-        h.did.append(f"no standing consent for {words.visible(command)}")
 
 
 def _answer_queries(h: Hearing) -> None:
@@ -259,7 +275,7 @@ def _begin_task(h: Hearing) -> None:
     if h.session.task is not None:
         return
     before = h.before.task
-    same_work = before is not None and (h.message.stop or h.message.correction)
+    same_work = before is not None and (h.message.stop or h.message.correction or h.message.forbids)
     name = before.name if before is not None and same_work else _task_name(h)
     h.change(task=new_task(h.session, name), tasks=h.session.tasks + 1)
 

@@ -8,34 +8,39 @@ must be the whole message, undisguised. So pasted text can take consent away, bu
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from functools import reduce
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache, reduce
 
 import msgspec
 
-from sayso.core.assent import read_assent
-from sayso.core.own_words import LONGEST, clauses, fold, mask, readings, undisguised
+from sayso.core.assent import after_idiom, read_assent
+from sayso.core.own_words import BLANK, LONGEST, clause_spans, fold, mask, readings, undecorated, undisguised
 from sayso.core.phrases import (
-    DONE_PHRASES,
-    HARMLESS_DONTS,
     HIGH_PHRASES,
     MEDIUM_PHRASES,
     POLITE,
-    REFUSALS,
+    STOP_OPENINGS,
     STOP_PHRASES,
+    Phrases,
     pattern,
 )
+from sayso.core.refusing import clean, read_refusal, refuses_flatly
 from sayso.core.standing import read_query, read_standing
+from sayso.core.topics import acknowledges, corrects, find_topic
 
 __all__ = ["HIGH_PHRASES", "MEDIUM_PHRASES", "STOP_PHRASES", "Message", "read"]
+
+ENGLISH = Phrases()
 
 
 class Message(msgspec.Struct, frozen=True):
     """A user's message, read.
 
-    `kind` is the first that fits in the order of the fields, which say all that takes effect. A stop leaves
-    nothing that loosens; a refusal or correction leaves no assent, change or imperative; a change or question
-    leaves no assent. `problem` is a sentence for the user about a list that could not be taken as it stands.
+    `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
+    leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
+    `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call. `chosen`
+    are the questions it names, if any. `problem` is a sentence for the user about a list that could not be
+    taken as it stands.
     """
 
     text: str
@@ -49,7 +54,11 @@ class Message(msgspec.Struct, frozen=True):
     clear_state: bool = False
     query: str | None = None
     refusal: bool = False
+    forbids: bool = False
+    forbidden: tuple[str, ...] = ()
     assent: str | None = None
+    once: bool = False
+    chosen: tuple[str, ...] = ()
     change: str | None = None
     question: bool = False
     correction: bool = False
@@ -59,14 +68,40 @@ class Message(msgspec.Struct, frozen=True):
     problem: str | None = None
 
 
-def read(text: str, slash_names: Collection[str]) -> Message:
+def read(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
     """Read a message as heard, knowing the registered slash commands. Every text has a reading."""
-    message = reduce(_both, (_tightened(text, shown) for shown in readings(text)))
-    if message.stop:
-        message = msgspec.structs.replace(message, grants=())
-    elif undisguised(text) and not _DRY_RUN.match(text):
-        message = _loosened(message, slash_names)
+    rest = after_idiom(text) if len(text) <= LONGEST else None
+    assent = None if rest is None else _read(rest, slash_names, phrases)
+    if assent is not None and assent.kind in ("assent", "medium"):  # "no problem, go ahead"
+        return msgspec.structs.replace(assent, text=text)
+    return _read(text, slash_names, phrases)
+
+
+def _read(text: str, slash_names: Collection[str], phrases: Phrases) -> Message:
+    free = undisguised(text) and not _DRY_RUN.match(text)
+    slash = _slash(text, slash_names) if free else None
+    message = reduce(_both, (_tightened(text, shown, slash, phrases) for shown in readings(text)))
+    if slash is not None:
+        message = msgspec.structs.replace(message, slash=slash)
+    elif free or _is_decorated_only(text):
+        message = _loosened(message, phrases, commands=free)
+    if _tightens(message):
+        message = msgspec.structs.replace(
+            message, slash=None, grants=(), assent=None, once=False, change=None, imperatives=()
+        )
     return msgspec.structs.replace(message, kind=_kind(message))
+
+
+def _is_decorated_only(text: str) -> bool:
+    """Whether nothing but emoji keeps a text from being undisguised: theirs are sometimes selectors."""
+    return len(text) <= LONGEST and not _DRY_RUN.match(text) and undisguised(undecorated(text))
+
+
+def _tightens(message: Message) -> bool:
+    """Whether something in the message takes consent back or refuses it: then nothing in it gives any."""
+    cleared = message.clear_allowlist or message.clear_state
+    revoked = message.revoke_all or message.revokes or message.kind == "revoke"
+    return bool(message.stop or message.refusal or message.correction or cleared or revoked)
 
 
 def _kind(message: Message) -> str:
@@ -102,23 +137,29 @@ def _both(one: Message, other: Message) -> Message:
 # --- tightening ---------------------------------------------------------------------------------------------
 
 
-def _tightened(text: str, shown: str) -> Message:
+def _tightened(text: str, shown: str, slash: str | None, phrases: Phrases) -> Message:
+    if slash is not None:
+        shown = _with_own_clauses_only(shown, slash, phrases)
     standing = read_standing(text, shown)
-    said = list(clauses(_gist(standing.spoken)))
+    spoken, more = standing.spoken, _added(phrases)
+    gist = _gist(spoken)
+    refusal = read_refusal(more.refuse.sub("no", gist), fold(_gist(shown)))
     return Message(
         text=text,
         kind=standing.kind or "other",
-        stop=standing.stop or _STOP.search(standing.spoken) is not None or _is_bare_stop(shown),
+        stop=standing.stop or _stops(spoken, phrases) or _is_bare_stop(shown, phrases),
         grants=standing.grants,
         revokes=standing.revokes,
         revoke_all=standing.revoke_all,
         clear_allowlist=standing.clear_allowlist,
         clear_state=standing.clear_state,
-        query=read_query(standing.spoken),
-        refusal=any(_refuses(words, asked) for words, asked in said),
-        correction=_CORRECTION.search(standing.spoken) is not None,
-        done=any(_DONE.fullmatch(words) for words, asked in said if not asked),
-        topic=_topic(standing.spoken[:LONGEST], shown),
+        query=read_query(spoken if slash is None else text),
+        refusal=refusal.refuses or _NO_SIGN.fullmatch(shown) is not None,
+        forbids=refusal.forbids,
+        forbidden=refusal.words,
+        correction=corrects(spoken),
+        done=acknowledges(gist),
+        topic=find_topic(spoken[:LONGEST], shown),
         problem=standing.problem,
     )
 
@@ -128,47 +169,96 @@ def _gist(spoken: str) -> str:
     return spoken if len(spoken) <= LONGEST else f"{spoken[: LONGEST // 2]}\n{spoken[-LONGEST // 2 :]}"
 
 
-def _is_bare_stop(shown: str) -> bool:
+def _stops(spoken: str, phrases: Phrases) -> bool:
+    """Whether a stop phrase stands anywhere, or a clause begins with one of those that stop only there."""
+    if _STOP.search(spoken) or _AND_STOP.search(spoken) or _added(phrases).stop.search(spoken):
+        return True
+    return any(_STOP_OPENING.match(clean(spoken[start:end])) for start, end, _ in clause_spans(spoken))
+
+
+def _is_bare_stop(shown: str, phrases: Phrases) -> bool:
     """A message that is nothing but a stop phrase is a stop, however it is quoted."""
-    return _BARE_STOP.fullmatch(fold(shown)) is not None
+    bare = _QUOTES.sub("", fold(shown)).strip()
+    return _BARE_STOP.fullmatch(fold(shown)) is not None or _added(phrases).stop.fullmatch(bare) is not None
 
 
-def _refuses(words: str, asked: bool) -> bool:
-    return _FLAT_REFUSAL.fullmatch(words) is not None or (not asked and _REFUSAL.search(words) is not None)
+def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
+    """A slash command with its name and all words blanked out but the clauses that tighten on their own.
+
+    "/commit fix the wait loop" says nothing but what to commit; "/pr wait" and "/pr, revoke all consent" do.
+    """
+    own = fold(mask(shown))
+    rest = own.find(slash.casefold()) + len(slash)
+    own = " " * rest + own[rest:]
+    kept = [BLANK if char not in "\r\n" else char for char in shown]
+    for start, end in _own_clauses(own, phrases):
+        kept[max(start, rest) : end] = shown[max(start, rest) : end]
+    return "".join(kept)
 
 
-def _topic(spoken: str, shown: str) -> str | None:
-    """The topic the user turns to, in their spelling: "Actually, let's work on feature Y instead"."""
-    for found in _TOPIC.finditer(spoken):
-        topic = shown[found.start("topic") : found.end("topic")].strip(" ,")
-        bare = _INSTEAD.sub("", topic)
-        if bare and (found["lead"] or found["switch"] or bare != topic):
-            return bare
-    return None
+def _own_clauses(own: str, phrases: Phrases) -> Iterator[tuple[int, int]]:
+    for at, (start, end, _) in enumerate(clause_spans(own)):
+        words = clean(_added(phrases).refuse.sub("no", own[start:end]))
+        if _TAKES_BACK.match(words):  # with its list, to the end of the line
+            yield start, len(own[start:].split("\n", 1)[0]) + start
+        elif _tightens_by_itself(words, phrases) or (at > 0 and _leaves_the_work(words)):
+            yield start, end + 1
+
+
+def _tightens_by_itself(words: str, phrases: Phrases) -> bool:
+    refuses = read_refusal(words, words).refuses
+    return refuses or corrects(words) or _stops_by_itself(words, phrases)
+
+
+def _leaves_the_work(words: str) -> bool:
+    return acknowledges(words) or find_topic(words, words) is not None
+
+
+def _stops_by_itself(words: str, phrases: Phrases) -> bool:
+    stop = _added(phrases).stop.match(words)
+    return _STOP_CLAUSE.match(words) is not None or (stop is not None and stop.end() == len(words))
+
+
+class _Added(msgspec.Struct, frozen=True):
+    """The operator's phrases as expressions; without any, expressions that never match."""
+
+    stop: re.Pattern[str]
+    refuse: re.Pattern[str]
+    assent: re.Pattern[str]
+
+
+@cache
+def _added(phrases: Phrases) -> _Added:
+    return _Added(
+        _any_of(map(fold, phrases.stop)), _any_of(map(fold, phrases.refuse)), _any_of(phrases.assent)
+    )
+
+
+def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    listed = [" ".join(phrase.split()) for phrase in phrases]
+    return re.compile(rf"(?<!\w)(?:{pattern(listed)})(?!\w)" if listed else r"(?!)", re.IGNORECASE)
 
 
 # --- loosening ----------------------------------------------------------------------------------------------
 
 
-def _loosened(message: Message, slash_names: Collection[str]) -> Message:
-    """The message with what an undisguised text without a stop may loosen."""
+def _loosened(message: Message, phrases: Phrases, *, commands: bool) -> Message:
+    """The message with what an undisguised text may loosen; `commands` if it may name some as well."""
+    if message.stop or message.kind != "other" or message.query:
+        return message
     text, own = message.text, mask(message.text)
-    slash = _slash(text, slash_names)
-    if slash is not None or message.kind != "other" or message.query:
-        return msgspec.structs.replace(message, slash=slash)
-    assent = read_assent(text, asks="?" in own)
+    assent = read_assent(_added(phrases).assent.sub("yes", text), asks="?" in own)
     refusal = message.refusal
     if assent.change is not None:  # "yes, but don't touch the tests" refuses a part, "yes, but no" the whole
-        refusal = any(_FLAT_REFUSAL.fullmatch(words) for words, _ in clauses(fold(own)))
-    if refusal or message.correction:
-        return msgspec.structs.replace(message, refusal=refusal, question=assent.question)
+        refusal = refuses_flatly(_added(phrases).refuse.sub("no", fold(own)))
     return msgspec.structs.replace(
         message,
         refusal=refusal,
         assent=assent.strength,
+        once=assent.once,
         change=assent.change,
         question=assent.question,
-        imperatives=_imperatives(text),
+        imperatives=_imperatives(text) if commands else (),
     )
 
 
@@ -200,43 +290,38 @@ _DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
 
 # An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").
 _STOP = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
-_BARE_STOP = re.compile(rf"[\W_]*(?:{pattern(STOP_PHRASES)})[\W_]*")
+_ANY_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
+_BARE_STOP = re.compile(rf"[\W_]*(?:{_ANY_STOP})[\W_]*|\s*(?:[\U0001f6d1\u270b][\ufe0f\s.!]*)+")
+_NO_SIGN = re.compile(
+    "\\s*(?:[\u274c\u2716\u26d4\U0001f44e\U0001f6ab\U0001f645][\ufe0f\U0001f3fb-\U0001f3ff\\s.!]*)+"
+)
+_QUOTES = re.compile(r"""[`"'“”«».!,]+""")
+_STOP_LEAD = (
+    "(?:(?:please|ok|okay|oh|hey|no|yes|yeah|well|so|and|but|then|now|just|actually|sorry|you should|let's"
+    "|can you|could you|i said) )*"
+)
+_STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
+_AND_STOP = re.compile(
+    rf"\b(?:and|then|but|or)\s+(?:please\s+|just\s+|then\s+)?(?:{pattern(STOP_OPENINGS)})"
+    r"(?=\s*(?:$|[.,;!?\n])|\s+(?:here|now|there|please|everything|it|this|that|until|for|before|after)\b)"
+)
+_STOP_CLAUSE = re.compile(
+    rf"{_STOP_LEAD}(?:{_ANY_STOP})(?![\w'-])"
+    r"(?: (?:it|that|this|them|all|everything|now|here|there|please|right|immediately|i|we|you|for|until|till"
+    r"|before|a|an|one|with|on|don't"
+    r"|the (?:push|commit|pr|pull|merge|deploy|release|upload|task|work|job|agent))\b|$)"
+)
+_TAKES_BACK = re.compile(
+    r"(?:(?:please|and|but|then|now|also|i|hereby|no|just) )*"
+    r"(?:revok\w+|withdraw\w*|rescind\w*|retract\w*|take back|clear (?:the |my |session )*allowlist"
+    r"|clear (?:all |the |my )*consent state)\b"
+)
 
-_LEAD = "(?:(?:please|oh|ah|hm+|um+|uh+|well|ok|okay|yes|yeah|so|and|but|actually|sorry|i think|i said) )*"
-_FLAT_REFUSAL = re.compile(
-    rf"{_LEAD}(?:{pattern(REFUSALS)}|no(?: no)+)(?: (?:{pattern(POLITE)}|sorry|then|again))*"
+_ORDER = re.compile(
+    r"(?:(?:please|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
+    r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",
+    _CASE_BLIND,
 )
-_REFUSAL = re.compile(
-    rf"\A{_LEAD}(?:you )?(?:don't|dont|do not|never|must not|mustn't|should not|shouldn't|may not)\b"
-    rf"(?! (?:{pattern(HARMLESS_DONTS)})\b)"
-    rf"|\A{_LEAD}you (?:can't|cannot)\b"
-    r"|\bi (?:really |still )?(?:don't|do not|won't|will not|can't|cannot)"
-    r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"
-    r"|\b(?:not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
-    r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
-)
-_DONE = re.compile(
-    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
-    r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
-    rf"(?:{pattern(DONE_PHRASES)})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
-)
-_CORRECTION = re.compile(
-    r"\b(?:that|this|it)(?:'s|\s+is|\s+was|\s+looks)\s+"
-    r"(?:(?:all|also|completely|just|plain|quite|simply|still|the|totally)\s+)?(?:wrong|incorrect)\b"
-    r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
-    r"|\bnot\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
-    r"|\byou\s+(?:did|got|have|read)\s+(?:it|this|that)\s+(?:all\s+)?wrong\b"
-    r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
-)
-_TOPIC = re.compile(
-    r"(?P<lead>\b(?:actually|instead)[\s,]+)?"
-    r"\b(?:let's|lets|let\s+us|we\s+should|can\s+we|i\s+want\s+to|i'd\s+like\s+to)\s+"
-    r"(?:(?P<switch>switch(?:\s+over)?\s+to|move\s+on\s+to)|work\s+on|focus\s+on|turn\s+to|start\s+on)\s+"
-    r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
-)
-_INSTEAD = re.compile(r"[\s,]+(?:instead|now)\Z", _CASE_BLIND)
-
-_ORDER = re.compile(r"(?:please\s+)?(?:run|execute|show|list|print):?\s+(?P<rest>\S[^\n\r]*)", _CASE_BLIND)
 _TICKED_LIST = re.compile(
     rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:,?\s+(?:{pattern(POLITE)}))?[.!]*", _CASE_BLIND
 )

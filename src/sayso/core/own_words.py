@@ -65,10 +65,20 @@ def mask_fences(text: str) -> str:
 
 def clauses(own: str) -> Iterator[tuple[str, bool]]:
     """The clauses of folded own words, white space made even, each with whether a question mark ends it."""
-    for found in _CLAUSE.finditer(_DASH.sub(" — ", own)):
-        words = " ".join(found["words"].split())
-        if words:
-            yield words, "?" in found["end"]
+    for start, end, asked in clause_spans(own):
+        yield " ".join(own[start:end].split()), asked
+
+
+def clause_spans(own: str) -> Iterator[tuple[int, int, bool]]:
+    """Where each clause begins and ends, and whether a question mark ends it."""
+    for found in _CLAUSE.finditer(_DASH.sub(lambda dash: f" {'—' * (len(dash[0]) - 2)} ", own)):
+        if found["words"].strip():
+            yield found.start("words"), found.end("words"), "?" in found["end"]
+
+
+def undecorated(text: str) -> str:
+    """The text without approving emoji, smileys and emphasis: "**yes** 👍" is "yes". Others stay."""
+    return _EMPHASIS.sub("", _SMILEY.sub("", _APPROVING.sub("", text)))
 
 
 def hidden(char: str) -> bool:
@@ -147,6 +157,16 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\r\n]", BLANK, text)
 
 
+_SELECTORS = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
+_APPROVING = re.compile(
+    "(?:[\u2705\u2714\u2611\u2728\u2b50\u2764\u2665\u263a\u270c\U0001f31f\U0001f389\U0001f38a\U0001f3c1"
+    "\U0001f44a\U0001f44c\U0001f44d\U0001f44f\U0001f499-\U0001f49c\U0001f4aa\U0001f4af\U0001f525\U0001f600"
+    "\U0001f601\U0001f603\U0001f604\U0001f607\U0001f609-\U0001f60b\U0001f60d\U0001f60e\U0001f642\U0001f64b"
+    "\U0001f64c\U0001f64f\U0001f680\U0001f7e2\U0001f197\U0001f917-\U0001f919\U0001f91d\U0001f929\U0001f970"
+    f"\U0001f973\U0001f9e1\U0001faf6\U0001fae1]{_SELECTORS})+"
+)
+_SMILEY = re.compile(r"(?<!\S)(?::-?\)+|;-?\)|:-?D|=\)|\^\^|<3|\\o/)(?!\S)")
+_EMPHASIS = re.compile(r"(?<![\w*_])[*_]{1,3}(?=\w)|(?<=[\w.!])[*_]{1,3}(?![\w*_])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)", re.DOTALL)
 _INDENTED = re.compile(r"[\r\n]*(?: {4}|\t)")

@@ -9,7 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import msgspec
+
+
+class Phrases(msgspec.Struct, frozen=True):
+    """Phrases of other languages that the operator's file adds. They add to the English ones, only."""
+
+    stop: tuple[str, ...] = ()
+    refuse: tuple[str, ...] = ()
+    assent: tuple[str, ...] = ()
+
+
 STOP_PHRASES = ("stop", "wait", "cancel", "hold on", "not yet")
+"""A stop wherever they stand in the user's own words."""
+
+STOP_OPENINGS = ("halt", "abort", "pause", "hang on")
+"""A stop where a clause begins with them."""
 
 HIGH_PHRASES = (
     "go ahead",
@@ -26,9 +41,42 @@ HIGH_PHRASES = (
     "let's go",
     "approved",
     "confirmed",
+    "y",
+    "yup",
+    "yea",
+    "lgtm",
+    "go for it",
+    "please do",
+    "absolutely",
+    "definitely",
+    "certainly",
+    "of course",
+    "by all means",
+    "affirmative",
+    "agreed",
 )
 
 MEDIUM_PHRASES = ("ok", "okay", "sure", "fine", "that works")
+
+ONCE_PHRASES = (
+    "once",
+    "just once",
+    "only once",
+    "this once",
+    "just this once",
+    "only this once",
+    "just the once",
+    "one time",
+    "just one time",
+    "this time",
+    "just this time",
+    "only this time",
+    "this time only",
+    "once only",
+    "allow once",
+    "allow it once",
+)
+"""A yes that covers the one call it answers."""
 
 POLITE = ("please", "thanks", "thank you", "thanks a lot", "many thanks", "cheers")
 
@@ -75,13 +123,82 @@ REFUSALS = (
     "negative",
     "forget it",
     "leave it",
-    "abort",
-    "halt",
+    "not this",
+    "not that",
+    "not this one",
+    "not that one",
+    "not this time",
+    "not today",
+    "no go",
+    "none",
+    "none of them",
+    "none of these",
+    "neither",
+    "neither of them",
+    "nay",
+    "naw",
+    "refused",
+    "refuse",
+    "veto",
+    "disapproved",
+    "not approved",
+    "as if",
+    "fat chance",
+    "in your dreams",
+    "over my dead body",
 )
 """A clause that is one of these is a refusal."""
 
-HARMLESS_DONTS = ("worry", "forget", "hesitate", "know", "mind", "care", "understand", "see", "remember")
+NO_WORDS = "(?:no+|nope|nop|nah+|nay|naw|negative)"
+"""A message that begins with one of these is a refusal, whatever follows."""
+
+NO_IDIOMS = (
+    "no problem",
+    "no problems",
+    "no prob",
+    "no worries",
+    "no worry",
+    "no objection",
+    "no objections",
+    "no issue",
+    "no issues",
+    "no concerns",
+    "no complaints",
+    "no questions",
+    "no doubt",
+    "no trouble",
+    "no sweat",
+    "no biggie",
+)
+"""What begins with no and refuses nothing, if an assent follows: "no problem, go ahead"."""
+
+HARMLESS_DONTS = (
+    "worry",
+    "forget",
+    "hesitate",
+    "know",
+    "mind",
+    "care",
+    "understand",
+    "see",
+    "remember",
+    "be afraid",
+    "be shy",
+    "panic",
+    "get me wrong",
+    "ask",
+)
 """What may follow "don't" without refusing anything: "don't worry", "don't forget the tests"."""
+
+ACTS = (
+    "touch", "edit", "change", "modify", "alter", "delete", "remove", "erase", "drop", "push", "commit",
+    "deploy", "publish", "release", "send", "run", "execute", "install", "uninstall", "merge", "write",
+    "create", "add", "make", "rename", "move", "overwrite", "reset", "rebase", "revert", "amend", "use",
+    "call", "open", "read", "upload", "download", "ship", "submit", "post", "start", "restart", "launch",
+    "enable", "disable", "mess", "force", "fetch", "pull", "clone", "checkout", "stash", "tag", "build",
+    "format", "refactor", "rewrite", "replace", "update", "upgrade",
+)  # fmt: skip
+"""Verbs of what an agent does: in the middle of a sentence "not" forbids only before one of them."""
 
 DONE_PHRASES = ("done", "complete", "next", "next task")
 
@@ -109,6 +226,46 @@ CHANGE_WORDS = (
     "provided",
 )
 """What may follow a yes and turns it into a yes to something else."""
+
+LIMIT_WORDS = (
+    "not",
+    "never",
+    "when",
+    "whenever",
+    "while",
+    "until",
+    "till",
+    "once",
+    "after",
+    "before",
+    "as soon as",
+    "providing",
+    "assuming",
+    "given that",
+    "on condition",
+    "in case",
+    "so long as",
+    "although",
+    "excluding",
+    "exclude",
+    "avoid",
+    "ignore",
+    "omit",
+    "apart from",
+    "other than",
+    "rather than",
+    "for now",
+    "for today",
+    "for the",
+    "today",
+    "during",
+    "on",
+    "in",
+    "to",
+    "at most",
+    "up to",
+)
+"""What may follow a yes and limits it in a way that a question cannot take."""
 
 
 def pattern(phrases: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
+from sayso.core.phrases import Phrases
 
 DAY = 86_400.0
 
@@ -144,6 +145,7 @@ class Policy(msgspec.Struct, frozen=True):
     folded: Mapping[str, str]
     tools_named: Mapping[str, tuple[int, ...]]
     tools_like: tuple[int, ...]
+    phrases: Phrases = Phrases()
 
     def entry(self, name: str) -> Entry:
         """What the policy says of an operation, listed or not.
@@ -203,6 +205,7 @@ def compile_policy(
         folded={fold(name): name for name in table},
         tools_named=_by_name(tools),
         tools_like=tuple(index for index, tool in enumerate(tools) if _is_pattern(tool.tool)),
+        phrases=rest.get("phrases") or Phrases(),
     )
 
 

@@ -368,9 +368,9 @@ def _why_asked(s: Subject) -> str:
         return words.unsure(s.request.confidence, s.policy.settings.confidence_threshold)
     if task is None:
         return words.APPROVAL_REQUIRED
-    if s.entry.category in task.consented:
+    if s.entry.category in task.consented or s.entry.category in task.ran:
         return words.APPROVAL_REQUIRED
-    if s.session.tasks > 1 and not task.consented:
+    if s.session.tasks > 1 and not task.consented and not task.ran:
         return words.new_task(s.entry.category_words)
     return words.first_in_category(s.entry.category_words)
 

@@ -19,7 +19,8 @@ RETRIES = 3
 class Task(msgspec.Struct, frozen=True):
     """The piece of work a conversation is on. `active` is the turn of its last allowed call.
 
-    `consented` names the categories consented to, to tell what is asked for the first time; grants decide.
+    `consented` names the categories consented to and `ran` those of allowed calls, to tell what is asked for
+    the first time; grants decide.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Task(msgspec.Struct, frozen=True):
     deviations: int = 0
     consented: tuple[str, ...] = ()
     unconfirmed: bool = False
+    ran: tuple[str, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -69,13 +71,19 @@ class Sending(msgspec.Struct, frozen=True):
 class Pending(msgspec.Struct, frozen=True):
     """A question of Sayso's own in the conversation, waiting for the very next message.
 
-    `plan` is the plan it is about; a yes to it approves no other.
+    `question` or `plan` names what it is about; a yes to it approves no other.
+    Of "which one do you mean?", `questions` are the ones numbered and
+    `says` the yes or no it was asked for; of several asked one after the other, those still to come.
+    `again` says that a hesitant yes was asked back already.
     """
 
     about: str
     turn: int
     question: str | None = None
     plan: str | None = None
+    questions: tuple[str, ...] = ()
+    says: str | None = None
+    again: bool = False
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -307,7 +315,10 @@ def _active(session: Session, effect: fx.Active) -> Session:
     if session.task is None:
         return session
     phase = effect.phase or session.task.phase
-    return _replace(session, task=msgspec.structs.replace(session.task, active=effect.turn, phase=phase))
+    ran = tuple(dict.fromkeys((*session.task.ran, *effect.categories)))
+    return _replace(
+        session, task=msgspec.structs.replace(session.task, active=effect.turn, phase=phase, ran=ran)
+    )
 
 
 def _deviated(session: Session, effect: fx.Deviated) -> Session:

@@ -10,8 +10,9 @@ import re
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised
-from sayso.core.phrases import POLITE, STOP_PHRASES, pattern
+from sayso.core.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -64,8 +65,11 @@ def _read_grant(grant: re.Match[str], own: str) -> Standing:
     text, speech = _cut(grant["list"])
     entries = _read_list(text)
     problem = entries.problem
+    limit = _find_limit(text)
     if speech and not _POLITE.fullmatch(fold(speech)):
         problem = "There is other text after the list"
+    elif not problem and limit is not None:
+        problem = words.no_command(limit)
     elif not problem and not entries.commands and not entries.stop:
         problem = "There is no command in the list"
     start = grant.start("list")
@@ -76,6 +80,25 @@ def _read_grant(grant: re.Match[str], own: str) -> Standing:
         stop=entries.stop,
         problem=f"{problem}: nothing was granted." if problem else None,
     )
+
+
+def _find_limit(text: str) -> str | None:
+    """The first entry that speaks instead of naming a command: "but not to main", "git push if it works".
+
+    Words of the language around commands give it away. In backticks a command is taken as it stands.
+    """
+    pieces = _split(text)[0]
+    for at, piece in enumerate(pieces):
+        if at and at == len(pieces) - 1 and _POLITE.fullmatch(fold(piece)):
+            continue
+        bare = " ".join(mask(_AND.sub("", piece.strip())).split())
+        tokens = {token.strip("()[]{}.,;:!—–-") for token in fold(bare).split()}
+        shell = ";" in bare and tokens & {"if", "while", "until"}
+        if (tokens & _SPEECH and not shell) or bare.endswith("?"):
+            return piece.strip()
+        if at and _SPEECH_ENTRY.match(fold(bare)):
+            return piece.strip()
+    return None
 
 
 def _why_no_grant(heard: str) -> str:
@@ -90,7 +113,8 @@ def _read_tightening(shown: str, own: str) -> Standing:
     spoken, lists = _take_revoke_lists(shown, own)
     named = [command for entries in lists for command in entries.commands]
     revokes = tuple(dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold(command))))
-    revoke_all = len(revokes) < len(set(named)) or _REVOKE_ALL.search(own) is not None
+    all_named = len(revokes) < len(set(named))
+    revoke_all = all_named or any(form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING))
     clear_allowlist = _CLEAR_ALLOWLIST.search(own) is not None
     clear_state = _CLEAR_STATE.search(own) is not None
     problems = [f"{entries.problem}: what could be read was revoked." for entries in lists if entries.problem]
@@ -121,7 +145,7 @@ def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
         text, _ = _cut(shown[start:end].split("\n", 1)[0])
         lists.append(_read_list(text.rstrip("? ")))
         # Without its colon the rest of the line may be no list at all, so stop words in it count.
-        taken = len(text) if phrase["colon"] else 0
+        taken = len(text) if phrase["colon"] or phrase["bare"] or phrase["after"] else 0
         spoken += [own[done:start], BLANK * taken]
         done = start + taken
     return "".join([*spoken, own[done:]]), lists
@@ -180,7 +204,26 @@ def _without_stop(entry: str) -> tuple[str, bool]:
 
 
 _LONGEST_LIST = 5 * LONGEST
-_STOP = pattern(STOP_PHRASES)
+_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
+# After a comma: a refusal, or words that say where, when or how.
+_SPEECH_ENTRY = re.compile(
+    rf"(?:(?:and|but) )?(?:(?:{pattern(REFUSALS)})(?: (?:{pattern(POLITE)}))*[\s.!]*\Z"
+    r"|(?:on|in|to|for|at|by|with|from|into|under|per|no|yes|ok|okay|or|so|then|also|plus|\w+ly)\b(?!-))"
+)
+# Words that stand in sentences and hardly ever, unquoted, in commands.
+_SPEECH = {
+    "but", "except", "excepting", "unless", "only", "if", "when", "whenever", "while", "until", "till",
+    "provided", "providing", "assuming", "as", "just", "not", "never", "without", "excluding", "excluded",
+    "exclude", "however", "though", "although", "because", "since", "once", "twice", "today", "tomorrow",
+    "tonight", "weekdays", "weekends", "weekday", "weekend", "maybe", "perhaps", "sometimes", "usually",
+    "always", "my", "your", "our", "his", "their", "its", "i", "you", "we", "they", "it", "he", "she", "me",
+    "us", "them", "this", "that", "these", "those", "the", "is", "are", "was", "were", "be", "been", "has",
+    "have", "had", "will", "would", "shall", "should", "can", "could", "may", "might", "must", "don't",
+    "doesn't", "isn't", "aren't", "can't", "cannot", "won't", "mustn't", "shouldn't", "nevermind", "anything",
+    "everything", "nothing", "else", "every", "each", "any", "some", "during", "before", "after", "within",
+    "between", "about", "permitting", "times", "hour", "hours", "minute", "minutes", "day", "days", "week",
+    "weeks", "month", "months", "max", "maximum", "minimum", "limited", "allowed", "and",
+}  # fmt: skip
 _STOP_ENTRY = re.compile(
     rf"\W*(?:(?:and|but|just|now|please|so|then)\W+)*(?:{_STOP})(?:\W+(?:here|it|now|please|thanks|there))*\W*"
 )
@@ -201,10 +244,28 @@ _GRANT_LOOK = re.compile(r"\s*(?:please\s+)?grant\s+standing\s+consent\b")
 _GRANT = re.compile(
     r"\s*(?:please\s+)?grant\s+standing\s+consent\s+for\s*:(?P<list>[^\n\r]*)", re.IGNORECASE | re.ASCII
 )
-_KINDS = r"(?:(?:the|my|any|standing|session)\s+){0,3}"
-_REVOKE = re.compile(rf"\brevoke\s+{_KINDS}consents?\s+(?:for|to)\b\s*(?P<colon>:?)")
-_REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b")
-_EVERYTHING = re.compile(r"all|all (?:of them|commands)|everything|anything")
+_KINDS = r"(?:(?:the|my|any|your|standing|session|task|workflow)\s+){0,3}"
+_CONSENT = r"(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?)"
+_TAKE = r"(?:revok(?:e|ing)|withdraw(?:ing)?|rescind(?:ing)?|retract(?:ing)?|take\s+back|taking\s+back)"
+_CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-)|(?<=\b(?:and|but)\s)|(?<=\bthen\s))[ \t]{0,8}"
+_LEAD = (
+    r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i|i'm|i\s+am|i\s+want\s+to"
+    r"|i'd\s+like\s+to|you\s+should|can\s+you|could\s+you|let's|i\s+want\s+you\s+to)[\s,]{1,3}){0,6}"
+)
+_FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
+_REVOKE = re.compile(
+    rf"(?:\brevoke\s+{_KINDS}consents?"
+    rf"|{_CLAUSE_START}{_LEAD}{_TAKE}\s+{_KINDS}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_FOR}"
+    rf"|{_CLAUSE_START}{_LEAD}revoke(?:\s*(?P<after>:)|\s+(?!(?:all|everything|anything|it|this|that|them)\b)"
+    rf"(?!{_KINDS}(?:all\s+)?{_CONSENT}\b)(?=\S))"
+)
+_REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
+_REVOKE_EVERYTHING = re.compile(
+    rf"{_CLAUSE_START}{_LEAD}{_TAKE}\s+(?:all|everything|anything|it\s+all|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT})"
+    r"(?:\s+(?:now|please|again|immediately|at\s+once|i\s+gave(?:\s+you)?|that\s+i\s+gave(?:\s+you)?|you\s+have|given))*"
+    r"\s*(?=\Z|[.,;!?()\n—–]|\s-|\s(?:and|but|then)\b)"
+)
+_EVERYTHING = re.compile(r"(?:all|all (?:of them|commands|of it)|everything|anything)(?: please| now)?")
 _CLEAR_ALLOWLIST = re.compile(rf"\bclear\s+{_KINDS}allowlist\b")
 _CLEAR_STATE = re.compile(rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b")
 _QUERIES = {

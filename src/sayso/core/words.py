@@ -319,6 +319,14 @@ TASK_COMPLETE = "Workflow complete, clearing consent state"
 TO_REVOKE = 'To revoke: "Revoke consent for: <command>" or "Revoke all consent"'
 
 
+def no_command(entry: str) -> str:
+    return (
+        f'"{visible(entry)}" is not a command, and a limit cannot be kept (write nothing but exact commands,'
+        " in backticks where they hold such words; for a single time, answer"
+        ' "just this once" when it is asked)'
+    )
+
+
 def still_working(task: str) -> str:
     return f"Still working on {task}, consent still valid?"
 
@@ -386,6 +394,23 @@ def confirm_question(lines: Iterable[str]) -> str:
 
 def which_one(lines: Iterable[str]) -> str:
     return "\n".join(["Several questions are open. Which one do you mean?", *lines])
+
+
+NO_LIMITS = (
+    "Nothing was answered: a yes with a limit or a change cannot be kept here."
+    ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
+)
+FORBIDDEN = "Prohibition heard, clearing consent state"
+SAVE_ALLOWLIST = "Save session allowlist for next context?"
+LOAD_ALLOWLIST = "Load it into this session?"
+
+
+def nothing_to_revoke(name: str) -> str:
+    return f'Nothing was revoked: there is no consent for "{visible(name)}".'
+
+
+def confirms_task(task: str) -> str:
+    return f"A yes also confirms that you are still working on {visible(task)}."
 
 
 def allowlist_block(entries: Iterable[Held], with_risk: bool = False) -> str:

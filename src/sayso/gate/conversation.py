@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from sayso.core import lifecycle
+from sayso.core import lifecycle, words
 from sayso.core.asking import show
 from sayso.core.claims import OPERATION, TOOL, claim_question
 from sayso.core.decision import Question
-from sayso.core.effects import Claimed, Cleared, Effect, Opened
-from sayso.core.hear import Heard, hear
+from sayso.core.effects import Claimed, Cleared, Effect, HandedOff, Opened
+from sayso.core.hear import Heard, allowlisted, hear
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply
@@ -19,6 +19,7 @@ from sayso.gate.answer import UnknownQuestion
 from sayso.gate.authorize import flooded
 from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, TamperedSession, everything, loaded, settle, writing
+from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
 from sayso.gate.request import make_call, make_request
 from sayso.gate.said import keep_said
@@ -44,6 +45,7 @@ def hear_message(
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         heard = hear(found.session, text, gate.policy, tx.now, assurance)
+        heard = _with_handoff(gate, tx, found, heard)
         asked = _ask_whether_said(gate, tx, found, heard)
         settle(gate, tx, found, heard.effects if asked is None else (*heard.effects, Opened(asked)))
         details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
@@ -61,6 +63,26 @@ def show_plan(gate: Gate, session: str, text: PlanText, *, shown: bool = False) 
     """Take a plan that is put to the user. `shown`: an assured host shows them its rendering, `text.text`."""
     return _change(
         gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.show_plan(state, text, shown=shown)
+    )
+
+
+def _with_handoff(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Heard:
+    """The message with what it hands on: saved for the next context, or loaded from the one before."""
+    agreed = next((effect for effect in heard.effects if isinstance(effect, HandedOff)), None)
+    if agreed is None:
+        return heard
+    grants = hand_off(gate, tx, found, apply(found.session, heard.effects), agreed)
+    if grants is None:
+        changed = "the list has changed since it was shown: nothing is handed on"
+        return msgspec.structs.replace(heard, did=(*heard.did, changed))
+    effects = (*heard.effects, *grants)
+    entries = allowlisted(apply(found.session, effects), tx.now)
+    did = "the allowlist is saved for the next context" if agreed.way == "save" else "the allowlist is loaded"
+    return msgspec.structs.replace(
+        heard,
+        effects=effects,
+        did=(*heard.did, did),
+        announced=(*heard.announced, words.allowlist_block(entries, with_risk=True)),
     )
 
 

@@ -1,6 +1,8 @@
 """Hand-off: the allowlist of one context for the next, if the user says yes at both ends.
 
-It is bound to user, agent and workspace, sealed, loadable once, and only within 24 hours.
+- Sayso asks the user; only a yes heard right after saves or loads, in the transaction of that message.
+- What is saved or loaded is exactly what was shown. If it has changed since, nothing happens.
+- It is bound to user, agent and workspace, sealed, loadable once, and only within 24 hours.
 """
 
 from __future__ import annotations
@@ -11,16 +13,24 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.digest import canonical, sha256
-from sayso.core.effects import Granted
+from sayso.core.effects import Changed, Effect, Granted, HandedOff
+from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
 from sayso.core.hear import allowlist_entry, allowlisted
 from sayso.core.model import Risk
+from sayso.core.session import Pending, Session
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded
-from sayso.store.base import Reader
+from sayso.store.base import Reader, Writer
 
-SAVE = "Save session allowlist for next context?"
+SAVE = words.SAVE_ALLOWLIST
+
+
+class NotAgreed(SaysoError):
+    """Nobody said yes to the hand-off that was asked for."""
+
+    code = "not_agreed"
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -29,10 +39,11 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Handoff(msgspec.Struct, frozen=True):
-    """What was saved: the commands with their risks, when, and the seal over both and whom they are for."""
+    """What was saved: the commands with their risks, when, by which session, and the seal over all of it."""
 
     commands: tuple[Command, ...]
     at: float
+    session: str = ""
     seal: bytes = b""
 
 
@@ -41,53 +52,108 @@ _decode = msgspec.json.Decoder(Handoff).decode
 
 
 def offer_handoff(gate: Gate, session: str) -> str | None:
-    """What to ask before a context is renewed; None if there is nothing to save."""
-    with gate.store.read() as tx:
-        found = loaded(gate, tx, session, everything())
-        entries = allowlisted(found.session, tx.now)
-    return f"{words.allowlist_block(entries, with_risk=True)}\n\n{SAVE}" if entries else None
-
-
-def save_handoff(gate: Gate, session: str) -> None:
-    """The user said yes: keep the allowlist for the next context of the same user, agent and workspace."""
+    """What to ask before a context is renewed; None if there is nothing to save. The next message answers."""
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         entries = allowlisted(found.session, tx.now)
-        commands = tuple(Command(held.grant.value, held.grant.risk) for held in entries)
-        saved = Handoff(commands, tx.now)
-        tx.set_meta(_place(found), _encode(_sealed(gate, found, saved)).decode())
-        record(tx, "HANDOFF_SAVED", session=session, details={"commands": len(commands)}, stream=gate.stream)
+        if not entries:
+            return None
+        _ask(gate, tx, found, "save", _listing(_commands(found.session, tx.now)))
+    return f"{words.allowlist_block(entries, with_risk=True)}\n\n{SAVE}"
 
 
 def show_handoff(gate: Gate, session: str) -> str | None:
-    """What was saved for this context, to be shown before anybody says yes to it; None if nothing was."""
-    with gate.store.read() as tx:
-        saved = _saved(gate, tx, loaded(gate, tx, session, everything()))
-    if saved is None:
-        return None
-    lines = [f"- {words.visible(one.command)} ({one.risk.word})" for one in saved.commands]
-    return "\n".join(["Saved session allowlist:", *lines, "", "Load it into this session?"])
-
-
-def take_handoff(gate: Gate, session: str, *, by: str = "user") -> tuple[str, ...]:
-    """The user said yes to the list shown: its commands stand on this session's allowlist. It works once."""
+    """What was saved for this context, and whether to load it, for the next message to answer; else None."""
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         saved = _saved(gate, tx, found)
         if saved is None:
-            return ()
-        tx.set_meta(_place(found), "")
-        effects = tuple(
-            Granted(
-                allowlist_entry(
-                    found.session, one.command, one.risk, gate.policy, tx.now, by=by, after=number
-                )
-            )
-            for number, one in enumerate(saved.commands)
+            return None
+        _ask(gate, tx, found, "load", _listing(saved.commands))
+    lines = [f"- {words.visible(one.command)} ({one.risk.word})" for one in saved.commands]
+    return "\n".join(["Saved session allowlist:", *lines, "", words.LOAD_ALLOWLIST])
+
+
+def hand_off(
+    gate: Gate, tx: Writer, found: Loaded, session: Session, agreed: HandedOff
+) -> tuple[Effect, ...] | None:
+    """Do what the user has just said yes to; `session` is as their message left it.
+
+    Returns the new grants; None if what was shown is not what there is by now.
+    """
+    if agreed.way == "save":
+        return () if _save(gate, tx, found, session, agreed.shown) else None
+    return _load(gate, tx, found, session, agreed.shown)
+
+
+def save_handoff(gate: Gate, session: str) -> None:
+    """Make sure that the allowlist was saved. Only the user's yes saves it: without one, NotAgreed."""
+    with gate.store.read() as tx:
+        found = loaded(gate, tx, session, everything())
+        saved = _saved(gate, tx, found)
+        kept = _listing(_commands(found.session, tx.now))
+    if saved is None or saved.session != session or _listing(saved.commands) != kept:
+        raise NotAgreed(
+            "the user has not said yes to saving the allowlist",
+            hint="show the user what offer_handoff returns, and hear their answer",
         )
-        settle(gate, tx, found, effects)
-        record(tx, "HANDOFF_TAKEN", session=session, details={"commands": len(effects)}, stream=gate.stream)
-    return tuple(one.command for one in saved.commands)
+
+
+def take_handoff(gate: Gate, session: str) -> tuple[str, ...]:
+    """The commands that a yes of the user has loaded into this session. NotAgreed if they still wait."""
+    with gate.store.read() as tx:
+        found = loaded(gate, tx, session, everything())
+        entries = allowlisted(found.session, tx.now)
+        taken = tuple(held.grant.value for held in entries if held.grant.given_by == FROM_BEFORE)
+        if not taken and _saved(gate, tx, found) is not None:
+            raise NotAgreed(
+                "the user has not said yes to loading the saved allowlist",
+                hint="show the user what show_handoff returns, and hear their answer",
+            )
+    return taken
+
+
+FROM_BEFORE = "user, in an earlier context"
+
+
+def _ask(gate: Gate, tx: Writer, found: Loaded, way: str, listing: str) -> None:
+    """The question is put to the user, for the very next message of theirs to answer."""
+    pending = Pending(way, found.session.turn, sha256(listing.encode()))
+    settle(gate, tx, found, (Changed({"pending": pending}),))
+    record(tx, "HANDOFF_ASKED", session=found.session.id, details={"way": way}, stream=gate.stream)
+
+
+def _save(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -> bool:
+    commands = _commands(session, tx.now)
+    if not commands or sha256(_listing(commands).encode()) != shown:
+        return False
+    saved = Handoff(commands, tx.now, session.id)
+    tx.set_meta(_place(found), _encode(_sealed(gate, found, saved)).decode())
+    record(tx, "HANDOFF_SAVED", session=session.id, details={"commands": len(commands)}, stream=gate.stream)
+    return True
+
+
+def _load(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -> tuple[Effect, ...] | None:
+    saved = _saved(gate, tx, found)
+    if saved is None or sha256(_listing(saved.commands).encode()) != shown:
+        return None
+    tx.set_meta(_place(found), "")
+    policy, now = gate.policy, tx.now
+    record(
+        tx, "HANDOFF_TAKEN", session=session.id, details={"commands": len(saved.commands)}, stream=gate.stream
+    )
+    return tuple(
+        Granted(allowlist_entry(session, one.command, one.risk, policy, now, by=FROM_BEFORE, after=number))
+        for number, one in enumerate(saved.commands)
+    )
+
+
+def _commands(session: Session, now: float) -> tuple[Command, ...]:
+    return tuple(Command(held.grant.value, held.grant.risk) for held in allowlisted(session, now))
+
+
+def _listing(commands: tuple[Command, ...]) -> str:
+    return _encode(commands).decode()
 
 
 def _saved(gate: Gate, tx: Reader, found: Loaded) -> Handoff | None:

@@ -101,6 +101,7 @@ class Player:
         if decision.verdict is Verdict.ASK:
             self.question = open_question(decision, request, self.policy, self.session, self.now)
             self._apply(show(self.question, self.session))
+            told |= {"question": self.question.text, "announce": self.question.text}
         return told
 
     def explain(self, call: object) -> tuple[Decision, tuple[Trace, ...]]:

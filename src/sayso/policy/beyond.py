@@ -26,6 +26,7 @@ class Beyond(msgspec.Struct, frozen=True):
 def beyond(a: Policy, b: Policy) -> Iterator[Beyond]:
     """Settings that shape grants, contacts, details of proposals, and how calls become operations."""
     yield from _settings(a, b)
+    yield from _phrases(a, b)
     for kind in ("vip_contacts", "family_contacts"):
         yield from _contacts(kind, getattr(a, kind), getattr(b, kind))
     for name in dict.fromkeys((*a.domains, *b.domains)):
@@ -54,6 +55,19 @@ def _settings(a: Policy, b: Policy) -> Iterator[Beyond]:
         before, after = getattr(a.settings, name), getattr(b.settings, name)
         if before != after:
             yield Beyond(f"settings.{name}", _text(before), _text(after), not stricter(before, after))
+
+
+def _phrases(a: Policy, b: Policy) -> Iterator[Beyond]:
+    """More ways to stop and refuse, and fewer to agree, are stricter."""
+    for kind in ("stop", "refuse", "assent"):
+        before, after = set(getattr(a.phrases, kind)), set(getattr(b.phrases, kind))
+        loosens = bool(after - before if kind == "assent" else before - after)
+        if before != after:
+            yield Beyond(f"phrases.{kind}", _listed(before), _listed(after), loosens)
+
+
+def _listed(phrases: set[str]) -> str:
+    return ", ".join(sorted(phrases)) or "nothing"
 
 
 def _contacts(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[Beyond]:

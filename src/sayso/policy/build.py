@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from sayso.core.model import Mode, Risk
+from sayso.core.phrases import Phrases
 from sayso.core.policy import (
     NEVER_REVIEWED,
     Decay,
@@ -28,6 +29,7 @@ from sayso.policy.file import (
     DecayFile,
     DetailFile,
     DomainFile,
+    PhrasesFile,
     PolicyFile,
     SettingsFile,
     SlashCommandFile,
@@ -53,6 +55,7 @@ def build(file: PolicyFile, digest: str, own: Collection[str]) -> Policy:
             name: _detail(detail, preset=name not in own) for name, detail in (file.operations or {}).items()
         },
         digest=digest,
+        phrases=Phrases(**_given(file.phrases)) if file.phrases else Phrases(),
         categories=dict(file.categories or {}),
         tools=tuple(_tool(tool) for tool in file.tools or ()),
         slash_commands={
@@ -75,6 +78,7 @@ def as_file(policy: Policy) -> PolicyFile:
         operations={
             name: _copied(DetailFile, detail, "preset") for name, detail in policy.operations.items()
         },
+        phrases=_copied(PhrasesFile, policy.phrases),
         categories=dict(policy.categories),
         tools=tuple(_copied(ToolFile, tool) for tool in policy.tools),
         slash_commands={name: _copied(SlashCommandFile, one) for name, one in policy.slash_commands.items()},

@@ -36,6 +36,15 @@ CommandName = Annotated[
     ),
 ]
 Name = Annotated[str, Meta(min_length=1, description="a name is not empty")]
+Phrase = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^\W\d_]+([ '’-][^\W\d_]+)*$",
+        max_length=60,
+        description="a phrase is one word or a few, such as stopp",
+        examples=["stopp"],
+    ),
+]
 ArgumentPath = Annotated[
     str,
     Meta(
@@ -154,6 +163,14 @@ class WorkflowFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     operations: tuple[OperationName, ...]
 
 
+class PhrasesFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Phrases of other languages, added to the English ones that messages are understood by."""
+
+    stop: tuple[Phrase, ...] | UnsetType = UNSET
+    refuse: tuple[Phrase, ...] | UnsetType = UNSET
+    assent: tuple[Phrase, ...] | UnsetType = UNSET
+
+
 class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A Sayso policy."""
 
@@ -161,6 +178,7 @@ class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     extends: tuple[Name, ...] | UnsetType = UNSET
     mode: Literal["paranoid", "balanced", "trusting"] | UnsetType = UNSET
     settings: SettingsFile | UnsetType = UNSET
+    phrases: PhrasesFile | UnsetType = UNSET
     categories: dict[Name, Name] | UnsetType = UNSET
     consent_decay: DecayFile | UnsetType = UNSET
     vip_contacts: dict[Name, str] | UnsetType = UNSET

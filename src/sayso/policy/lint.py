@@ -9,6 +9,8 @@ from typing import Literal
 import msgspec
 
 from sayso.core.model import Risk, Tier
+from sayso.core.own_words import fold
+from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
 from sayso.core.policy import Domain, Policy
 from sayso.policy.load import Loaded, load_preset
 from sayso.policy.merge import GUARDED
@@ -70,6 +72,31 @@ def _gaps(policy: Policy) -> Iterator[Finding]:
             for operation in declared.operations:
                 if _unlisted(policy, operation):
                     yield Finding("warning", name, f"{operation} stands in no list", hint)
+
+
+def _phrases(policy: Policy) -> Iterator[Finding]:
+    """Phrases of the operator that say two things, or nothing new."""
+    added = policy.phrases
+    stops = {_folded(phrase) for phrase in (*STOP_PHRASES, *STOP_OPENINGS, *added.stop)}
+    noes = {_folded(phrase) for phrase in (*REFUSALS, *added.refuse)}
+    for phrase in added.assent:
+        said = "a stop" if _folded(phrase) in stops else "a refusal" if _folded(phrase) in noes else None
+        if said is not None:
+            message = f"{phrase!r} is {said} as well, and counts as that"
+            yield Finding("warning", "phrases.assent", message, "take it out of one of the two")
+    for phrase in added.refuse:
+        if _folded(phrase) in stops:
+            message = f"{phrase!r} is a stop as well"
+            yield Finding("note", "phrases.refuse", message, "take it out of one of the two")
+    for kind in ("stop", "refuse"):
+        for phrase in getattr(added, kind):
+            if _folded(phrase) in map(_folded, (*HIGH_PHRASES, *MEDIUM_PHRASES)):
+                message = f"{phrase!r} is an English yes, which never counts as one any more"
+                yield Finding("warning", f"phrases.{kind}", message, "take it out")
+
+
+def _folded(phrase: str) -> str:
+    return " ".join(fold(phrase).split())
 
 
 def _unlisted(policy: Policy, operation: str) -> bool:
@@ -202,4 +229,5 @@ CHECKS: tuple[Callable[[Policy], Iterator[Finding]], ...] = (
     _guarded,
     _loosely_guarded,
     _mistaken_for_reading,
+    _phrases,
 )

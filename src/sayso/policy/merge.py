@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from sayso.policy.file import DomainFile, PolicyFile
+from sayso.policy.file import DomainFile, PhrasesFile, PolicyFile
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -23,6 +23,7 @@ def merge(under: PolicyFile, over: PolicyFile) -> PolicyFile:
         sayso=1,
         mode=_later(under.mode, over.mode),
         settings=_both(under.settings, over.settings),
+        phrases=_phrases(under.phrases, over.phrases),
         categories=_keys(under.categories, over.categories, _replaced),
         consent_decay=_both(under.consent_decay, over.consent_decay),
         vip_contacts=_keys(under.vip_contacts, over.vip_contacts, _replaced),
@@ -32,6 +33,20 @@ def merge(under: PolicyFile, over: PolicyFile) -> PolicyFile:
         tools=(*(over.tools or ()), *(under.tools or ())),
         slash_commands=_keys(under.slash_commands, over.slash_commands, _replaced),
         workflows=_keys(under.workflows, over.workflows, _replaced),
+    )
+
+
+def _phrases(under: PhrasesFile | UnsetType, over: PhrasesFile | UnsetType) -> PhrasesFile | UnsetType:
+    """Phrases only add up: no file takes one away that lies under it."""
+    files = [file for file in (under, over) if not isinstance(file, UnsetType)]
+    if not files:
+        return UNSET
+    kinds = ("stop", "refuse", "assent")
+    return PhrasesFile(
+        **{
+            kind: tuple(dict.fromkeys(phrase for file in files for phrase in getattr(file, kind) or ()))
+            for kind in kinds
+        }
     )
 
 

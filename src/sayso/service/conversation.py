@@ -138,19 +138,19 @@ def offer_handoff(context: Context) -> HandoffTold:
 
 
 def save_handoff(context: Context) -> HandoffTold:
-    """The user said yes: keep the allowlist for their next context."""
+    """Make sure that the user's yes was heard and the allowlist kept."""
     _check_assured(context)
     handoff.save_handoff(context.gate, _session(context))
     return HandoffTold(None)
 
 
 def show_handoff(context: Context) -> HandoffTold:
-    """What was kept for this context, to be shown before it is taken."""
+    """What was kept for this context, to be shown to the user. Only a yes heard right after loads it."""
     return HandoffTold(handoff.show_handoff(context.gate, _session(context)))
 
 
 def take_handoff(context: Context) -> HandoffTold:
-    """The user said yes to the list shown."""
+    """The commands that the user's yes has loaded."""
     _check_assured(context)
     return HandoffTold(None, handoff.take_handoff(context.gate, _session(context)))
 

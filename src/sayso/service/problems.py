@@ -15,6 +15,7 @@ from sayso.gate.call_rows import TamperedCall, UnknownCall
 from sayso.gate.calls import KeyReused
 from sayso.gate.gate import TamperedSession, UnknownSession
 from sayso.gate.grants import TamperedGrant, UnknownGrant
+from sayso.gate.handoff import NotAgreed
 from sayso.gate.passkey_signin import SignInRefused
 from sayso.gate.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.proofs import BadProof
@@ -28,6 +29,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownGrant, 404),
     (UnknownQuestion, 404),
     (UnknownSession, 404),
+    (NotAgreed, 409),
     (UnknownPasskey, 404),
     (UnknownToken, 404),
     (BadProof, 403),

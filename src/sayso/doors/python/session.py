@@ -66,19 +66,22 @@ class AnySession(ABC):
 
     @abstractmethod
     def offer_handoff(self) -> str | None:
-        """Before the context is renewed: what to ask the user, None if there is nothing to keep."""
+        """Before the context is renewed: what to ask the user, None if there is nothing to keep.
+
+        Only a yes heard right after keeps it.
+        """
 
     @abstractmethod
     def handoff(self) -> None:
-        """The user said yes: keep the allowlist for their next context."""
+        """Make sure that the user's yes was heard and the allowlist kept; NotAgreed if not."""
 
     @abstractmethod
     def show_handoff(self) -> str | None:
-        """What was kept for this context, to be shown before it is taken."""
+        """What was kept for this context, to be shown to the user. Only a yes heard right after loads it."""
 
     @abstractmethod
     def take_handoff(self) -> tuple[str, ...]:
-        """The user said yes to the list shown."""
+        """The commands that the user's yes has loaded; NotAgreed if they still wait for one."""
 
     @abstractmethod
     def consents(self) -> list[Listed]:

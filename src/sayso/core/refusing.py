@@ -1,0 +1,153 @@
+"""Refusals and prohibitions in a user's message.
+
+- A message that begins with no is a refusal, whatever follows. So is a clause that is one, and a "don't".
+- A prohibition forbids something by name: "do not edit b.py", "stay away from main". It is a refusal that
+  also takes consent back, and its words say which entries of the allowlist go.
+- "Don't forget ...", "don't worry" are neither. In doubt it is a refusal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from sayso.core.own_words import clauses
+from sayso.core.phrases import ACTS, HARMLESS_DONTS, NO_WORDS, POLITE, REFUSALS, pattern
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Whether a message refuses, whether it forbids something, and in which words."""
+
+    refuses: bool = False
+    forbids: bool = False
+    words: tuple[str, ...] = ()
+
+
+def read_refusal(spoken: str, shown: str) -> Refusal:
+    """Read folded own words; `shown` is the same text with what is quoted, for the names in it."""
+    said = [(clean(words), asked) for words, asked in clauses(spoken)]
+    forbids = any(_forbids(words, asked) for words, asked in said)
+    refuses = forbids or _begins_with_no(said) or any(_refuses(words, asked) for words, asked in said)
+    return Refusal(refuses, forbids, tuple(dict.fromkeys(_forbidden(shown))) if forbids else ())
+
+
+def refuses_flatly(own: str) -> bool:
+    """Whether a clause of folded own words is a no and nothing else: the no of "yes, but no"."""
+    return any(_FLAT.fullmatch(clean(words)) for words, _ in clauses(own))
+
+
+def clean(words: str) -> str:
+    """A clause without emphasis, emoji and marks around its words."""
+    return " ".join(_NOT_A_WORD.sub(" ", words).split()).strip(" ._-/'")
+
+
+def contains(command: str, forbidden: Iterable[str]) -> bool:
+    """Whether a command holds one of the words or names that a prohibition forbids, in any form."""
+    spelled = set()
+    for name in _NAME.findall(command.lower()):
+        spelled |= {name, name.rpartition("/")[2], *map(_stem, re.split(r"[\W_]+", name))}
+    return not spelled.isdisjoint(forbidden)
+
+
+def _begins_with_no(said: list[tuple[str, bool]]) -> bool:
+    """Whether the first clause with any sense begins with no."""
+    sense = next((words for words, _ in said if not _ONLY_LEAD.fullmatch(words)), "")
+    return _NO.match(sense) is not None
+
+
+def _refuses(words: str, asked: bool) -> bool:
+    return _FLAT.fullmatch(words) is not None or (not asked and _REFUSES.search(words) is not None)
+
+
+def _forbids(words: str, asked: bool) -> bool:
+    if _FORBIDS_ASKING.search(words):
+        return True
+    if asked and _DONT_WE.search(words):
+        return False
+    return any(found is not None for found in (_DONT.match(words), _FORBIDS.search(words)))
+
+
+def _forbidden(shown: str) -> Iterator[str]:
+    """The names and verbs of each sentence from where it begins to forbid."""
+    for sentence in re.split(r"[.!?;]+(?:\s+|$)|\n", _QUOTE_MARKS.sub(" ", shown)):
+        mark = _MARK_OF_FORBIDDING.search(sentence)
+        if mark is not None:
+            rest = sentence if mark["passive"] else sentence[mark.end() :]
+            for name in _NAME.findall(rest):
+                if name not in _SMALL:
+                    yield name.rpartition("/")[2] if re.search(r"[./]", name) else _stem(name)
+
+
+def _stem(word: str) -> str:
+    bare = re.sub(r"(?:ing|ed|es|s|e)$", "", word) if len(word) > 3 else word
+    return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
+
+
+_NOT_A_WORD = re.compile(r"[^\w\s'./\\-]+|(?<![\w])[_-]+|[_-]+(?![\w])|\.{2,}")
+_NAME = re.compile(r"[\w./\\~-]*\w")
+_QUOTE_MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
+
+_LEAD_WORDS = (
+    "(?:please|oh|ah|hm+|um+|uh+|er+|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry|i think|i said"
+    "|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat|again|one more thing|btw|fyi)"
+)
+_LEAD = f"(?:{_LEAD_WORDS} )*"
+_ONLY_LEAD = re.compile(rf"(?:{_LEAD_WORDS}(?: |$))*")
+_NO = re.compile(rf"{_LEAD}{NO_WORDS}(?![\w'-])")
+_FLAT = re.compile(
+    rf"{_LEAD}(?:{pattern(REFUSALS)}|{NO_WORDS}(?: {NO_WORDS})*)(?: (?:{pattern(POLITE)}|sorry|then|again))*"
+)
+_HARMLESS = rf"(?! (?:{pattern(HARMLESS_DONTS)})\b)"
+_NOT_MODAL = (
+    "(?:don't|dont|do not|never ever|never|must not|mustn't|should not|shouldn't|may not|shall not|shan't"
+    "|can't|can not|cannot|better not|'re not to|are not to|aren't to|'re not allowed to|are not allowed to"
+    "|aren't allowed to|'re never to|are never to|needn't|need not)"
+)
+_REFUSES = re.compile(
+    rf"\A{_LEAD}(?:you ?)?{_NOT_MODAL}(?!\w){_HARMLESS}"
+    r"|\A(?:absolutely|definitely|certainly|of course|by all means) (?:not|no|never)\b"
+    r"|\bi (?:really |still )?(?:don't|do not|won't|will not|can't|cannot)"
+    r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"
+    r"|\b(?:not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
+    r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
+)
+_ACT = f"(?:{'|'.join(ACTS)})"
+_DONE_TO = f"(?:{'|'.join(re.sub('e$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
+_JUST_NO = r"(?: (?:do|try)(?: (?:it|that|this|so))?| proceed| go ahead| go on| continue)?(?: \w+ly)?\Z"
+_DONT = re.compile(rf"{_LEAD}(?:you ?)?{_NOT_MODAL}(?!\w){_HARMLESS}(?!{_JUST_NO})(?= \S)")
+_DONT_WE = re.compile(rf"\A{_LEAD}{_NOT_MODAL} (?:i|you|we|they|it|this|that)\b")
+_FORBIDS = re.compile(
+    rf"\b(?:and|but|or|so|also|just|then|please|to|sure|you|we|it) (?:please |you )?"
+    rf"(?:don't|dont|do not|never|not|won't|can't|cannot|mustn't|must not) (?:to )?(?:ever )?{_ACT}\b"
+    rf"|\bnot to {_ACT}\b"
+    rf"|\b(?:must|may|should|shall|can|could)(?: not| never|n't|not) be {_DONE_TO}\w*"
+    r"|\b(?:stay|keep|remain) (?:well )?(?:away from|out of|off|clear of)\b|\bsteer clear of\b"
+    r"|\b(?:keep |get |take )?(?:your )?(?:hands|paws|fingers) off\b"
+    r"|\bleave (?:\S+ ){1,6}(?:alone|as is|as it is|as they are|untouched|unchanged|be)\b"
+    r"|\b(?:refrain|abstain|desist) from\b|\bkeep from \w+ing\b"
+    rf"|\Ano (?:more )?(?:\w+ing\b|(?:edits?|changes?|commits?|push(?:es)?|deletions?|deploy\w*|{_ACT})\b)"
+    rf"|\b(?:avoid|quit|cease) (?:\w+ing\b|\S*[./]\w)"
+    r"|\b(?:is|are|'s|'re|stays?|remains?) (?:strictly |absolutely |completely )?"
+    r"(?:off[ -]limits|forbidden|prohibited|banned|taboo|not allowed|not permitted|not to be)\b"
+    r"|\bi (?:hereby |strictly )?(?:forbid|prohibit|ban)\b"
+    r"|\bi (?:really )?(?:don't|do not|never) want (?:you|it|anything|anyone|any|\S+ to be)\b"
+    r"|\bi(?:'d| would) (?:prefer|rather)(?: (?:you|it|that|if))+ (?:not|didn't|did not|don't|do not)\b"
+    r"|\bunder no circumstances?\b"
+)
+_FORBIDS_ASKING = re.compile(r"\b(?:can|could|would|will) you (?:please |kindly )?(?:not|refrain)\b")
+_MARK_OF_FORBIDDING = re.compile(
+    r"(?P<passive>\b(?:is|are|stays?|remains?)\b[^,]*"
+    r"\b(?:off[ -]limits|forbidden|prohibited|banned|taboo|not allowed|not permitted|not to be)\b"
+    r"|\b(?:must|may|should|shall|can|could)(?: not| never|n't|not) be\b)"
+    r"|\b(?:don't|dont|do not|never|not|mustn't|shouldn't|can't|cannot|won't|didn't|away from|out of|clear of"
+    r"|off|from|leave|avoid|quit|cease|forbid|prohibit|ban|no more|under no|no)\b"
+)
+_SMALL = {
+    "a", "an", "the", "any", "anything", "everything", "else", "it", "this", "that", "these", "those", "them",
+    "they", "me", "my", "you", "your", "to", "on", "in", "of", "for", "and", "or", "nor", "at", "by", "with",
+    "from", "into", "please", "do", "be", "is", "are", "was", "ever", "again", "now", "then", "yet", "more",
+    "so", "just", "ok", "i", "we", "us", "all", "no", "not", "want", "thing", "things", "must", "may",
+    "off", "limits", "alone", "should", "can", "could",
+}  # fmt: skip

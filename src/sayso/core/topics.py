@@ -1,0 +1,74 @@
+"""Where a user's message leaves the work at hand: corrections, acknowledgements, another topic."""
+
+from __future__ import annotations
+
+import re
+
+from sayso.core.own_words import clauses
+from sayso.core.phrases import DONE_PHRASES, POLITE, pattern
+
+
+def corrects(spoken: str) -> bool:
+    """Whether folded own words say that something is wrong, or to be done in another way."""
+    return _CORRECTION.search(spoken) is not None
+
+
+def acknowledges(spoken: str) -> bool:
+    """Whether a clause of folded own words says that the task is over: "done", "next task"."""
+    return any(_DONE.fullmatch(words) for words, asked in clauses(spoken) if not asked)
+
+
+def find_topic(spoken: str, shown: str) -> str | None:
+    """The topic the user turns to, in their spelling: "Actually, let's work on feature Y instead"."""
+    for found in _TOPIC.finditer(spoken):
+        topic = shown[found.start("topic") : found.end("topic")].strip(" ,:-")
+        bare = _INSTEAD.sub("", topic)
+        turns = found["lead"] or found["turn"] or bare != topic
+        if bare and turns and bare.lower() not in ("it", "this", "that", "so"):
+            return bare
+    return None
+
+
+_DONE = re.compile(
+    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
+    r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
+    rf"(?:{pattern(DONE_PHRASES)})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
+)
+_CORRECTION = re.compile(
+    r"\b(?:that|this|it)(?:'s|\s+is|\s+was|\s+looks)\s+"
+    r"(?:(?:all|also|completely|just|plain|quite|simply|still|the|totally)\s+)?(?:wrong|incorrect)\b"
+    r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
+    r"|\bnot\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
+    r"|\byou\s+(?:did|got|have|read)\s+(?:it|this|that)\s+(?:all\s+)?wrong\b"
+    r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
+)
+_CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-))[ \t>*_#-]{0,8}"
+_OPENING = (
+    r"(?:(?:ok|okay|so|and|but|then|alright|all\s+right|right|great|good|perfect|cool|thanks|thank\s+you|please"
+    r"|yes|well|hey)[\s,]{1,3}){0,4}"
+)
+_LETS = (
+    r"(?:let's|lets|let\s+us|we\s+should|we\s+could|can\s+we|could\s+we|i\s+want\s+to|i'd\s+like\s+to"
+    r"|i\s+would\s+like\s+to)"
+)
+_WORK = r"(?:work\s+on|focus\s+on|turn\s+to|start\s+on|tackle)"
+_TURN = (
+    r"(?:switch(?:ing)?(?:\s+over|\s+back)?\s+to|mov(?:e|ing)\s+on\s+to|mov(?:e|ing)\s+(?:over\s+)?to|turn(?:ing)?\s+to"
+    r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task)(?:\s+to)?)"
+)
+_NEW = (
+    r"(?:(?:a\s+|the\s+|here's\s+a\s+|here\s+is\s+a\s+|start\s+a\s+|begin\s+a\s+)?"
+    r"(?:new|different|another|next|other|separate)\s+(?:task|topic|subject|job|project|assignment)\s*[:—–-]"
+    r"|change\s+of\s+(?:plans?|topic|subject)\s*[:,—–-]|on\s+to)"
+)
+_TOPIC = re.compile(
+    rf"{_CLAUSE_START}{_OPENING}"
+    r"(?P<lead>(?:actually|instead|now|next|for\s+now|from\s+now\s+on|forget\s+(?:it|that|this))[\s,]+(?:please\s+)?)?"
+    rf"(?:(?P<turn>{_LETS}\s+(?:now\s+|next\s+|please\s+)?{_TURN}\s+|{_TURN}\s+|{_NEW}\s*"
+    rf"|{_LETS}\s+(?:do\s+|try\s+|work\s+on\s+|move\s+on\s+to\s+)(?=something\s+(?:else|different|new|other))"
+    rf"|{_LETS}\s+(?:now|next|instead)\s+{_WORK}\s+)"
+    rf"|{_LETS}\s+(?:{_WORK}|(?:do|try|look\s+at|fix)(?=[^\n.!?]*\binstead\b))\s+"
+    r"|(?<=now\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
+    r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
+)
+_INSTEAD = re.compile(r"[\s,]+(?:instead|now|next)\Z", re.IGNORECASE | re.ASCII)
