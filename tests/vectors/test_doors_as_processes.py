@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ EACH = pytest.mark.parametrize("row", [ROWS[name] for name in SAMPLE], ids=SAMPL
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """Somebody's home, with a workspace in it where programs run."""
     made = a_home(monkeypatch, tmp_path)
     (tmp_path / "workspace" / ".git").mkdir(parents=True)
