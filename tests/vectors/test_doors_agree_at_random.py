@@ -32,7 +32,7 @@ CASES = 2_000 if os.environ.get("SAYSO_ALL") else 60
 DOMAINS = ("files", "bank")
 ACTIONS = ("read", "write", "pay")
 TOOLS = ("alpha", "beta", "alphabet")
-PATHS = ("notes.txt", "innocent.txt", ".env", "~/.ssh/id_rsa", "/etc/hosts", "../home/x", "sub/../notes.txt")
+PATHS = ("notes.txt", "innocent.txt", ".env", "~/.ssh/id_rsa", "/etc/hosts", "../beside", "sub/../a.txt")
 RECIPIENTS = ("darcy@example.org", "eve@example.net", "+1 555 010 0002", "", "darcy@example.org, eve@x.org")
 URLS = ("https://example.com/a", "http://127.0.0.1/", "file:///etc/passwd", "nonsense")
 WHENS = ("args.amount > 10", "args.amount.cents > 1", "tool == 'alpha'", "args.path.startsWith('~')")
