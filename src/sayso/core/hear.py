@@ -17,7 +17,7 @@ from sayso.core.clearing import clear
 from sayso.core.grants import DAY, Grant, Held, Pins, spent
 from sayso.core.language import Message, read
 from sayso.core.model import Assurance, Risk
-from sayso.core.plan_change import spoken_change
+from sayso.core.plan_change import begins_with_yes, spoken_change
 from sayso.core.policy import Policy
 from sayso.core.refusing import contains
 from sayso.core.revoking import revoke_named
@@ -117,10 +117,13 @@ def hear(
 def _with_plan_in_view(message: Message, session: Session) -> Message:
     """With a plan before the user, what narrows it is a change, however it is put: "yes, avoid b.py"."""
     plan = session.plan
-    if message.kind != "other" or plan is None or not plan.text.concrete:
+    forbids = message.kind == "refusal" and message.forbids and begins_with_yes(message.text)
+    if plan is None or not plan.text.concrete or not (message.kind == "other" or forbids):
         return message
     change = spoken_change(message.text, plan.text)
-    return message if change is None else msgspec.structs.replace(message, kind="modify", change=change)
+    if change is None:
+        return message
+    return msgspec.structs.replace(message, kind="modify", change=change, refusal=False)
 
 
 def _advance(h: Hearing) -> None:

@@ -64,6 +64,10 @@ def spoken_change(text: str, plan: PlanText) -> str | None:
     return rest if _restricts(fold(rest)) or _names_something(rest, plan) else None
 
 
+def begins_with_yes(text: str) -> bool:
+    return _YES.match(text.translate(APOSTROPHES).strip()) is not None
+
+
 def _excludes(folded: str) -> bool:
     return speaks_against(folded) is not None or _TAKES_BACK.search(folded) is not None
 

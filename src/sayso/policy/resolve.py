@@ -230,7 +230,7 @@ def _at_place(operation: str, place: Place, policy: Policy) -> Operation:
     verb = action.partition("_")[0]
     if verb in READS:
         unsafe = Risk.HIGH if place.secret or place.telling else None
-        return Operation(operation, reading=unsafe if place.real else max(unsafe or Risk.LOW, Risk.MODERATE))
+        return Operation(operation, reading=unsafe if place.real else Risk.HIGH)
     if place.secret:
         return _strict(domain, policy, "modify_secrets")
     if not place.inside:
