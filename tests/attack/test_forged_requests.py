@@ -379,7 +379,7 @@ def test_a_copy_of_an_open_question_with_wider_offers_or_another_call_gets_nothi
     other = request("git.commit")
     swapped = msgspec.structs.replace(question, request=other)
     try:
-        after = apply(session, answer(swapped, "once", POLICY, session, NOW))
+        after = apply(session, answer(swapped, "once", POLICY, session, NOW, seen=question.request.digest))
     except UnknownAnswer:
         return
     assert decided(other, after).verdict is Verdict.ASK

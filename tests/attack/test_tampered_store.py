@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate, TamperedSession
@@ -26,6 +25,7 @@ from sayso.gate.signing import make_key
 from sayso.policy import load_preset
 from sayso.store.base import StoreError
 from sayso.store.sqlite import SqliteStore
+from tests.gate.answers import answer_question
 
 KEY = make_key("test")
 

@@ -10,7 +10,6 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt
 from sayso.gate.calls import retry_call, start_call
@@ -22,6 +21,7 @@ from sayso.gate.outcome import end_call
 from sayso.gate.recovery import reconcile_calls, recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
+from tests.gate.answers import answer_question
 
 Act = tuple[str, int, int]
 """What to do, and two numbers that choose among what there is to do it with."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
 from sayso.gate.audit import checkpoint
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt
@@ -21,6 +20,7 @@ from sayso.gate.sessions import end_session, list_sessions, open_session
 from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_on, look, opened, take_effect
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.recovery import let_leases_lapse, recover
+from tests.gate.answers import answer_question
 
 
 def edit(session: str, number: int = 1) -> Request:

@@ -8,7 +8,6 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.ledger import LEASE
 from sayso.core.model import Operation
-from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
 from sayso.gate.calls import retry_call, start_call
@@ -28,6 +27,7 @@ from tests.crash.jobs import (
     opened,
     take_effect,
 )
+from tests.gate.answers import answer_question
 
 
 def recover(job: Job) -> Recovered:

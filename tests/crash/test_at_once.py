@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Verdict
-from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import MOST_AN_HOUR, MOST_OPEN, authorize
 from sayso.gate.calls import start_call
@@ -27,6 +26,7 @@ from tests.crash.jobs import Clock, Job, gate_on
 from tests.crash.lives import edit, push
 from tests.crash.nursery import Nursery
 from tests.crash.workers import working
+from tests.gate.answers import answer_question
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
 PROCESSES = 8

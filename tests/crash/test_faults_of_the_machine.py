@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 from sayso.core.model import Verdict
-from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt
@@ -33,6 +32,7 @@ from tests.crash.jobs import KEY
 from tests.crash.lives import edit, push
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.nursery import ROOT
+from tests.gate.answers import answer_question
 
 POLICY = load_preset("chat")
 PATIENCE = 60.0

@@ -20,6 +20,7 @@ from sayso import Sayso
 from sayso.gate.state import as_written
 from sayso.store.base import Reader, SessionRow
 from tests.e2e.served import opened
+from tests.gate.answers import digest_of
 
 SERVED = Path(__file__).with_name("served.py")
 ERAS = HANDSHAKE, STATELESS = ("legacy", "2026-07-28")
@@ -131,7 +132,9 @@ class Place:
             return len(tx.questions(state="open"))
 
     def answer(self, given: str, reason: str | None = None) -> None:
-        assert self.operator.answer(self.question(), given, by="ana", reason=reason).yours
+        question = self.question()
+        seen = digest_of(self.operator.gate, question)
+        assert self.operator.answer(question, given, by="ana", reason=reason, seen=seen).yours
 
 
 async def told(client: Client, tool: str, /, progress: Any = None, meta: Any = None, **arguments: Any) -> Any:

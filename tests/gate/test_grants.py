@@ -14,7 +14,6 @@ from sayso.core.grants import Pins
 from sayso.core.model import Mode, Operation, Request, Risk, Verdict
 from sayso.core.policy import Domain, compile_policy
 from sayso.gate.allowance import GrantRefused
-from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.conversation import begin_task, end_task, hear_message
 from sayso.gate.gate import Gate, UnknownSession
@@ -28,6 +27,7 @@ from sayso.gate.grants import (
 )
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
+from tests.gate.answers import answer_question
 from tests.gate.conftest import Clock
 
 

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.charts import figures_and_charts
 from sayso.gate.conversation import begin_task, hear_message
@@ -16,6 +15,7 @@ from sayso.gate.grants import give_grant
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.stats import Figures, figures
+from tests.gate.answers import answer_question
 from tests.gate.conftest import Clock
 
 

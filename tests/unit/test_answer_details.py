@@ -46,7 +46,7 @@ def asked(session: Session, request: Request, policy: Policy = POLICY) -> tuple[
 def given(reply: str, request: Request, session: Session, policy: Policy = POLICY) -> list[Grant]:
     """What an answer gives beside the approval of the call."""
     question, session = asked(session, request, policy)
-    effects = answer(question, reply, policy, session, NOW)
+    effects = answer(question, reply, policy, session, NOW, seen=request.digest)
     return [effect.grant for effect in effects if isinstance(effect, Granted)][1:]
 
 
