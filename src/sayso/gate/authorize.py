@@ -15,8 +15,9 @@ from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session
+from sayso.gate.call_rows import finding_in
 from sayso.gate.expiry import expire_in
-from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
+from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
 from sayso.gate.telemetry import Deciding
 from sayso.store.base import Reader, Writer
@@ -81,7 +82,7 @@ def authorize_in(
     bundle: Bundle | None = None,
 ) -> Authorized:
     """The same as part of a transaction that writes more."""
-    scope = as_it_stands(tx, request.session, scope)
+    scope = as_it_stands(gate, tx, request.session, scope)
     wanted = needed_for(request, gate.policy, scope)
     found = loaded(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
@@ -119,18 +120,12 @@ def _harmless(done: Authorized) -> Authorized:
 
 @contextmanager
 def reporting(gate: Gate, session: str) -> Iterator[Deciding]:
-    """Around a transaction: that a session was tampered with is recorded although the transaction fails."""
+    """Around a transaction: what was decided in it is told once it is over."""
     with Deciding(session) as told:
-        try:
-            yield told
-        except TamperedSession as error:
-            details = {"finding": error.message}
-            with writing(gate) as tx:
-                record(tx, "TAMPERED", session=session, details=details, stream=gate.stream)
-            raise
+        yield told
 
 
-def as_it_stands(tx: Reader, session: str, scope: Scope) -> Scope:
+def as_it_stands(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
     """The scope with its run as the ledger has it: alive while somebody keeps its lease or waits in it."""
     if scope.run is None:
         return scope
@@ -139,6 +134,7 @@ def as_it_stands(tx: Reader, session: str, scope: Scope) -> Scope:
     alive = (
         row is not None
         and row.session == session
+        and finding_in(gate, tx, row) is None
         and (row.state == "waiting" or (row.state == "running" and leased))
     )
     return msgspec.structs.replace(scope, run=msgspec.structs.replace(scope.run, alive=alive))

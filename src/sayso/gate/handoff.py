@@ -5,8 +5,6 @@ It is bound to user, agent and workspace, sealed, loadable once, and only within
 
 from __future__ import annotations
 
-import hmac
-
 import msgspec
 
 from sayso.core import words
@@ -17,6 +15,7 @@ from sayso.core.hear import allowlist_entry, allowlisted
 from sayso.core.model import Risk
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
+from sayso.gate.sealed_values import find_value, write_value
 from sayso.gate.state import Loaded
 from sayso.store.base import Reader
 
@@ -29,15 +28,11 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Handoff(msgspec.Struct, frozen=True):
-    """What was saved: the commands with their risks, when, and the seal over both and whom they are for."""
+    """What was saved: the commands with their risks, and when. `taken`: it was loaded, and is over."""
 
     commands: tuple[Command, ...]
     at: float
-    seal: bytes = b""
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Handoff).decode
+    taken: bool = False
 
 
 def offer_handoff(gate: Gate, session: str) -> str | None:
@@ -55,7 +50,7 @@ def save_handoff(gate: Gate, session: str) -> None:
         entries = allowlisted(found.session, tx.now)
         commands = tuple(Command(held.grant.value, held.grant.risk) for held in entries)
         saved = Handoff(commands, tx.now)
-        tx.set_meta(_place(found), _encode(_sealed(gate, found, saved)).decode())
+        write_value(gate, tx, _place(found), saved, until=saved.at + DAY)
         record(tx, "HANDOFF_SAVED", session=session, details={"commands": len(commands)}, stream=gate.stream)
 
 
@@ -76,7 +71,7 @@ def take_handoff(gate: Gate, session: str, *, by: str = "user") -> tuple[str, ..
         saved = _saved(gate, tx, found)
         if saved is None:
             return ()
-        tx.set_meta(_place(found), "")
+        write_value(gate, tx, _place(found), Handoff((), saved.at, taken=True), until=saved.at + DAY)
         effects = tuple(
             Granted(
                 allowlist_entry(
@@ -92,18 +87,10 @@ def take_handoff(gate: Gate, session: str, *, by: str = "user") -> tuple[str, ..
 
 def _saved(gate: Gate, tx: Reader, found: Loaded) -> Handoff | None:
     """What was saved for the next context of this kind, if it is ours and not a day old."""
-    text = tx.meta(_place(found))
-    if not text:
+    saved = find_value(gate, tx, _place(found), Handoff)
+    if saved is None or saved.taken:
         return None
-    saved = _decode(text.encode())
-    bare = msgspec.structs.replace(saved, seal=b"")
-    ours = hmac.compare_digest(_sealed(gate, found, bare).seal, saved.seal)
-    return saved if ours and 0 <= tx.now - saved.at < DAY else None
-
-
-def _sealed(gate: Gate, found: Loaded, saved: Handoff) -> Handoff:
-    mac = gate.sealer.text("handoff", f"{_place(found)}\n{_encode(saved).decode()}")
-    return msgspec.structs.replace(saved, seal=mac)
+    return saved if 0 <= tx.now - saved.at < DAY else None
 
 
 def _place(found: Loaded) -> str:

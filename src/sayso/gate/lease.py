@@ -23,14 +23,14 @@ from sayso.store.base import CallRow, Writer
 def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
     """The holder is still at it; without this, its call is ambiguous once the lease is over."""
     with writing(gate, durable=False) as tx:
-        row = row_of(tx, call)
-        moved(tx, row, placed(row, ledger.beat(standing(row), fence, tx.now, lease)))
+        row = row_of(gate, tx, call)
+        moved(gate, tx, row, placed(row, ledger.beat(standing(row), fence, tx.now, lease)))
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:
     """The holder enters the function now; what it used cannot be given back any more."""
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         ledger.held(standing(row), fence)
         _enter(gate, tx, row)
 
@@ -42,14 +42,14 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
     has expired, stays dead. Whoever tries the call next is decided anew.
     """
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         back = placed(row, ledger.release(standing(row), fence))
         found = loaded(gate, tx, row.session, everything())
         if call not in found.session.unentered:
             raise NotNow("the call was entered, so it cannot be given back", hint="say how it ended")
         returned = _returned(found.session, call)
         settle(gate, tx, found, (*returned, *entering(found.session, call)), call=call)
-        moved(tx, row, back)
+        moved(gate, tx, row, back)
         _record(gate, tx, row, "RELEASED", grants=list(found.session.unentered[call]))
 
 
@@ -59,13 +59,13 @@ def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | No
     What it notes is for whoever goes on with the call.
     """
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         parked = placed(row, ledger.park(standing(row), fence))
         asked = tx.question(question)
         if asked is None or asked.session != row.session:
             raise UnknownQuestion(f"there is no question {question} in this session")
         _enter(gate, tx, row)
-        moved(tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result))
+        moved(gate, tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result))
         _record(gate, tx, row, "PARKED", question=question)
 
 
@@ -75,9 +75,9 @@ def unpark_call(gate: Gate, call: str, *, holder: str, lease: float = LEASE) -> 
     It says nothing about the question: what was asked for is decided where it is called.
     """
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         running = placed(row, ledger.resume(standing(row), holder, tx.now, lease))
-        moved(tx, row, running)
+        running = moved(gate, tx, row, running)
         _record(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
         return told(gate, tx, running, mine=True)
 

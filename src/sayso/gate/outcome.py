@@ -27,11 +27,11 @@ def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: byt
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         ended = placed(row, ledger.finish(standing(row), fence, state))
         kept = result if result is not None and len(result) <= KEPT_RESULT else None
         ended = msgspec.structs.replace(ended, result=kept, ended_at=tx.now)
-        moved(tx, row, ended)
+        ended = moved(gate, tx, row, ended)
         return follow_up(gate, tx, ended)
 
 

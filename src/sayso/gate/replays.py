@@ -45,9 +45,9 @@ def replay_call(
     with reporting(gate, session) as report, writing(gate) as tx:
         for one in both:
             tx.session(one)  # which holds it: all in the same order, so that none waits for the other
-        row, name = row_of(tx, call), new_name()
+        row, name = row_of(gate, tx, call), new_name()
         request = as_of_now(record_of(gate, row).request, state)
-        check_effect(tx, session, row.effect_key, name)
+        check_effect(gate, tx, session, row.effect_key, name)
         done = None if request.session == session else _by_own(gate, tx, request, name)
         if done is None:
             request = _for_session(gate, tx, request, session)
