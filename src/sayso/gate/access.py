@@ -13,7 +13,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import authorize_in, reporting
-from sayso.gate.call_rows import checked, put
+from sayso.gate.call_rows import checked, finding_in, put
 from sayso.gate.calls import KeyReused, new_name, new_row
 from sayso.gate.gate import Gate, writing
 from sayso.store.base import CallRow, QuestionRow, Reader
@@ -79,7 +79,10 @@ def access_request(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, Asked] |
     row = tx.call(call)
     if row is None or not (row.host_id or "").startswith(PREFIX):
         return None
-    return checked(gate, tx, row), _asked(gate, tx, row)
+    finding = finding_in(gate, tx, row)
+    if finding is not None:
+        gate.sealer.doubts.note(finding, row.session)
+    return row, _asked(gate, tx, row) if finding is None else Asked(row.id, None)
 
 
 def given_by(gate: Gate, tx: Reader, question: QuestionRow) -> list[Grant]:

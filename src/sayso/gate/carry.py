@@ -54,6 +54,8 @@ class Carrier:
             self._doubt(f"call {row.id}")
         if isinstance(row, ReviewRow) and not self._before.reviews([row]):
             self._doubt(f"the review of {row.name}")
+        elif isinstance(row, ReviewRow):
+            self._after.reviews([row])
         return row
 
     def _meta(self, row: MetaRow) -> MetaRow | None:

@@ -237,8 +237,9 @@ def _fill(move: Move) -> None:
 
 def _read_source(move: Move) -> Sent:
     carrier = Carrier(move.before, move.after)
-    with move.source.read() as old:
+    with move.source.read() as old, move.after.mark.writing() as raised:
         expected = tally(carrier.rows(old), partial(move.progress, "Reading the source again"))
+        move.after.mark.learn(raised)  # so that the target's mark knows the target from the beginning
         return Sent(expected, heads(old), tuple(carrier.findings))
 
 

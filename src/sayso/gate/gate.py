@@ -14,6 +14,7 @@ from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, View, apply
 from sayso.gate.journal import record
+from sayso.gate.marked_store import MarkedStore
 from sayso.gate.marks import Mark
 from sayso.gate.moves import check_goes_on
 from sayso.gate.sealer import Sealer
@@ -50,6 +51,12 @@ class Gate(msgspec.Struct, frozen=True):
     notices: bool = False
     mark: Mark | None = None
     key: SigningKey | None = None
+
+    def __post_init__(self) -> None:
+        """No gate works on a store past its mark, whoever put the two together."""
+        if not isinstance(self.store, MarkedStore):
+            marked = MarkedStore(self.store, self.sealer.mark, self.sealer.doubts, stream=self.stream)
+            msgspec.structs.force_setattr(self, "store", marked)
 
 
 @contextmanager

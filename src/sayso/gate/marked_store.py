@@ -80,7 +80,8 @@ class MarkedStore:
 
     def _tell(self) -> None:
         for doubt in self._doubts.take():
-            tampered(doubt.session, doubt.finding)
+            if not doubt.burns:  # what is refused as a session is told where it is refused
+                tampered(doubt.session, doubt.finding)
             if self._records:
                 self._record(doubt)
 

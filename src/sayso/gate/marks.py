@@ -102,11 +102,12 @@ class Mark:
         return self._known.get(place, 0)
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
-        """Raise this version once the transaction under way is committed."""
+        """Raise this version once the transaction under way is committed; what was read is, already."""
         raised: Raised | None = getattr(self._own, "raised", None)
         place = place_of(kind, name)
         if raised is None:
-            self._learn({place: (version, int(until))})
+            if getattr(self._own, "reading", None) is not None:
+                self._learn({place: (version, int(until))})
         elif version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
 

@@ -25,7 +25,7 @@ class TamperedValue(Tampered):
 
 
 class _Sealed(msgspec.Struct, frozen=True):
-    value: msgspec.Raw
+    kept: msgspec.Raw
     version: int
     epoch: int
     seal: bytes
@@ -60,7 +60,7 @@ def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Va
     if kept is None or not current or kept.epoch != gate.sealer.epoch:
         what = name.partition("/")[0]
         raise TamperedValue(f"a {what} was changed by hand, or is of an old copy", hint="look at the audit")
-    return msgspec.json.decode(kept.value, type=kind)
+    return msgspec.json.decode(kept.kept, type=kind)
 
 
 def write_value(
@@ -87,7 +87,7 @@ def _opened(gate: Gate, name: str, text: str | None) -> _Sealed | None:
         return None
     if kept is None or kept.epoch > gate.sealer.epoch:
         return None
-    ours = hmac.compare_digest(_seal(gate, name, kept.version, kept.epoch, kept.value), kept.seal)
+    ours = hmac.compare_digest(_seal(gate, name, kept.version, kept.epoch, kept.kept), kept.seal)
     return kept if ours else None
 
 
