@@ -198,7 +198,7 @@ def _seal(move: Move) -> None:
             hint="open it once, with `sayso sessions` for example: a new epoch begins",
         )
     checkpoint(gate)
-    verified = verify_audit(gate, progress=lambda stream, done: move.progress("Verifying the source", done))
+    verified = verify_audit(gate, progress=_progress(move, "Verifying the source"), rows=False)
     if not verified.clean:
         raise AuditError(
             f"the audit trail of the source was changed ({verified.found} findings), so it is not copied",
@@ -253,7 +253,7 @@ def _verify(move: Move, sent: Sent) -> None:
         kinds = ", ".join(wrong) or "entry"
         raise CopyFailed(f"not the same in the target as in the source: rows of {kinds}", hint=GIVE_UP)
     gate = audit_gate(move.target, move.key)
-    verified = verify_audit(gate, progress=lambda stream, done: move.progress("Verifying the copy", done))
+    verified = verify_audit(gate, progress=_progress(move, "Verifying the copy"), rows=False)
     if not verified.clean:
         raise CopyFailed(f"the audit trail of the copy has {verified.found} findings", hint=GIVE_UP)
     _reach(move.mark, ends.get(MAIN))  # before the copy can be opened, so that nobody finds it without
@@ -300,6 +300,10 @@ def _abandon(target: Store, seal: Moved) -> None:
 
 
 # --- the parts of them ---
+
+
+def _progress(move: Move, doing: str) -> Progress:
+    return lambda stream, done: move.progress(doing, done)
 
 
 @contextmanager

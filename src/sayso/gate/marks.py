@@ -111,6 +111,28 @@ class Mark:
         elif version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
 
+    def missing(self, kind: str, there: set[str]) -> int:
+        """How many names of this kind are alive here and not among these."""
+        self._catch_up()
+        found = {place_of(kind, name) for name in there}
+        mine = [place for place in list(self._known) if place[:1] == kind[:1].encode()]
+        return sum(
+            place not in found and not self._until.get(place) and self._known[place] < BURNED
+            for place in mine
+        )
+
+    def outdate(self, kinds: bytes, until: float) -> None:
+        """All of these kinds are void from now on, so that they need not be kept for ever."""
+        with self._guard:
+            raised = {
+                place: (version, int(until))
+                for place, version in self._known.items()
+                if place[:1] in kinds and not self._until.get(place)
+            }
+        noted: Raised | None = getattr(self._own, "raised", None)
+        if noted is not None:
+            noted.update(raised)
+
     @property
     def floor(self) -> int:
         """Sessions that were opened before this time and are not known have ended, and were dropped."""

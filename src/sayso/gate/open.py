@@ -13,7 +13,7 @@ from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.marked_store import MarkedStore
-from sayso.gate.marks import BURNED, Mark, mark_of, refuse_moved_mark
+from sayso.gate.marks import BURNED, FORGOTTEN_AFTER, Mark, mark_of, refuse_moved_mark
 from sayso.gate.moves import refuse_moved
 from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
@@ -247,6 +247,7 @@ def _epoch(tx: Writer, mark: Mark | None) -> int:
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
     tx.set_meta("epoch", str(begun))
     mark.note(*EPOCH, begun)
+    mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:
         record(tx, "TAMPERED", details={"finding": "the epoch of the store was set back by hand"})
     record(tx, "EPOCH", details={"epoch": begun, "why": "the store does not reach its mark"})

@@ -18,6 +18,10 @@ from sayso.gate.tampering import Tampered
 from sayso.store.base import Reader, Writer
 
 Value = TypeVar("Value", bound=msgspec.Struct)
+VALUES = ("token/", "link/", "browser/", "handoff/", "said/", "session-of/", "passkeys")
+"""How the names of such values begin."""
+HELD = ("link/held", "passkeys/held")
+"""Rows that are written to make others wait; they say nothing."""
 
 
 class TamperedValue(Tampered):
@@ -46,6 +50,18 @@ def find_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | 
         return read_value(gate, tx, name, kind)
     except TamperedValue:
         return None
+
+
+def is_value(name: str) -> bool:
+    """Whether what is kept under this name is such a value."""
+    return name.startswith(VALUES) and name not in HELD
+
+
+def open_any(gate: Gate, name: str, text: str) -> None:
+    """Refuse what was changed or put back by hand. What is of an earlier epoch is passed over."""
+    kept = _opened(gate, name, text)
+    if kept is None or not gate.sealer.is_current("value", name, kept.version):
+        raise TamperedValue(f"{name} was changed by hand", hint="look at the audit")
 
 
 def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Value | None:
