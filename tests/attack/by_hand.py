@@ -81,6 +81,8 @@ class Hand:
         where = " AND ".join(f'"{name}" = {self._mark}' for name in KEYS[table])
         database.execute(f"DELETE FROM {table} WHERE {where}", key)  # noqa: S608  names of our own
         if row is not None:
+            if "place" in row:  # which a newer row may have got
+                database.execute(f"DELETE FROM {table} WHERE place = {self._mark}", (row["place"],))  # noqa: S608  the same
             names = ", ".join(f'"{name}"' for name in row)
             marks = ", ".join([self._mark] * len(row))
             system = "OVERRIDING SYSTEM VALUE" if self._mark == "%s" and "place" in row else ""

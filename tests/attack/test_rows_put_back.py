@@ -20,6 +20,7 @@ from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import TamperedCall
 from sayso.gate.calls import KeyReused, retry_call, start_call, start_ungated
 from sayso.gate.conversation import hear_message
+from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import give_grant, revoke_all
 from sayso.gate.handoff import save_handoff, take_handoff
@@ -462,7 +463,6 @@ def test_rows_taken_away_are_found_without_anybody_using_them(place: Place, sess
     hear_message(place.gate, session, "Grant standing consent for: git push")
     start_call(place.gate, push(session), holder="one")
     issue_token(place.gate, "agent", "me", by="ana")
-    place.hand.run("INSERT INTO reviews SELECT * FROM reviews WHERE 1 = 0")
     if table == "reviews":
         with place.gate.store.write() as tx:
             tx.put_review(place.gate.sealer.review("files", tx.now, "ana"))
@@ -480,12 +480,6 @@ def test_looking_records_nothing_however_much_was_changed(tmp_path: Path) -> Non
         marks = {path: path.read_bytes() for path in tmp_path.glob("*.mark")}
         looked = open_to_look(tmp_path / "s.db", key=place.gate.key, marks=tmp_path)
         with closing(looked.store), pytest.raises(TamperedSession):
-            authorize_nothing(looked, session)
+            preview(looked, push(session))
         assert place.hand.copy() == before
         assert {path: path.read_bytes() for path in tmp_path.glob("*.mark")} == marks
-
-
-def authorize_nothing(gate: Gate, session: str) -> None:
-    from sayso.gate.explaining import preview
-
-    preview(gate, push(session))
