@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -123,9 +124,8 @@ def sqlite_place(
     folder: Path, clock: Callable[[], float] | None = None, policy: Policy | None = None
 ) -> Place:
     path = folder / "s.db"
-    options = {} if clock is None else {"clock": clock}
     hand = Hand(lambda: sqlite3.connect(path, timeout=30), "?")
-    return Place(lambda: SqliteStore(path, **options), hand, folder, policy)
+    return Place(lambda: SqliteStore(path, clock=clock or time.time), hand, folder, policy)
 
 
 def postgres_place(address: str, folder: Path) -> Place:

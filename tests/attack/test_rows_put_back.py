@@ -20,6 +20,7 @@ from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import TamperedCall
 from sayso.gate.calls import KeyReused, retry_call, start_call, start_ungated
 from sayso.gate.conversation import hear_message
+from sayso.gate.copy import copy_store
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import give_grant, revoke_all
@@ -34,7 +35,10 @@ from sayso.gate.signin import LinkRefused, make_link, sign_out, signed_in, use_l
 from sayso.gate.stopping import stop_all
 from sayso.gate.tokens import find_token, issue_token, revoke_token
 from sayso.policy import load_preset
-from tests.attack.by_hand import Place, postgres_place, sqlite_place
+from sayso.store.base import StoreError
+from sayso.store.memory import MemoryStore
+from sayso.store.sqlite import SqliteStore
+from tests.attack.by_hand import KEY, Place, postgres_place, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.conftest import Clock
 
@@ -354,6 +358,25 @@ def test_an_epoch_written_by_hand_voids_what_was_granted_and_is_reported(
     assert place.reported() > 0
 
 
+def test_a_store_whose_name_was_taken_away_is_not_opened(place: Place, session: str) -> None:
+    place.hand.run("DELETE FROM meta WHERE name = 'name'")
+    with pytest.raises(StoreError):
+        place.restart()
+
+
+def test_a_store_that_has_moved_is_not_opened_again_with_its_rows_of_before(tmp_path: Path) -> None:
+    with closing(sqlite_place(tmp_path)) as place:
+        session = open_session(place.gate, agent="tester", owner="host")
+        hear_message(place.gate, session, "Grant standing consent for: git push")
+        copy = place.hand.copy()
+        place.close()
+        with closing(MemoryStore()) as target, closing(SqliteStore(tmp_path / "s.db")) as source:
+            copy_store(source, target, KEY, came_from="here", to="there", marks=tmp_path)
+        place.hand.put_back(copy)
+        with pytest.raises(StoreError):
+            place.restart()
+
+
 def test_a_token_that_was_revoked_lets_nobody_in_with_its_row_of_before(place: Place, again: Again) -> None:
     secret, token = issue_token(place.gate, "operator", "ana", by="ana")
     copy = place.hand.copy("meta")
@@ -415,7 +438,7 @@ def test_a_hand_off_that_was_taken_is_not_taken_again(place: Place, session: str
     assert place.reported() > before
 
 
-@pytest.mark.parametrize("way", ["deleted", "changed", "put back"])
+@pytest.mark.parametrize("way", ["deleted", "changed", "put back", "deleted, and the store renamed"])
 def test_a_permission_that_has_decayed_is_not_fresh_again(tmp_path: Path, way: str) -> None:
     clock = Clock()
     policy = load_preset("graph")
@@ -428,8 +451,10 @@ def test_a_permission_that_has_decayed_is_not_fresh_again(tmp_path: Path, way: s
         read = make_request(make_call("read", {}), [Operation("email.read")], session=session)
         assert not runs(place.gate, read)
         copy = place.hand.copy("reviews")
-        if way == "deleted":
+        if way.startswith("deleted"):
             place.hand.run("DELETE FROM reviews")
+            if "renamed" in way:
+                place.hand.run("UPDATE meta SET value = 'another' WHERE name = 'name'")
         elif way == "changed":
             place.hand.run(f"UPDATE reviews SET at = {clock.now}")  # noqa: S608  a number
         else:

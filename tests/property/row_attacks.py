@@ -112,7 +112,8 @@ class Life:
     def attack(self) -> None:
         """Put any rows back to any earlier moment, look, open anew, look, and maybe put all right again."""
         truth = self.place.hand.copy()
-        copy = self.random.choice([*self.copies, {table: {} for table in truth}])
+        nothing: Copy = {table: {} for table in truth}
+        copy = self.random.choice([*self.copies, nothing])
         chosen = self.choose(copy, truth)
         self.place.hand.put_back(copy, chosen)
         changed = {

@@ -82,7 +82,8 @@ def verify_audit(
     proofs = Proofs()
     walk = Walk(gate, MAIN, progress, proofs)
     marks = checkpoint_marks(notes, outside, trusted(key), origin)
-    main = _judged(walk, ends[MAIN], marks, [*beside, *_mark(gate), *(check_rows(gate) if rows else ())], expected=bool(stored))
+    beside += [*_mark(gate), *(check_rows(gate) if rows else ())]
+    main = _judged(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
         joined = walk.joined.get(stream, ())

@@ -15,7 +15,7 @@ from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session
-from sayso.gate.call_rows import finding_in
+from sayso.gate.call_rows import finding_in, running
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
@@ -80,8 +80,9 @@ def authorize_in(
     *,
     call: str | None = None,
     bundle: Bundle | None = None,
+    fence: int | None = None,
 ) -> Authorized:
-    """The same as part of a transaction that writes more."""
+    """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so."""
     scope = as_it_stands(gate, tx, request.session, scope)
     wanted = needed_for(request, gate.policy, scope)
     found = loaded(gate, tx, request.session, wanted)
@@ -94,7 +95,9 @@ def authorize_in(
     if decision.verdict is Verdict.ASK and question is None:
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
-    settle(gate, tx, found, (*decision.effects, *opened), call=call)
+    starts = call is not None and fence is not None and decision.verdict is Verdict.ALLOW
+    stands = (call, running(fence)) if starts else None
+    settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     entry = record_decision(gate, tx, request, decision, question, bundle, call)
     new = question is not None and question.id not in found.session.questions
     return Authorized(decision, question, entry, new)

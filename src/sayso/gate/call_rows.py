@@ -17,7 +17,7 @@ from sayso.core.grants import DAY
 from sayso.core.ledger import NotNow, Standing
 from sayso.core.model import Request, Verdict
 from sayso.gate.gate import Gate, refuse_tampered
-from sayso.gate.state import Loaded, Wanted, keep, load
+from sayso.gate.state import Loaded, Wanted, keep, load, with_call
 from sayso.gate.tampering import Tampered
 from sayso.store.base import CallRow, Reader, Writer
 
@@ -154,20 +154,22 @@ def placed(row: CallRow, where: Standing) -> CallRow:
     )
 
 
-def put(gate: Gate, tx: Writer, row: CallRow) -> CallRow:
-    """Store a call that is new."""
+def put(gate: Gate, tx: Writer, row: CallRow, *, named: bool = False) -> CallRow:
+    """Store a call that is new. `named`: its session says already how it stands."""
     row = gate.sealer.call(row)
     tx.put_call(row)
-    _name_in_session(gate, tx, None, row)
+    if not named:
+        _name_in_session(gate, tx, None, row)
     return row
 
 
-def moved(gate: Gate, tx: Writer, before: CallRow, after: CallRow) -> CallRow:
+def moved(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, named: bool = False) -> CallRow:
     """Store the call as it stands now, unless somebody moved it since it was read."""
     after = gate.sealer.call(after)
     if not tx.move_call(after, states=(before.state,), fence=before.fence):
         raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
-    _name_in_session(gate, tx, before, after)
+    if not named:
+        _name_in_session(gate, tx, before, after)
     return after
 
 
@@ -181,10 +183,9 @@ def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: Call
         return  # it ends in a session of an earlier epoch, which says no more
     if not found.believed:
         refuse_tampered(gate, after.session, found)
-    calls = {name: one for name, one in found.kept.calls.items() if name != after.id}
-    if stands is not None:
-        calls[after.id] = stands
-    keep(tx, gate.sealer, found.row, msgspec.structs.replace(found.kept, calls=calls))
+    calls = with_call(found.kept.calls, after.id, stands)
+    if calls is not found.kept.calls:
+        keep(tx, gate.sealer, found.row, msgspec.structs.replace(found.kept, calls=calls))
 
 
 def _session_of(gate: Gate, tx: Reader, row: CallRow) -> Loaded:
@@ -196,10 +197,15 @@ def _session_of(gate: Gate, tx: Reader, row: CallRow) -> Loaded:
     return found
 
 
+def running(fence: int) -> str:
+    """How a call stands that runs under this number."""
+    return f"running {fence}"
+
+
 def _stand(row: CallRow) -> str | None:
     """How a call stands that is under way. What a parked call has noted belongs to it."""
     if row.state == "running":
-        return f"running {row.fence}"
+        return running(row.fence)
     if row.state != "waiting":
         return None
     return f"waiting {row.fence} {sha256(row.result or b'').hexdigest()[:32]}"

@@ -83,10 +83,10 @@ def start_call(
             return told(gate, tx, known)
         name = new_name()
         check_effect(gate, tx, request.session, effect_key, name)
-        done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
+        done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
         report.decided(request, done.decision, done.question, opened=done.opened)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
-        return begin(gate, tx, row, done, holder, entered=entered, lease=lease)
+        return begin(gate, tx, row, done, holder, entered=entered, lease=lease, named=True)
 
 
 def begin(
@@ -98,11 +98,15 @@ def begin(
     *,
     entered: bool = True,
     lease: float = LEASE,
+    named: bool = False,
 ) -> Attempt:
-    """A call that was decided just now enters the ledger, and is started if it may run."""
+    """A call that was decided just now enters the ledger, and is started if it may run.
+
+    `named`: deciding has let its session say already that it runs.
+    """
     if row.state == "allowed":
         row = _started(gate, tx, row, done, holder, entered=entered, lease=lease)
-    row = put(gate, tx, row)
+    row = put(gate, tx, row, named=named)
     return told(gate, tx, row, mine=row.state == "running")
 
 
@@ -203,14 +207,15 @@ def retry_call(
         request = as_of_now(_wanted(gate, row, question), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
-        row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
+        if effect_key is not None:
+            row = gate.sealer.call(msgspec.structs.replace(row, effect_key=effect_key))
         check_effect(gate, tx, row.session, row.effect_key, row.id)
-        done = authorize_in(gate, tx, request, scope, call=call)
+        done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1)
         report.decided(request, done.decision, done.question, opened=done.opened)
         after = _decided(gate, row, request, done)
         if after.state == "allowed":
             after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
-        after = moved(gate, tx, row, after)
+        after = moved(gate, tx, row, after, named=after.state == "running")
         return told(gate, tx, after, mine=after.state == "running")
 
 

@@ -45,6 +45,7 @@ def trust_clock(gate: Gate, *, by: str) -> Reading:
     All consent of the open sessions ends. Reviews of a time yet to come count as none, and leases are cut to
     their length.
     """
+    begun = gate.sealer.mark.tick
     with operator_act(gate) as tx:
         sessions = _sessions(gate, tx)
         leases = _long_leases(gate, tx)
@@ -61,6 +62,8 @@ def trust_clock(gate: Gate, *, by: str) -> Reading:
         record(tx, CLOCK, details=details, stream=gate.stream)
         for found in sessions:
             record(tx, "CLEARED", session=found.row.id, details={"why": WHY}, stream=gate.stream)
+    # Nothing was cleared in sessions that could not be seen: they never go on.
+    gate.sealer.mark.burn("session", {found.row.id for found in sessions}, before=begun)
     return before
 
 

@@ -128,12 +128,18 @@ def time_trusted(gate: Gate, tx: Reader) -> bool:
 
 
 def settle(
-    gate: Gate, tx: Writer, found: Loaded, effects: tuple[Effect, ...], *, call: str | None = None
+    gate: Gate,
+    tx: Writer,
+    found: Loaded,
+    effects: tuple[Effect, ...],
+    *,
+    call: str | None = None,
+    stands: tuple[str, str | None] | None = None,
 ) -> Session:
-    """Write what these effects change. Tampering that was noticed is recorded with it."""
+    """Write what these effects change, and how a call stands. Tampering that was noticed is recorded too."""
     after = apply(found.session, effects)
     answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
-    save(tx, gate.sealer, found, after, call=call, answers=answers)
+    save(tx, gate.sealer, found, after, call=call, answers=answers, stands=stands)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
         tampered(found.session.id, finding)

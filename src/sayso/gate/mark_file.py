@@ -95,9 +95,10 @@ class MarkFile:
 
     def write(self, entry: EntryRow | None, records: Sequence[Record]) -> None:
         """Raise the head, unless it is higher, and add these records. Only under the lock, after a look."""
-        known = self.newest()
-        if entry is not None and (known is None or known[0] < entry.seq):
-            os.pwrite(self.number, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
+        if entry is not None:
+            known = self.newest()
+            if known is None or known[0] < entry.seq:
+                os.pwrite(self.number, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
         if records:
             self._add(records)
 

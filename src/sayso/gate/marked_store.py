@@ -44,7 +44,8 @@ class MarkedStore:
             with self.mark.reading(), self.unmarked.read() as tx:
                 yield tx
         finally:
-            self._tell()
+            if self._doubts:
+                self._tell()
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
@@ -52,7 +53,8 @@ class MarkedStore:
             with self._marking(durable) as tx:
                 yield tx
         finally:
-            self._tell()
+            if self._doubts:
+                self._tell()
 
     def changed(self, seen: int, timeout: float) -> int:
         return self.unmarked.changed(seen, timeout)

@@ -38,6 +38,17 @@ Raised = dict[bytes, tuple[int, int]]
 """By name: the version, and after which time it may be forgotten (0: never)."""
 
 
+_forks = 0  # how many forks lie between the first process and this one
+
+
+def _forked() -> None:
+    global _forks  # noqa: PLW0603  a process is a fact about the whole program
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 def mark_of(tx: Reader, folder: Path, name: str) -> Mark:
     """The mark of the store of this name. A copy has another one than the store it was made of."""
     return named_mark(folder, name, tx.meta(PLACE))
@@ -80,7 +91,7 @@ class Mark:
         self._begin()
 
     def _begin(self) -> None:
-        self._process = os.getpid()
+        self._forks = _forks
         self._guard = threading.RLock()
         self._file: MarkFile | None = None
         self._left = OPENED_AGAIN
@@ -96,7 +107,7 @@ class Mark:
         place = place_of(kind, name)
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
-            self._catch_up()
+            self._catch_up_on(place)
         elif self._late.get(place, -1) > reading:
             return 0
         return self._known.get(place, 0)
@@ -179,11 +190,11 @@ class Mark:
     def writing(self) -> Iterator[Raised]:
         """A transaction that writes; what it notes is gathered here."""
         raised: Raised = {}
-        self._own.raised = raised
+        self._own.raised, self._own.seen = raised, set()
         try:
             yield raised
         finally:
-            self._own.raised = None
+            self._own.raised = self._own.seen = None
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
         """Raise these in memory while nobody else can write, just before the commit; how they stood."""
@@ -266,7 +277,7 @@ class Mark:
     def _write(self, entry: EntryRow | None, raised: Raised) -> None:
         if self._path is None:
             return
-        if self._process != os.getpid():
+        if self._forks != _forks:
             self._begin()
         with self._guard:
             try:
@@ -302,11 +313,20 @@ class Mark:
             file.write(None, lost)
         return file
 
+    def _catch_up_on(self, place: bytes) -> None:
+        """Read the news once a transaction: whoever has read a row in it holds it until it is over."""
+        seen: set[bytes] | None = getattr(self._own, "seen", None)
+        if seen is None:
+            self._catch_up()
+        elif place not in seen:
+            self._catch_up()
+            seen.add(place)
+
     def _catch_up(self) -> None:
         """Read what other processes have added."""
         if self._path is None:
             return
-        if self._process != os.getpid():
+        if self._forks != _forks:
             self._begin()
         with self._guard:
             if self._file is None and not self._path.exists():

@@ -19,7 +19,7 @@ from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.gate.tampering import Doubts
-from sayso.store.base import Reader, Store, Writer
+from sayso.store.base import Reader, Store, StoreError, Writer
 
 KEY_NAME = "sayso"
 EPOCH = ("fact", "epoch")
@@ -57,8 +57,9 @@ def open_gate(
     with marked.write() as tx:
         refuse_moved(tx)
         refuse_moved_mark(marked.mark)
+        unmarked = mark is not None and not mark.exists and tx.head("main") is not None
         sealer = Sealer(mac_key(key), name, _epoch(tx, mark), marked.mark, doubts)
-        _see_permissions(tx, policy, sealer)
+        _see_permissions(tx, policy, sealer, unmarked=unmarked)
         if tx.meta("policy") != policy.digest:
             tx.set_meta("policy", policy.digest)
             record(tx, "POLICY", details={"digest": policy.digest})
@@ -157,7 +158,10 @@ def _new_name(opened: Store) -> str:
     """Name a store that is new, unless another process has just done so."""
     with opened.write() as tx:
         refuse_moved(tx)
-        name = tx.meta("name") or secrets.token_hex(16)
+        name = tx.meta("name")
+        if name is None and tx.head("main") is not None:
+            raise StoreError("the name of the store was taken away", hint="put back a copy that is whole")
+        name = name or secrets.token_hex(16)
         tx.set_meta("name", name)
         tx.set_meta("epoch", tx.meta("epoch") or "1")
         return name
@@ -273,17 +277,18 @@ def _number(text: str | None) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
 
 
-def _see_permissions(tx: Writer, policy: Policy, sealer: Sealer) -> None:
+def _see_permissions(tx: Writer, policy: Policy, sealer: Sealer, *, unmarked: bool) -> None:
     """The clock of a permission nobody reviewed starts when the store first saw it.
 
-    A row that was taken away does not start it again: that permission has decayed.
+    A row that was taken away does not start it again: that permission has decayed. Where the store is not new
+    and its mark is gone, nobody can say what was taken away.
     """
     seen = {row.name for row in tx.reviews()}
     for name, domain in policy.domains.items():
         for operation in (f"{name}.{action}" for action in domain.autonomous):
             if operation in seen:
                 continue
-            lost = sealer.was_reviewed(operation)
+            lost = unmarked or sealer.was_reviewed(operation)
             tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
             if lost:
                 finding = f"the row that says when {operation} was first seen was taken away"

@@ -31,8 +31,9 @@ def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: byt
         ended = placed(row, ledger.finish(standing(row), fence, state))
         kept = result if result is not None and len(result) <= KEPT_RESULT else None
         ended = msgspec.structs.replace(ended, result=kept, ended_at=tx.now)
-        ended = moved(gate, tx, row, ended)
-        return follow_up(gate, tx, ended)
+        report = follow_up(gate, tx, gate.sealer.call(ended))
+        moved(gate, tx, row, ended)
+        return report
 
 
 def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
@@ -57,7 +58,14 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
     ending = tuple(
         Revoked(held.grant.key, held.grant.id) for held in found.session.held if _of_run(held, row.id)
     )
-    settle(gate, tx, found, (*report.effects, *ending, *entering(found.session, row.id)), call=row.id)
+    settle(
+        gate,
+        tx,
+        found,
+        (*report.effects, *ending, *entering(found.session, row.id)),
+        call=row.id,
+        stands=(row.id, None),
+    )
     return report
 
 

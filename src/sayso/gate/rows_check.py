@@ -70,9 +70,9 @@ def _of_sessions(
     for name, kept in sessions.items():
         there = {"grant": grants, "question": asked, "call": called}
         named = {"grant": kept.spent, "question": kept.questions, "call": kept.calls}
-        for kind, wanted in named.items():
+        for what, wanted in named.items():
             yield from (
-                (Kind.DELETED, f"{kind} {one} was taken away") for one in wanted if one not in there[kind]
+                (Kind.DELETED, f"{what} {one} was taken away") for one in wanted if one not in there[what]
             )
         if spends[name] != counts[name]:
             kind = Kind.DELETED if spends[name] < counts[name] else Kind.INSERTED

@@ -112,7 +112,8 @@ class Sealer:
 
     def session(self, row: SessionRow, kept: Kept) -> SessionRow:
         """The row with this kept in it. Once it is committed, no earlier one counts."""
-        kept = msgspec.structs.replace(kept, epoch=self.epoch)
+        if kept.epoch != self.epoch:
+            kept = msgspec.structs.replace(kept, epoch=self.epoch)
         row = msgspec.structs.replace(row, head=_encode(kept))
         row = msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
         self._sessions.put(row.id, row, kept)

@@ -82,10 +82,14 @@ def save(
     *,
     call: str | None = None,
     answers: Mapping[str, str] | None = None,
+    stands: tuple[str, str | None] | None = None,
 ) -> None:
-    """Write what changed: rows that are new, spends for what was used or ended, the head if it differs."""
-    old = before.session
-    spent = {name: one for name, one in before.kept.spent.items() if name not in before.missing}
+    """Write what changed: rows that are new, spends for what was used or ended, the head if it differs.
+
+    `stands` says of a call how it stands from now on, None if it is neither running nor parked.
+    """
+    old, was = before.session, before.kept
+    spent = {name: one for name, one in was.spent.items() if name not in before.missing}
     known = {held.grant.id for held in old.held}
     for held in after.held:
         if held.grant.id not in known:
@@ -94,20 +98,29 @@ def save(
     spends = list(_spends(old, after, spent, tx.now, call))
     for spend in spends:
         tx.add_spend(_after_all(tx, spend) if spend.what == "revoke" else spend)
-    opened = _save_questions(tx, sealer, old, after, answers or {})
-    closed = old.questions.keys() - after.questions.keys()
-    kept = msgspec.structs.replace(
-        before.kept,
-        head=Head(*_fields_of_head(after)),
-        spent=spent,
-        questions={name: end for name, end in before.kept.questions.items() if name not in closed} | opened,
-        denials=after.denials,
-        sent=before.kept.sent if after.sent == old.sent else _flat(after.sent),
+    kept = Kept(
+        Head(*_fields_of_head(after)),
+        spent,
+        _save_questions(tx, sealer, before, after, answers or {}),
+        was.calls if stands is None else with_call(was.calls, *stands),
+        was.children,
+        after.denials,
+        was.sent if after.sent == old.sent else _flat(after.sent),
+        was.version,
+        was.epoch,
     )
-    if kept != before.kept or spends:
+    if spends or kept != was:
         kept = _without_what_is_over(kept, old, after, tx.now)
         count = before.row.spends + len(spends)
         keep(tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept)
+
+
+def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:
+    """The calls under way, with how this one stands."""
+    if calls.get(call) == stands:
+        return calls
+    rest = {name: one for name, one in calls.items() if name != call}
+    return rest if stands is None else rest | {call: stands}
 
 
 def keep(tx: Writer, sealer: Sealer, row: SessionRow, kept: Kept) -> SessionRow:
@@ -115,10 +128,6 @@ def keep(tx: Writer, sealer: Sealer, row: SessionRow, kept: Kept) -> SessionRow:
     row = sealer.session(row, msgspec.structs.replace(kept, version=kept.version + 1))
     tx.change_session(row)
     return row
-
-
-def _used_up(session: Session) -> set[str]:
-    return {one.grant.id for one in session.held if one.grant.uses is not None and one.used >= one.grant.uses}
 
 
 def end_row(tx: Writer, sealer: Sealer, session: str) -> None:
@@ -163,19 +172,28 @@ def _without_what_is_over(kept: Kept, old: Session, after: Session, now: float) 
 
     A use can be given back until its call is entered, and that is noted just after it was used.
     """
-    returnable = {grant for used in after.unentered.values() for grant in used}
-    over = (_used_up(old) & _used_up(after)) - returnable
-    return msgspec.structs.replace(
-        kept,
-        spent={name: one for name, one in kept.spent.items() if name not in over and now < one.until},
-        questions={name: end for name, end in kept.questions.items() if now < end},
-        denials={
+    over = _used_up(old) & _used_up(after)
+    if over:
+        over -= {grant for used in after.unentered.values() for grant in used}
+    return Kept(
+        kept.head,
+        {name: one for name, one in kept.spent.items() if name not in over and now < one.until},
+        {name: end for name, end in kept.questions.items() if now < end},
+        kept.calls,
+        kept.children,
+        {
             digest: one
             for digest, one in kept.denials.items()
             if one.turn == after.turn and now - one.at <= DENIAL_LASTS
         },
-        sent=tuple(one for one in kept.sent if now - one.at <= FAN_OUT_LASTS),
+        tuple(one for one in kept.sent if now - one.at <= FAN_OUT_LASTS) if kept.sent else (),
+        kept.version,
+        kept.epoch,
     )
+
+
+def _used_up(session: Session) -> set[str]:
+    return {one.grant.id for one in session.held if one.grant.uses is not None and one.used >= one.grant.uses}
 
 
 def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
@@ -185,19 +203,22 @@ def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
 
 
 def _save_questions(
-    tx: Writer, sealer: Sealer, old: Session, after: Session, answers: Mapping[str, str]
-) -> dict[str, float]:
-    """Store the questions that are new and close those that are gone; until when each new one is open."""
-    opened: dict[str, float] = {}
+    tx: Writer, sealer: Sealer, before: Loaded, after: Session, answers: Mapping[str, str]
+) -> Mapping[str, float]:
+    """Store the questions that are new and close those that are gone; those that are open then."""
+    old, was = before.session.questions, before.kept.questions
+    if old == after.questions:
+        return was
+    left = {name: end for name, end in was.items() if name not in old or name in after.questions}
     for name, question in after.questions.items():
-        if name not in old.questions:
+        if name not in old:
             row = question_row(sealer, question)
             tx.add_question(row)
-            opened[name] = row.expires_at
-    for name in old.questions:
+            left[name] = row.expires_at
+    for name in old:
         if name not in after.questions:
             _close(tx, sealer, name, answers.get(name))
-    return opened
+    return left
 
 
 def _close(tx: Writer, sealer: Sealer, question: str, answer: str | None) -> None:

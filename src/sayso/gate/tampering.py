@@ -37,6 +37,10 @@ class Doubts:
         self._own = threading.local()
         self._told: set[Doubt] = set()
 
+    def __bool__(self) -> bool:
+        """Whether anything was noticed in the transaction under way."""
+        return bool(self._gathered())
+
     def note(self, finding: str, session: str = "", *, burns: bool = False) -> None:
         """To be recorded whenever it is noticed: somebody tried to do something with it."""
         self._gathered().append(Doubt(finding, session, burns))
