@@ -104,7 +104,8 @@ def test_a_task_is_about_the_question_it_opened_whatever_is_asked_later(gate: Ga
     with gate.store.write() as tx:
         row = tx.call(asked.call)
         assert row is not None
-        tx.move_call(msgspec.structs.replace(row, question="another"), states=("pending",), fence=0)
+        later = gate.sealer.call(msgspec.structs.replace(row, question="another"))
+        tx.move_call(later, states=("pending",), fence=0)
     with gate.store.read() as tx:
         found = access_request(gate, tx, asked.call)
     assert found is not None

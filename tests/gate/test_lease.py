@@ -14,14 +14,13 @@ from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt, TamperedCall
 from sayso.gate.calls import KeyReused, retry_call, start_call
 from sayso.gate.conversation import begin_task, end_task, hear_message, switch_context
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import give_grant, list_grants, revoke_all
 from sayso.gate.lease import enter_call, keep_alive, park_call, release_call, unpark_call
 from sayso.gate.outcome import end_call
 from sayso.gate.recovery import recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
-from sayso.store.base import StoreError
 from tests.gate.calling import answered, approved, edit, events
 from tests.gate.conftest import Clock
 
@@ -185,7 +184,7 @@ def test_in_a_session_that_ended_nothing_is_given_back(gate: Gate, session: str)
 def test_a_call_put_back_by_hand_to_before_it_was_entered_gives_nothing_back(
     gate: Gate, session: str
 ) -> None:
-    """Both its row and that of its session are as they were: the log of what the grant saw is not."""
+    """Both its row and that of its session are as they were: the mark knows a newer one."""
     first = held(gate, session)
     with gate.store.read() as tx:
         call, before = tx.call(first.call), tx.session(session)
@@ -195,7 +194,7 @@ def test_a_call_put_back_by_hand_to_before_it_was_entered_gives_nothing_back(
     with gate.store.write() as tx:
         tx.put_call(call)
         tx.put_session(before)
-    with pytest.raises(StoreError):
+    with pytest.raises(TamperedSession):
         release_call(gate, first.call, first.fence)
 
 

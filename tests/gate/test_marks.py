@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.gate.marks import OPENED_AGAIN, Mark
+from sayso.gate import mark_file
+from sayso.gate.marks import FORGOTTEN_AFTER, OPENED_AGAIN, Mark
 from sayso.store.base import EntryRow
 
 
@@ -99,3 +100,99 @@ def test_a_damaged_mark_is_an_error_and_is_not_written_over(tmp_path: Path) -> N
     with pytest.raises(SaysoError, match="damaged"):
         raise_all(mark, [2])
     assert path.read_text("ascii") == "nonsense"
+
+
+# --- versions ---
+
+
+def note(mark: Mark, name: str, version: int, *, until: float = 0.0, at: int = 1) -> None:
+    with mark.writing() as raised:
+        mark.note("session", name, version, until=until)
+    mark.reach(entry(at), raised)
+
+
+def test_a_version_is_known_to_other_processes_and_after_a_restart(tmp_path: Path) -> None:
+    one, other = Mark(tmp_path / "a.mark"), Mark(tmp_path / "a.mark")
+    assert other.version("session", "s") == 0
+    note(one, "s", 3)
+    assert other.version("session", "s") == 3
+    note(other, "s", 2)
+    assert Mark(tmp_path / "a.mark").version("session", "s") == 3
+    assert one.version("session", "another") == 0
+    assert one.version("value", "s") == 0
+
+
+def test_what_a_transaction_notes_is_not_known_unless_it_is_committed(tmp_path: Path) -> None:
+    mark = Mark(tmp_path / "a.mark")
+    with mark.writing() as raised:
+        mark.note("session", "s", 3)
+        assert mark.version("session", "s") == 0
+        before = mark.promise(raised)
+        assert mark.version("session", "s") == 3
+        mark.withdraw(before)
+    assert mark.version("session", "s") == 0
+
+
+def test_a_transaction_that_reads_is_not_held_against_what_is_marked_after_it_began(tmp_path: Path) -> None:
+    mark, other = Mark(tmp_path / "a.mark"), Mark(tmp_path / "a.mark")
+    note(mark, "s", 1)
+    with mark.reading():
+        note(other, "s", 2)
+        assert mark.tick  # which is a look at the file, as another thread has it
+        assert mark.version("session", "s") < 2
+    with mark.reading():
+        assert mark.version("session", "s") == 2
+
+
+def test_a_log_that_has_grown_long_is_written_again_and_nobody_misses_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mark_file, "SPARE", 50)
+    path = tmp_path / "a.mark"
+    marks = [Mark(path) for _ in range(3)]
+    for version in range(1, 501):
+        note(marks[version % 3], f"s{version % 4}", version, at=version)
+    assert path.stat().st_size < 32 * 100
+    for mark in (*marks, Mark(path)):
+        assert [mark.version("session", f"s{number}") for number in range(4)] == [500, 497, 498, 499]
+    assert raised_head(path) == 500
+
+
+def test_of_forks_that_raise_versions_at_once_none_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mark_file, "SPARE", 50)
+    mark = Mark(tmp_path / "a.mark")
+    note(mark, "all", 1)
+
+    def work(own: int) -> None:
+        for version in range(1, 301):
+            note(mark, f"of {own}", version)
+            note(mark, "all", 4 * version + own)
+
+    in_forks([partial(work, own) for own in range(4)])
+    assert [mark.version("session", f"of {own}") for own in range(4)] == [300] * 4
+    assert mark.version("session", "all") == 1_203
+
+
+def test_a_session_that_ended_is_dropped_in_time_and_older_ones_count_as_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mark_file, "SPARE", 5)
+    mark = Mark(tmp_path / "a.mark")
+    later = 10 * FORGOTTEN_AFTER
+    note(mark, "ended", 2, until=100.0)
+    for version in range(1, 60):
+        note(mark, "open", version)
+    assert mark.floor == 0
+    with mark.writing() as raised:
+        mark.note("session", "open", 60)
+    for _ in range(60):
+        mark.reach(EntryRow("main", 9, later, "DECIDED", "", b"{}", bytes(32), bytes(32)), raised)
+    assert mark.version("session", "ended") == 0
+    assert mark.version("session", "open") == 60
+    assert mark.floor == later - FORGOTTEN_AFTER
+
+
+def raised_head(path: Path) -> int:
+    return int(path.read_bytes()[:16])

@@ -11,6 +11,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
+from sayso.gate.sealed_values import write_value
 from sayso.gate.tokens import PREFIX, Role, find_token, issue_token, list_tokens, revoke_token
 
 
@@ -61,13 +62,21 @@ def test_a_row_edited_by_hand_is_nobodys_token(gate: Gate) -> None:
     assert found(gate, agent) is None
 
 
+class OldToken(msgspec.Struct):
+    """A token as it was kept before there were assured ones."""
+
+    id: str
+    role: str
+    name: str
+    made_at: float
+    revoked: bool = False
+
+
 def test_a_token_from_before_there_were_assured_ones_is_claimed(gate: Gate) -> None:
     secret = f"sayso_host_{secrets.token_urlsafe(32)}"
     place = f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
-    old = {"id": "t_0011223344556677", "role": "host", "name": "me", "made_at": 1.8e9, "revoked": False}
-    seal = gate.sealer.text("token", f"{place}\n{msgspec.json.encode(old).decode()}")
     with gate.store.write() as tx:
-        tx.set_meta(place, msgspec.json.encode({"token": old, "seal": seal}).decode())
+        write_value(gate, tx, place, OldToken("t_0011223344556677", "host", "me", 1.8e9))
     assert found(gate, secret) is False
     by_hand(gate, secret, '"revoked":false', '"revoked":false,"assured":true')
     assert found(gate, secret) is None

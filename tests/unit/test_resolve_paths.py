@@ -111,12 +111,12 @@ def test_a_path_is_what_it_leads_to(
 
 def test_a_write_without_a_path_is_outside_and_a_read_is_not_low(policy: Policy, home: Path) -> None:
     assert done("write", None, policy, home) == (Operation("files.write_outside_workspace"),)
-    assert done("read", None, policy, home) == (Operation("files.read", reading=Risk.MODERATE),)
+    assert done("read", None, policy, home) == (Operation("files.read", reading=Risk.HIGH),)
 
 
 def test_a_path_that_no_system_takes_is_outside_and_reading_it_is_not_low(policy: Policy, home: Path) -> None:
     assert done("write", "x" * 10_000, policy, home) == (Operation("files.write_outside_workspace"),)
-    assert done("read", "x" * 10_000, policy, home) == (Operation("files.read", reading=Risk.MODERATE),)
+    assert done("read", "x" * 10_000, policy, home) == (Operation("files.read", reading=Risk.HIGH),)
 
 
 def test_each_of_several_paths_counts(policy: Policy, home: Path) -> None:

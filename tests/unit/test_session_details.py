@@ -104,7 +104,14 @@ NO_WORK: dict[str, Any] = {
     "pending": None,
     "suspended": EXHAUSTED,
 }
-NOTHING: dict[str, Any] = {**NO_WORK, "questions": {}, "slash": None, "imperatives": (), "shown": {}}
+NOTHING: dict[str, Any] = {
+    **NO_WORK,
+    "questions": {},
+    "slash": None,
+    "imperatives": (),
+    "shown": {},
+    "clearings": 1,
+}
 
 
 def rows(*held: Held) -> dict[str, Any]:

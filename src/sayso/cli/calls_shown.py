@@ -14,7 +14,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Call
 from sayso.core.words import visible
-from sayso.gate.call_rows import Record, found_record, row_of, standing
+from sayso.gate.call_rows import Record, UnknownCall, found_record, standing
 from sayso.gate.gate import Gate
 from sayso.gate.recovery import recover_calls
 from sayso.gate.workflows import MOST, Progress
@@ -76,7 +76,9 @@ def listed(gate: Gate, session: str | None, *, everything: bool) -> list[Listed]
 
 def whole(gate: Gate, call: str) -> Whole:
     with gate.store.read() as tx:
-        row, now = row_of(tx, call), tx.now
+        row, now = tx.call(call), tx.now
+    if row is None:
+        raise UnknownCall(f"there is no call {call}")
     kept = found_record(gate, row)
     lease = None if row.lease_until is None else row.lease_until - now
     told = _short(gate, row, now) | {

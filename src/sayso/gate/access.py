@@ -13,6 +13,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import authorize_in, reporting
+from sayso.gate.call_rows import checked, finding_in, put
 from sayso.gate.calls import KeyReused, new_name, new_row
 from sayso.gate.gate import Gate, writing
 from sayso.store.base import CallRow, QuestionRow, Reader
@@ -57,7 +58,7 @@ def request_access(gate: Gate, request: Request, *, key: str | None, same: str) 
         if done.question is not None:
             kept = f"{same} {done.question.id}"
             host_id = f"{PREFIX}{key or name}"
-            tx.put_call(new_row(gate, tx, name, request, done, host_id=host_id, key=kept))
+            put(gate, tx, new_row(gate, tx, name, request, done, host_id=host_id, key=kept))
             return Asked(name, tx.question(done.question.id))
     raise _refused(done.decision)
 
@@ -67,6 +68,7 @@ def known_request(gate: Gate, tx: Reader, session: str, key: str | None, same: s
     row = None if key is None else tx.call_by_host(session, f"{PREFIX}{key}")
     if row is None:
         return None
+    checked(gate, tx, row)
     if (row.key or "").partition(" ")[0] != same:
         raise KeyReused("this key stands for another access request", hint="use a new key for each")
     return _asked(gate, tx, row)
@@ -77,7 +79,10 @@ def access_request(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, Asked] |
     row = tx.call(call)
     if row is None or not (row.host_id or "").startswith(PREFIX):
         return None
-    return row, _asked(gate, tx, row)
+    finding = finding_in(gate, tx, row)
+    if finding is not None:
+        gate.sealer.doubts.note(finding, row.session)
+    return row, _asked(gate, tx, row) if finding is None else Asked(row.id, None)
 
 
 def given_by(gate: Gate, tx: Reader, question: QuestionRow) -> list[Grant]:

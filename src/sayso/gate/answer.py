@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -11,7 +11,7 @@ from sayso.core.asking import answer_each, said
 from sayso.core.claims import answer_claim
 from sayso.core.decide import decide
 from sayso.core.decision import Decision, Question
-from sayso.core.effects import Closed, Effect, Granted
+from sayso.core.effects import Closed, Effect, Granted, Withdrawn
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
@@ -25,7 +25,8 @@ from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
 from sayso.gate.passkeys import ProofNeeded, Signing, hold, proof_needed, proof_told, use_passkey
 from sayso.gate.proofs import BadProof, answer_challenge
-from sayso.gate.state import Loaded
+from sayso.gate.state import Loaded, close_row
+from sayso.gate.tampering import Tampered
 from sayso.gate.telemetry import answered
 from sayso.store.base import QuestionRow, Writer
 
@@ -43,6 +44,19 @@ class Reply(msgspec.Struct, frozen=True):
 
 class UnknownQuestion(SaysoError):
     code = "unknown_question"
+
+
+class TamperedQuestion(Tampered, UnknownQuestion):
+    """The row of the question is not as this gate left it. It is not answered."""
+
+    code = "tampered_question"
+
+
+def refuse_question(gate: Gate, row: QuestionRow) -> NoReturn:
+    """Refuse a question that was changed, or opened again, by hand."""
+    finding = f"question {row.id} was changed or opened again by hand"
+    gate.sealer.doubts.note(finding, row.session)
+    raise TamperedQuestion(finding, hint="let the agent ask again")
 
 
 class EditRefused(SaysoError):
@@ -111,8 +125,10 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
         row = tx.question(question)
         if row is None:
             raise UnknownQuestion(f"there is no question {question}")
+        found = loaded(gate, tx, row.session, everything())
         closed = msgspec.structs.replace(row, state="cancelled", reason=why, closed_at=tx.now)
-        if tx.close_question(closed):
+        if question in found.session.questions and close_row(tx, gate.sealer, closed):
+            settle(gate, tx, found, (Withdrawn(question),))
             details = {"question": row.id, "why": why}
             record(tx, "CANCELLED", session=row.session, details=details, stream=gate.stream)
 
@@ -200,9 +216,7 @@ def _closed(
     signing: Signing | None,
 ) -> Stands:
     with operator_act(gate) as tx:
-        row = tx.question(question)
-        if row is None:
-            raise UnknownQuestion(f"there is no question {question}")
+        row = _question_row(gate, tx, question)
         if row.state != "open":
             return _stands(row, yours=False)
         if tx.now >= row.expires_at:
@@ -210,7 +224,7 @@ def _closed(
         found = loaded(gate, tx, row.session, everything())
         asked = found.session.questions.get(row.id)
         if asked is None:
-            raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
+            refuse_question(gate, row)
         if signing is not None and signing.proof is not None:
             hold(tx)  # after the session and before the stream, as everybody does
         reply = reply_to(tx, asked, found)
@@ -218,7 +232,7 @@ def _closed(
         closed = msgspec.structs.replace(
             row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now, edited=reply.edited
         )
-        if not tx.close_question(closed):
+        if not close_row(tx, gate.sealer, closed):
             return _stands(tx.question(row.id) or row, yours=False)
         settle(gate, tx, found, reply.effects)
         grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, Granted))
@@ -248,6 +262,16 @@ def _closed(
             told = tuple(one for one in reply.effects if one != Closed(row.id, given))
             record_consents(gate, tx, row.session, told)
         return _stands(closed, yours=True, grants=grants)
+
+
+def _question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
+    """The row of this question, if it is one that this gate wrote."""
+    row = tx.question(question)
+    if row is None:
+        raise UnknownQuestion(f"there is no question {question}")
+    if gate.sealer.open_question(row) is None:
+        refuse_question(gate, row)
+    return row
 
 
 def _signed(

@@ -21,8 +21,10 @@ from sayso.core.verify import MOST_FINDINGS, RUN, Report, verify_runs
 from sayso.gate.audit_columns import differing
 from sayso.gate.audit_proofs import TELLING as SIGNED
 from sayso.gate.audit_proofs import Proofs
+from sayso.gate.audit_sign import CHECKPOINTS as LAST_CHECKPOINT
 from sayso.gate.audit_tree import End, key_of, origin_of, stored_end, trusted
 from sayso.gate.gate import Gate
+from sayso.gate.rows_check import check_rows
 from sayso.gate.signing import Key
 from sayso.store.base import CheckpointRow, FiledEntry, Reader
 
@@ -63,23 +65,30 @@ class Erased(msgspec.Struct, frozen=True):
 _erased = msgspec.json.Decoder(Erased).decode
 
 
-def verify_audit(gate: Gate, outside: Sequence[bytes] = (), *, progress: Progress | None = None) -> Verified:
-    """Hold the whole trail against itself, its signatures, and the checkpoints that were kept outside."""
+def verify_audit(
+    gate: Gate, outside: Sequence[bytes] = (), *, progress: Progress | None = None, rows: bool = True
+) -> Verified:
+    """Hold the whole trail against itself, its signatures, and the checkpoints that were kept outside.
+
+    With `rows`, the sealed rows beside it as well: against their seals and the mark.
+    """
     key = key_of(gate)
     with gate.store.read() as tx:
         origin, streams = origin_of(tx), set(tx.streams())
         stored = _checkpoints(tx)
         ends = {stream: _end(tx, key, stream) for stream in streams | {MAIN}}
+        beside = [*_columns(stored), *_counted(gate, len({row.note for row in stored}), ends[MAIN])]
     notes = [row.note.encode() for row in stored]
     proofs = Proofs()
     walk = Walk(gate, MAIN, progress, proofs)
     marks = checkpoint_marks(notes, outside, trusted(key), origin)
-    main = _judged(walk, ends[MAIN], marks, [*_columns(stored), *_mark(gate)], expected=bool(stored))
+    beside += [*_mark(gate), *(check_rows(gate) if rows else ())]
+    main = _judged(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
         joined = walk.joined.get(stream, ())
-        beside = Walk(gate, stream, progress, proofs)
-        reports.append(_judged(beside, ends.get(stream), joined, (), expected=bool(joined)))
+        other = Walk(gate, stream, progress, proofs)
+        reports.append(_judged(other, ends.get(stream), joined, (), expected=bool(joined)))
     proofs.end(pruned=any(report.pruned for report in reports))
     told = tuple(_with(report, proofs.findings.get(report.stream, ())) for report in reports)
     return Verified(told, len(stored), len(outside))
@@ -243,6 +252,16 @@ def _columns(stored: Iterable[CheckpointRow]) -> Iterator[Finding]:
             continue  # found with its signature
         if size != row.size:
             yield Finding(Kind.EDITED, size, f"the row of the checkpoint of size {size} says {row.size}")
+
+
+def _counted(gate: Gate, stored: int, end: End | Finding | None) -> Iterator[Finding]:
+    """Whether all checkpoints are there that were ever stored, and the newest is the one that was marked."""
+    kept = end if isinstance(end, End) else End(0, (), b"")
+    if kept.last_signed < gate.sealer.mark.version(*LAST_CHECKPOINT):
+        yield Finding(Kind.TRUNCATED, kept.size, "the end of the tree is older than the mark says")
+    if stored < kept.signed:
+        text = f"{kept.signed} checkpoints were signed, and {stored} of them are stored"
+        yield Finding(Kind.DELETED, kept.size, text)
 
 
 def _mark(gate: Gate) -> Iterator[Finding]:

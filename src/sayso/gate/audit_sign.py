@@ -27,6 +27,9 @@ from sayso.gate.journal import record
 from sayso.gate.signing import Key, signer
 from sayso.store.base import CheckpointRow, Reader, Writer
 
+CHECKPOINTS = ("fact", "checkpoints")
+"""Under which name the mark keeps the number of the last checkpoint."""
+PAGE = 1_000
 LOOK_BACK = 20
 """Among how many of the newest checkpoints one is looked for that we signed."""
 
@@ -45,7 +48,7 @@ def checkpoint(gate: Gate, *, rejoin: bool = False) -> str:
             _join(tx, key, rejoin=rejoin)
             end, more = grow(tx, key, MAIN)
             if not more:
-                return _signed(tx, key, end)
+                return _signed(gate, tx, key, end)
         rejoin = False
 
 
@@ -104,7 +107,7 @@ def _join(tx: Writer, key: Key, *, rejoin: bool) -> None:
     keep_end(tx, key, MAIN, msgspec.structs.replace(main, joined=joined))
 
 
-def _signed(tx: Writer, key: Key, end: End) -> str:
+def _signed(gate: Gate, tx: Writer, key: Key, end: End) -> str:
     last = _last_signed(tx, key)
     root = end.tree.root
     if last is not None:
@@ -114,8 +117,28 @@ def _signed(tx: Writer, key: Key, end: End) -> str:
         if signed.size == end.size:
             return row.note
     note = sign_checkpoint(Checkpoint(origin_of(tx), end.size, root), [signer(key)]).decode()
+    _keep_count(gate, tx, key, end)
     tx.add_checkpoint(CheckpointRow(end.size, tx.now, note))
     return note
+
+
+def _keep_count(gate: Gate, tx: Writer, key: Key, end: End) -> None:
+    """Count the checkpoint that is about to be stored, so that none can be taken away unnoticed."""
+    mark = gate.sealer.mark
+    marked = mark.version(*CHECKPOINTS)
+    if end.last_signed < marked:
+        gate.sealer.doubts.note("the end of the audit tree was put back, and checkpoints may be missing")
+    last = 1 + max(end.last_signed, marked)
+    signed = 1 + (end.signed or _count_stored(tx))
+    keep_end(tx, key, MAIN, msgspec.structs.replace(end, signed=signed, last_signed=last))
+    mark.note(*CHECKPOINTS, last)
+
+
+def _count_stored(tx: Reader) -> int:
+    found = 0
+    while page := len(tx.checkpoints(limit=PAGE, skip=found)):
+        found += page
+    return found
 
 
 def _last_signed(tx: Reader, key: Key) -> tuple[CheckpointRow, Checkpoint] | None:

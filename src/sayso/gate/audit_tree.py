@@ -28,12 +28,18 @@ LOOK_AT_IT = "run `sayso audit verify` to see what is wrong"
 
 
 class End(msgspec.Struct, frozen=True):
-    """Where a stream's tree ends. `joined`, kept with `main`: how far it has joined each other stream."""
+    """Where a stream's tree ends. `joined`, kept with `main`: how far it has joined each other stream.
+
+    Kept with `main`, too: how many checkpoints are stored, and the number of the last one, which never goes
+    back.
+    """
 
     size: int
     peaks: tuple[bytes, ...]
     head: bytes
     joined: Mapping[str, int] = {}
+    signed: int = 0
+    last_signed: int = 0
 
     @property
     def tree(self) -> Frontier:

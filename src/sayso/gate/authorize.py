@@ -15,8 +15,9 @@ from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session
+from sayso.gate.call_rows import finding_in, running
 from sayso.gate.expiry import expire_in
-from sayso.gate.gate import NO_SCOPE, Gate, TamperedSession, loaded, needed_for, settle, view_of, writing
+from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
 from sayso.gate.telemetry import Deciding
 from sayso.store.base import Reader, Writer
@@ -83,9 +84,10 @@ def authorize_in(
     *,
     call: str | None = None,
     bundle: Bundle | None = None,
+    fence: int | None = None,
 ) -> Authorized:
-    """The same as part of a transaction that writes more."""
-    scope = as_it_stands(tx, request.session, scope)
+    """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so."""
+    scope = as_it_stands(gate, tx, request.session, scope)
     wanted = needed_for(request, gate.policy, scope)
     found = loaded(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
@@ -97,7 +99,10 @@ def authorize_in(
     if decision.verdict is Verdict.ASK and question is None:
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
-    settle(gate, tx, found, (*decision.effects, *opened), call=call)
+    stands = None
+    if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
+        stands = (call, running(fence))
+    settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     entry = record_decision(gate, tx, request, decision, question, bundle, call)
     new = question is not None and question.id not in found.session.questions
     return Authorized(decision, question, entry, new, found.session.clearings)
@@ -123,18 +128,12 @@ def _harmless(done: Authorized) -> Authorized:
 
 @contextmanager
 def reporting(gate: Gate, session: str) -> Iterator[Deciding]:
-    """Around a transaction: that a session was tampered with is recorded although the transaction fails."""
+    """Around a transaction: what was decided in it is told once it is over."""
     with Deciding(session) as told:
-        try:
-            yield told
-        except TamperedSession as error:
-            details = {"finding": error.message}
-            with writing(gate) as tx:
-                record(tx, "TAMPERED", session=session, details=details, stream=gate.stream)
-            raise
+        yield told
 
 
-def as_it_stands(tx: Reader, session: str, scope: Scope) -> Scope:
+def as_it_stands(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
     """The scope with its run as the ledger has it: alive while somebody keeps its lease or waits in it."""
     if scope.run is None:
         return scope
@@ -143,6 +142,7 @@ def as_it_stands(tx: Reader, session: str, scope: Scope) -> Scope:
     alive = (
         row is not None
         and row.session == session
+        and finding_in(gate, tx, row) is None
         and (row.state == "waiting" or (row.state == "running" and leased))
     )
     return msgspec.structs.replace(scope, run=msgspec.structs.replace(scope.run, alive=alive))

@@ -1,12 +1,14 @@
 """A call between its row in the ledger and what is told of it.
 
-What the ledger keeps of a call is sealed for that call: its arguments are what runs after an approval, so a
-row changed by hand must not be able to put others in their place.
+- The whole row of a call is sealed: what runs after an approval, its state, its number and its keys.
+- While it runs or waits, the sealed row of its session names it with how it stands. So a genuine row of
+  before that was put back by hand is noticed: it is not run, gone on with or ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -17,7 +19,9 @@ from sayso.core.grants import DAY
 from sayso.core.ledger import NotNow, Standing
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, refuse_tampered
+from sayso.gate.state import Loaded, Wanted, keep, load, with_call
+from sayso.gate.tampering import Tampered
 from sayso.store.base import CallRow, Reader, Writer
 
 RESULT_LASTS = DAY
@@ -27,14 +31,17 @@ class UnknownCall(SaysoError):
     code = "unknown_call"
 
 
-class TamperedCall(SaysoError):
+class TamperedCall(Tampered):
     """The row of the call was not written by this gate as it stands. It is not run."""
 
     code = "tampered_call"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What the ledger keeps of a call: the request, and what was decided about it."""
+    """What the ledger keeps of a call: the request, and what was decided about it.
+
+    `effect_turn` says which of the calls with its effect key it is, once it was started.
+    """
 
     request: Request
     verdict: Verdict
@@ -50,6 +57,7 @@ class Record(msgspec.Struct, frozen=True):
     """How often the function was entered under this start."""
     made_in: tuple[str, ...] = ()
     """The other sessions that a replayed call comes from."""
+    effect_turn: int = 0
 
     @property
     def decision(self) -> Decision:
@@ -83,26 +91,59 @@ _encode = msgspec.json.Encoder().encode
 _record = msgspec.json.Decoder(Record).decode
 
 
-def row_of(tx: Reader, call: str) -> CallRow:
+def row_of(gate: Gate, tx: Reader, call: str) -> CallRow:
+    """The row of this call, if it is as this gate left it."""
     row = tx.call(call)
     if row is None:
         raise UnknownCall(f"there is no call {call}")
-    return row
+    return checked(gate, tx, row)
 
 
-def body_of(gate: Gate, call: str, request: Request, decision: Decision, **more: Any) -> bytes:
-    """What the ledger keeps of this decision, without what it changed elsewhere; `more` of the record."""
+def checked(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+    """The same row; an error if it was changed or put back by hand."""
+    finding = finding_in(gate, tx, row)
+    if finding is None:
+        return row
+    if gate.sealer.open_call(row) is not None:
+        _session_of(gate, tx, row)  # if that is what is wrong, it is said as such
+    gate.sealer.doubts.note(finding, row.session)
+    raise TamperedCall(finding, hint="make it anew, and look at the audit")
+
+
+def finding_in(gate: Gate, tx: Reader, row: CallRow) -> str | None:
+    """What is wrong with this row; None if nothing is."""
+    if gate.sealer.open_call(row) is None:
+        return f"call {row.id} was changed by hand"
+    found = load(tx, gate.sealer, row.session, Wanted(keys=()))
+    void = None if found is None or found.believed else gate.sealer.void_session(found.row)
+    if found is None or not (found.believed or void):
+        return f"call {row.id} has no session that can be believed"
+    if (void or found.kept).calls.get(row.id) != _stand(row):
+        return f"call {row.id} was put back by hand"
+    return None
+
+
+def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision, **more: Any) -> CallRow:
+    """The row with what the ledger keeps of this decision, without what it changed elsewhere.
+
+    `more` is of the record.
+    """
     bare = tuple(
         msgspec.structs.replace(item, ruling=msgspec.structs.replace(item.ruling, effects=()))
         for item in decision.items
     )
     terms = terms_of(gate.policy, ((item.operation, item.risk) for item in bare))
     said = (decision.verdict, decision.rule, decision.reason, bare, decision.announce, terms)
-    return sealed_record(gate, call, Record(request, *said, **more))
+    return with_record(gate, row, Record(request, *said, **more))
 
 
-def sealed_record(gate: Gate, call: str, kept: Record) -> bytes:
-    return gate.sealer.call(call, _encode(kept))
+def with_record(gate: Gate, row: CallRow, kept: Record) -> CallRow:
+    """The row with this kept in it, sealed."""
+    return gate.sealer.call(row, _encode(kept))
+
+
+def with_effect_turn(gate: Gate, row: CallRow, turn: int) -> CallRow:
+    return with_record(gate, row, msgspec.structs.replace(record_of(gate, row), effect_turn=turn))
 
 
 def with_refusal(kept: Record, no: Decision) -> Record:
@@ -114,13 +155,15 @@ def record_of(gate: Gate, row: CallRow) -> Record:
     """What was kept of the call; an error if somebody else wrote it."""
     kept = found_record(gate, row)
     if kept is None:
-        raise TamperedCall("the call was changed by hand", hint="make it anew, and look at the audit")
+        finding = f"call {row.id} was changed by hand"
+        gate.sealer.doubts.note(finding, row.session)
+        raise TamperedCall(finding, hint="make it anew, and look at the audit")
     return kept
 
 
 def found_record(gate: Gate, row: CallRow) -> Record | None:
     """The same; None if it cannot be believed."""
-    kept = gate.sealer.open_call(row.id, row.body)
+    kept = gate.sealer.open_call(row)
     return None if kept is None else _record(kept)
 
 
@@ -132,15 +175,67 @@ def standing(row: CallRow) -> Standing:
 
 
 def placed(row: CallRow, where: Standing) -> CallRow:
+    """The row with this standing; `put` and `moved` seal it."""
     return msgspec.structs.replace(
         row, state=where.state, fence=where.fence, holder=where.holder, lease_until=where.lease_until
     )
 
 
-def moved(tx: Writer, before: CallRow, after: CallRow) -> None:
+def put(gate: Gate, tx: Writer, row: CallRow, *, named: bool = False) -> CallRow:
+    """Store a call that is new. `named`: its session says already how it stands."""
+    row = gate.sealer.call(row)
+    tx.put_call(row)
+    if not named:
+        _name_in_session(gate, tx, None, row)
+    return row
+
+
+def moved(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, named: bool = False) -> CallRow:
     """Store the call as it stands now, unless somebody moved it since it was read."""
+    after = gate.sealer.call(after)
     if not tx.move_call(after, states=(before.state,), fence=before.fence):
         raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+    if not named:
+        _name_in_session(gate, tx, before, after)
+    return after
+
+
+def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: CallRow) -> None:
+    """Let the session say how the call stands, as long as it runs or waits."""
+    stands = _stand(after)
+    if stands == (None if before is None else _stand(before)):
+        return
+    found = _session_of(gate, tx, after)
+    if not found.believed and stands is None:
+        return  # it ends in a session of an earlier epoch, which says no more
+    if not found.believed:
+        refuse_tampered(gate, after.session, found)
+    calls = with_call(found.kept.calls, after.id, stands)
+    if calls is not found.kept.calls:
+        keep(tx, gate.sealer, found.row, msgspec.structs.replace(found.kept, calls=calls))
+
+
+def _session_of(gate: Gate, tx: Reader, row: CallRow) -> Loaded:
+    found = load(tx, gate.sealer, row.session, Wanted(keys=()))
+    if found is None or not (found.believed or gate.sealer.void_session(found.row)):
+        refuse_tampered(gate, row.session, found)
+    if found is None:
+        raise UnknownCall(f"there is no session of call {row.id}")
+    return found
+
+
+def running(fence: int) -> str:
+    """How a call stands that runs under this number."""
+    return f"running {fence}"
+
+
+def _stand(row: CallRow) -> str | None:
+    """How a call stands that is under way. What a parked call has noted belongs to it."""
+    if row.state == "running":
+        return running(row.fence)
+    if row.state != "waiting":
+        return None
+    return f"waiting {row.fence} {sha256(row.result or b'').hexdigest()[:32]}"
 
 
 def told(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:

@@ -23,14 +23,18 @@ from sayso.gate.authorize import Authorized, Bundle, authorize_in, record_decisi
 from sayso.gate.call_rows import (
     Attempt,
     UnknownCall,
-    body_of,
+    checked,
+    found_record,
     moved,
     placed,
+    put,
     record_of,
     row_of,
-    sealed_record,
     standing,
     told,
+    with_decision,
+    with_effect_turn,
+    with_record,
     with_refusal,
 )
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
@@ -82,11 +86,11 @@ def start_call(
         if known is not None:
             return told(gate, tx, known)
         name = new_name()
-        check_effect(tx, request.session, effect_key, name)
-        done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle)
+        check_effect(gate, tx, request.session, effect_key, name)
+        done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
         report.decided(request, done.decision, done.question, opened=done.opened)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
-        return begin(gate, tx, row, done, holder, entered=entered, lease=lease)
+        return begin(gate, tx, row, done, holder, entered=entered, lease=lease, named=True)
 
 
 def begin(
@@ -98,11 +102,15 @@ def begin(
     *,
     entered: bool = True,
     lease: float = LEASE,
+    named: bool = False,
 ) -> Attempt:
-    """A call that was decided just now enters the ledger, and is started if it may run."""
+    """A call that was decided just now enters the ledger, and is started if it may run.
+
+    `named`: deciding has let its session say already that it runs.
+    """
     if row.state == "allowed":
         row = _started(gate, tx, row, done, holder, entered=entered, lease=lease)
-    tx.put_call(row)
+    row = put(gate, tx, row, named=named)
     return told(gate, tx, row, mine=row.state == "running")
 
 
@@ -119,13 +127,12 @@ def new_row(
     made_in: tuple[str, ...] = (),
 ) -> CallRow:
     """The row of a call that was decided just now."""
-    more = {"clearings": done.clearings, "made_in": made_in}
-    return CallRow(
+    row = CallRow(
         id=name,
         session=request.session,
         digest=request.digest,
         tool=request.call.tool,
-        body=body_of(gate, name, request, done.decision, **more),
+        body=b"",
         state=STATES[done.decision.verdict],
         at=tx.now,
         host_id=host_id,
@@ -134,6 +141,7 @@ def new_row(
         question=done.question.id if done.question else None,
         workflow=request.workflow,
     )
+    return with_decision(gate, row, request, done.decision, clearings=done.clearings, made_in=made_in)
 
 
 def start_ungated(
@@ -162,7 +170,7 @@ def start_ungated(
             return told(gate, tx, known)
         found = loaded(gate, tx, request.session, Wanted(keys=()))
         name = new_name()
-        check_effect(tx, request.session, effect_key, name)
+        check_effect(gate, tx, request.session, effect_key, name)
         details = {"call": name, "digest": request.digest, "tool": request.call.tool}
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
@@ -170,8 +178,8 @@ def start_ungated(
         ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
         done = Authorized(ungated, None, entry, clearings=found.session.clearings)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
-        row = placed(row, ledger.start(standing(row), holder, tx.now, lease))
-        tx.put_call(row)
+        row = take_effect(gate, tx, row)
+        row = put(gate, tx, placed(row, ledger.start(standing(row), holder, tx.now, lease)))
         return told(gate, tx, row, mine=True)
 
 
@@ -192,7 +200,7 @@ def look_at(gate: Gate, call: str, session: str) -> Attempt:
         row = tx.call(call)
         if row is None or row.session != session:
             raise UnknownCall(f"there is no call {call}")
-        return told(gate, tx, row)
+        return told(gate, tx, checked(gate, tx, row))
 
 
 def retry_call(
@@ -215,45 +223,44 @@ def retry_call(
     run.
     """
     with reporting(gate, session_of(gate, call)) as report, writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         if row.state not in ("pending", "allowed"):
             return told(gate, tx, row)
         question = tx.question(row.question) if row.question is not None else None
         over = _over(gate, tx, row, question, state) if row.state == "pending" else None
         if over is not None:
-            moved(tx, row, over)
-            return told(gate, tx, over)
+            return told(gate, tx, moved(gate, tx, row, over))
         made_in = record_of(gate, row).made_in
         if made_in:
             no = _kept_from_replaying(gate, tx, row, made_in)
             if no is not None:
-                moved(tx, row, no)
-                return told(gate, tx, no)
+                return told(gate, tx, moved(gate, tx, row, no))
         request = as_of_now(read_again(_wanted(gate, row, question), gate.policy), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
-        row = row if effect_key is None else msgspec.structs.replace(row, effect_key=effect_key)
-        check_effect(tx, row.session, row.effect_key, row.id)
-        done = authorize_in(gate, tx, request, scope, call=call)
+        if effect_key is not None:
+            row = gate.sealer.call(msgspec.structs.replace(row, effect_key=effect_key))
+        check_effect(gate, tx, row.session, row.effect_key, row.id)
+        done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1)
         report.decided(request, done.decision, done.question, opened=done.opened)
         after = _decided(gate, row, request, done, made_in)
         if after.state == "allowed":
             after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
-        moved(tx, row, after)
+        after = moved(gate, tx, row, after, named=after.state == "running")
         return told(gate, tx, after, mine=after.state == "running")
 
 
 def wanted(gate: Gate, call: str) -> Request:
     """The request that trying this call again would run: what was asked for, or what a person made of it."""
     with gate.store.read() as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         question = tx.question(row.question) if row.question is not None else None
     return _wanted(gate, row, question)
 
 
 def session_of(gate: Gate, call: str) -> str:
     with gate.store.read() as tx:
-        return row_of(tx, call).session
+        return row_of(gate, tx, call).session
 
 
 def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None) -> CallRow | None:
@@ -270,16 +277,35 @@ def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: s
             raise KeyReused(
                 "what this call would do has changed since it was decided", hint="make it under a new id"
             )
-    return named or keyed
+    known = named or keyed
+    return None if known is None else checked(gate, tx, known)
 
 
-def check_effect(tx: Reader, session: str, effect_key: str | None, call: str) -> None:
+def check_effect(gate: Gate, tx: Reader, session: str, effect_key: str | None, call: str) -> None:
     """Refuse a call whose effect another one had, has now, or may have had."""
     if effect_key is None:
         return
     tx.session(session)  # which holds it: always the session first, then the effect
-    if any(row.state in TAKEN for row in tx.calls_by_effect(effect_key) if row.id != call):
+    rows = tx.calls_by_effect(effect_key)
+    taken = any(row.state in TAKEN for row in rows if row.id != call)
+    kept = [found_record(gate, row) for row in rows]
+    last = gate.sealer.mark.version("effect", effect_key)
+    if None in kept or (last and last not in {one.effect_turn for one in kept if one is not None}):
+        gate.sealer.doubts.note("a call with an effect key was changed, put back or taken away", session)
+        taken = True
+    if taken:
         raise KeyReused("this effect has happened already, or nobody knows", hint="resolve that call first")
+
+
+def take_effect(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+    """The call as the last one that was started with its effect key, which the mark remembers."""
+    if row.effect_key is None:
+        return row
+    rows = tx.calls_by_effect(row.effect_key)
+    turns = [kept.effect_turn for kept in (found_record(gate, one) for one in rows) if kept is not None]
+    turn = 1 + max((gate.sealer.mark.version("effect", row.effect_key), *turns))
+    gate.sealer.mark.note("effect", row.effect_key, turn)
+    return with_effect_turn(gate, row, turn)
 
 
 def as_of_now(request: Request, state: str | None) -> Request:
@@ -294,15 +320,15 @@ def _decided(
 ) -> CallRow:
     """The call as it stands after it was decided again."""
     where, to = standing(row), STATES[done.decision.verdict]
-    more = {"clearings": done.clearings, "made_in": made_in}
     if where.state != "pending":
         where = ledger.move(where, "pending")
-    return msgspec.structs.replace(
+    after = msgspec.structs.replace(
         placed(row, where if to == "pending" else ledger.move(where, to)),
         digest=request.digest,
-        body=body_of(gate, row.id, request, done.decision, **more),
         question=done.question.id if done.question else row.question,
     )
+    more = {"clearings": done.clearings, "made_in": made_in, "effect_turn": record_of(gate, row).effect_turn}
+    return with_decision(gate, after, request, done.decision, **more)
 
 
 def _started(
@@ -316,6 +342,7 @@ def _started(
     request = record_of(gate, row).request
     if request.workflow is not None:
         _with_run_grant(gate, tx, row, request, done.decision)
+    row = take_effect(gate, tx, row)
     return placed(row, ledger.start(standing(row), holder, tx.now, lease))
 
 
@@ -339,9 +366,9 @@ def _over(
         if kept.request.call.state != state:
             return None
         reason = f"denied by {question.by}" + (f": {question.reason}" if question.reason else "")
-        no = msgspec.structs.replace(kept.decision, verdict=Verdict.DENY, rule="denied_call", reason=reason)
+        no = denied(kept, reason, rule="denied_call")
         ended = placed(row, ledger.move(standing(row), "denied"))
-        return msgspec.structs.replace(ended, body=body_of(gate, row.id, kept.request, no))
+        return with_record(gate, ended, with_refusal(kept, no))
     if question.state == "cancelled":
         return placed(row, ledger.move(standing(row), "cancelled"))
     if question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at):
@@ -358,8 +385,7 @@ def _kept_from_replaying(gate: Gate, tx: Writer, row: CallRow, made_in: tuple[st
     no = denied(kept, why)
     record_decision(gate, tx, kept.request, no, call=row.id)
     where = standing(row) if row.state == "pending" else ledger.move(standing(row), "pending")
-    body = sealed_record(gate, row.id, with_refusal(kept, no))
-    return msgspec.structs.replace(placed(row, ledger.move(where, "denied")), body=body)
+    return with_record(gate, placed(row, ledger.move(where, "denied")), with_refusal(kept, no))
 
 
 def _with_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:

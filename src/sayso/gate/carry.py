@@ -11,10 +11,11 @@ import msgspec
 
 from sayso.core.session import Head, Plan, Suspension
 from sayso.gate.moves import OWN
-from sayso.gate.sealer import Kept, Sealer
+from sayso.gate.sealer import Sealer
 from sayso.store.base import (
     KINDS,
     AnyRow,
+    CallRow,
     GrantRow,
     MetaRow,
     QuestionRow,
@@ -22,9 +23,6 @@ from sayso.store.base import (
     ReviewRow,
     SessionRow,
 )
-
-_kept = msgspec.json.Decoder(Kept).decode
-_encode = msgspec.json.Encoder().encode
 
 
 class Carrier:
@@ -52,8 +50,12 @@ class Carrier:
             return self._question(row)
         if isinstance(row, GrantRow) and self._before.open_grant(row) is None:
             self._doubt(f"grant {row.id}", void=self._before.is_void(row))
+        if isinstance(row, CallRow) and self._before.open_call(row) is None:
+            self._doubt(f"call {row.id}")
         if isinstance(row, ReviewRow) and not self._before.reviews([row]):
             self._doubt(f"the review of {row.name}")
+        elif isinstance(row, ReviewRow):
+            self._after.reviews([row])
         return row
 
     def _meta(self, row: MetaRow) -> MetaRow | None:
@@ -66,15 +68,16 @@ class Carrier:
         if kept is None:
             self._doubt(f"session {row.id}")
             return row
-        head = _encode(msgspec.structs.replace(kept, head=without_consent(kept.head)))
-        return self._after.session(msgspec.structs.replace(row, head=head))
+        return self._after.session(
+            row, msgspec.structs.replace(kept, head=without_consent(kept.head), spent={})
+        )
 
     def _question(self, row: QuestionRow) -> QuestionRow:
         question = self._before.open_question(row)
         if question is None:
             self._doubt(f"question {row.id}", void=row.state != "open")
             return row
-        return msgspec.structs.replace(row, body=self._after.question(question))
+        return self._after.question(row)
 
     def _doubt(self, what: str, *, void: bool = False) -> None:
         """`void`: it stands for nothing any more, so nobody needs to know."""

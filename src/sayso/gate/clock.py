@@ -45,9 +45,10 @@ def trust_clock(gate: Gate, *, by: str) -> Reading:
     All consent of the open sessions ends. Reviews of a time yet to come count as none, and leases are cut to
     their length.
     """
+    begun = gate.sealer.mark.tick
     with operator_act(gate) as tx:
         sessions = _sessions(gate, tx)
-        leases = _long_leases(tx)
+        leases = _long_leases(gate, tx)
         before = _reading(gate, tx)  # after the sessions: the stream is always held last
         if before.trusted:
             return before
@@ -55,12 +56,14 @@ def trust_clock(gate: Gate, *, by: str) -> Reading:
             settle(gate, tx, found, (Cleared("everything", WHY), Changed({"heard_at": None})))
         for row in leases:
             cut = msgspec.structs.replace(row, lease_until=tx.now + LEASE)
-            tx.move_call(cut, states=("running",), fence=row.fence)
+            tx.move_call(gate.sealer.call(cut), states=("running",), fence=row.fence)
         _void_reviews(gate, tx)
         details = {"by": by, "was": before.stored, "now": tx.now}
         record(tx, CLOCK, details=details, stream=gate.stream)
         for found in sessions:
             record(tx, "CLEARED", session=found.row.id, details={"why": WHY}, stream=gate.stream)
+    # Nothing was cleared in sessions that could not be seen: they never go on.
+    gate.sealer.mark.burn("session", {found.row.id for found in sessions}, before=begun)
     return before
 
 
@@ -75,10 +78,11 @@ def _sessions(gate: Gate, tx: Reader) -> list[Loaded]:
     return [one for one in found if one is not None and one.believed and one.row.ended_at is None]
 
 
-def _long_leases(tx: Reader) -> list[CallRow]:
+def _long_leases(gate: Gate, tx: Reader) -> list[CallRow]:
     """The running calls whose lease would last longer than any that is given now, as they are once held."""
     long = [row.id for row in tx.calls(states=("running",), limit=MOST) if _is_long(row, tx.now)]
-    return [row for row in map(tx.call, long) if row is not None and _is_long(row, tx.now)]
+    held = [row for row in map(tx.call, long) if row is not None and _is_long(row, tx.now)]
+    return [row for row in held if gate.sealer.open_call(row) is not None]
 
 
 def _is_long(row: CallRow, now: float) -> bool:
@@ -89,4 +93,4 @@ def _void_reviews(gate: Gate, tx: Writer) -> None:
     """What was first seen at a time yet to come is first seen now; what was reviewed then was not."""
     for row in tx.reviews():
         if row.at > tx.now:
-            tx.put_review(gate.sealer.review(row.name, tx.now if row.by is None else 0.0, row.by))
+            tx.put_review(gate.sealer.review(row.name, tx.now if row.by is None else 0.0, row.by, before=row))

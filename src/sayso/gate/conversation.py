@@ -15,15 +15,15 @@ from sayso.core.hear import Heard, allowlisted, hear
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply
-from sayso.gate.answer import UnknownQuestion
+from sayso.gate.answer import UnknownQuestion, refuse_question
 from sayso.gate.authorize import flooded
 from sayso.gate.consents import record_consents
-from sayso.gate.gate import Gate, TamperedSession, everything, loaded, settle, writing
+from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
 from sayso.gate.request import make_call, make_request
 from sayso.gate.said import keep_said
-from sayso.gate.state import Loaded
+from sayso.gate.state import Loaded, children_of
 from sayso.store.base import Writer
 
 Change = Callable[[Session, float], lifecycle.Report]
@@ -95,7 +95,7 @@ def put_question(gate: Gate, question: str) -> str:
         found = loaded(gate, tx, row.session, everything())
         asked = found.session.questions.get(question)
         if asked is None:
-            raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
+            refuse_question(gate, row)
         if asked.claim is not None:
             raise UnknownQuestion("whether a message was said is not asked where it was said")
         settle(gate, tx, found, show(asked, found.session))
@@ -133,21 +133,11 @@ def _clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect,
     )
     if not clearing:
         return
-    for child in tx.children(session):
-        if child.ended_at is None:
-            _clear_child(gate, tx, child.id, clearing)
-            _clear_children(gate, tx, child.id, clearing)
-
-
-def _clear_child(gate: Gate, tx: Writer, child: str, clearing: tuple[Cleared, ...]) -> None:
-    """One that was tampered with grants nothing anyway, and must not keep its parent from stopping."""
-    try:
-        found = loaded(gate, tx, child, everything())
-    except TamperedSession as error:
-        record(tx, "TAMPERED", session=child, details={"finding": error.message}, stream=gate.stream)
-        return
-    settle(gate, tx, found, clearing)
-    record(tx, "CLEARED", session=child, details={"why": clearing[0].why}, stream=gate.stream)
+    for child in children_of(tx, gate.sealer, session):
+        settle(gate, tx, child, clearing)
+        details = {"why": clearing[0].why}
+        record(tx, "CLEARED", session=child.row.id, details=details, stream=gate.stream)
+        _clear_children(gate, tx, child.row.id, clearing)
 
 
 def _ask_whether_said(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Question | None:

@@ -91,6 +91,8 @@ class Move(msgspec.Struct, frozen=True):
     marks: Path | None
     mark: Mark | None
     """The target's, which it shall have."""
+    left: Mark
+    """The source's, which says from then on that the store has moved."""
     progress: Progress
     token: str
     before: Sealer
@@ -115,19 +117,24 @@ def copy_store(
     """
     with source.read() as old:
         name, seal, epoch = old.meta("name"), moved(old), int(old.meta("epoch") or "1")
+        place = old.meta(PLACE)
         if name is None:
             raise StoreError("nothing was ever written to the source", hint="name another with --store")
         if seal is None or seal.to != to or seal.finished:
             refuse_moved(old)
     token = secrets.token_hex(16) if seal is None else seal.token
     next_one = epoch + 1 + int(token, 16) % JUMP  # the same however often this move is tried
-    before, after = (Sealer(mac_key(key), name, number) for number in (epoch, next_one))
+    left = Mark() if marks is None else named_mark(marks, name, place)
     mark = None if marks is None else named_mark(marks, name, token)
-    move = Move(source, target, key, came_from, to, by, marks, mark, progress, token, before, after)
+    before = Sealer(mac_key(key), name, epoch, left)
+    after = Sealer(mac_key(key), name, next_one, mark)
+    after.mark.take_over(left)
+    move = Move(source, target, key, came_from, to, by, marks, mark, left, progress, token, before, after)
     if _has_arrived(move):
         sent = _read_source(move)
         with _holding(source) as old:  # whoever finished it did not live to say so here
             keep(old, Moved(token, to, finished=True))
+        left.seal(moved=True)
     else:
         if seal is None:
             _seal(move)
@@ -161,6 +168,8 @@ def unseal_store(
         for stream in old.streams():
             record(old, "UNSEALED", details={"to": to, "by": by}, stream=stream)
         old.set_meta(SEAL, "")
+        if gate.mark is not None:  # before the commit: who dies in between finds the rows still sealed
+            gate.mark.seal(moved=False)
     checkpoint(gate)
 
 
@@ -189,7 +198,7 @@ def _seal(move: Move) -> None:
             hint="open it once, with `sayso sessions` for example: a new epoch begins",
         )
     checkpoint(gate)
-    verified = verify_audit(gate, progress=lambda stream, done: move.progress("Verifying the source", done))
+    verified = verify_audit(gate, progress=_progress(move, "Verifying the source"), rows=False)
     if not verified.clean:
         raise AuditError(
             f"the audit trail of the source was changed ({verified.found} findings), so it is not copied",
@@ -202,6 +211,7 @@ def _seal(move: Move) -> None:
         keep(old, Moved(move.token, move.to))
         newest = old.head(MAIN)
     _reach(gate.mark, newest)
+    move.left.seal(moved=True)
 
 
 def _announce(move: Move) -> None:
@@ -227,8 +237,9 @@ def _fill(move: Move) -> None:
 
 def _read_source(move: Move) -> Sent:
     carrier = Carrier(move.before, move.after)
-    with move.source.read() as old:
+    with move.source.read() as old, move.after.mark.writing() as raised:
         expected = tally(carrier.rows(old), partial(move.progress, "Reading the source again"))
+        move.after.mark.learn(raised)  # so that the target's mark knows the target from the beginning
         return Sent(expected, heads(old), tuple(carrier.findings))
 
 
@@ -242,7 +253,7 @@ def _verify(move: Move, sent: Sent) -> None:
         kinds = ", ".join(wrong) or "entry"
         raise CopyFailed(f"not the same in the target as in the source: rows of {kinds}", hint=GIVE_UP)
     gate = audit_gate(move.target, move.key)
-    verified = verify_audit(gate, progress=lambda stream, done: move.progress("Verifying the copy", done))
+    verified = verify_audit(gate, progress=_progress(move, "Verifying the copy"), rows=False)
     if not verified.clean:
         raise CopyFailed(f"the audit trail of the copy has {verified.found} findings", hint=GIVE_UP)
     _reach(move.mark, ends.get(MAIN))  # before the copy can be opened, so that nobody finds it without
@@ -262,6 +273,7 @@ def _finish(move: Move, findings: tuple[str, ...]) -> None:
             new.set_meta(PLACE, move.token)
             new.set_meta(ARRIVING, "")
         keep(old, msgspec.structs.replace(seal, finished=True))
+    move.left.seal(moved=True)
 
 
 def _begin_epoch(move: Move, new: Writer, findings: tuple[str, ...]) -> None:
@@ -288,6 +300,10 @@ def _abandon(target: Store, seal: Moved) -> None:
 
 
 # --- the parts of them ---
+
+
+def _progress(move: Move, doing: str) -> Progress:
+    return lambda stream, done: move.progress(doing, done)
 
 
 @contextmanager

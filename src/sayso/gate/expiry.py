@@ -6,6 +6,7 @@ import msgspec
 
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
+from sayso.gate.state import close_row
 from sayso.store.base import QuestionRow, Writer
 
 MOST = 10_000
@@ -33,6 +34,6 @@ def _expire_session(gate: Gate, session: str) -> int:
 
 def expire_question(gate: Gate, tx: Writer, row: QuestionRow) -> QuestionRow:
     closed = msgspec.structs.replace(row, state="expired", closed_at=tx.now)
-    tx.close_question(closed)
+    close_row(tx, gate.sealer, closed)
     record(tx, "EXPIRED", session=row.session, details={"question": row.id}, stream=gate.stream)
     return closed

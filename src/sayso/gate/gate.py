@@ -14,11 +14,13 @@ from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import Outer, Scope, Session, View, apply, join_outers
 from sayso.gate.journal import record
+from sayso.gate.marked_store import MarkedStore
 from sayso.gate.marks import Mark
 from sayso.gate.moves import check_goes_on
 from sayso.gate.sealer import Sealer
 from sayso.gate.signing import Key as SigningKey
 from sayso.gate.state import Loaded, Wanted, load, save
+from sayso.gate.tampering import Tampered
 from sayso.gate.telemetry import tampered
 from sayso.store.base import Reader, Store, Writer
 
@@ -33,7 +35,7 @@ class UnknownSession(SaysoError):
     code = "unknown_session"
 
 
-class TamperedSession(SaysoError):
+class TamperedSession(Tampered):
     """The session's row was not written by this gate as it stands. Nothing is decided in it any more."""
 
     code = "tampered_session"
@@ -50,21 +52,20 @@ class Gate(msgspec.Struct, frozen=True):
     mark: Mark | None = None
     key: SigningKey | None = None
 
+    def __post_init__(self) -> None:
+        """No gate works on a store past its mark, whoever put the two together."""
+        if not isinstance(self.store, MarkedStore):
+            marked = MarkedStore(self.store, self.sealer.mark, self.sealer.doubts, stream=self.stream)
+            msgspec.structs.force_setattr(self, "store", marked)
+
 
 @contextmanager
 def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
-    """One transaction of the gate. Once it is on the disk, the mark beside the key is raised.
-
-    Never to an entry that a power failure might take: that would look like a store put back from a copy. With
-    an entry that is synced, all before it are.
-    """
+    """One transaction of the gate. Once it is on the disk, the store raises the mark beside the key."""
     with gate.store.write(durable=durable) as tx:
         yield tx
-        newest = tx.added(gate.stream)
-        if newest is None:
+        if tx.added(gate.stream) is None:
             check_goes_on(tx, tx.head(gate.stream))
-    if durable and gate.mark is not None and newest is not None:
-        gate.mark.reach(newest)
 
 
 def everything() -> Wanted:
@@ -82,23 +83,29 @@ def needed_for(request: Request, policy: Policy, scope: Scope) -> Wanted:
         keys.append(("workflow", request.workflow))
     if scope.run is not None:
         keys += [("run", scope.run.id), ("workflow", scope.run.workflow)]
-    sent: list[Key] = []
     for operation in request.operations:
         entry = policy.entry(operation.name)
         keys += [("operation", operation.name), ("category", entry.category)]
-        if operation.content is not None:
-            sent.append((entry.domain, operation.content))
-    return Wanted(tuple(dict.fromkeys(keys)), request.digest, tuple(sent))
+    return Wanted(tuple(dict.fromkeys(keys)), request.digest)
 
 
 def loaded(gate: Gate, tx: Reader, session: str, wanted: Wanted) -> Loaded:
     """The session with the rows wanted; an error if there is none that is open."""
     found = load(tx, gate.sealer, session, wanted)
+    if found is None or not found.believed:
+        refuse_tampered(gate, session, found)
     if found is None or found.row.ended_at is not None:
         raise UnknownSession("there is no such session", hint="open one first")
-    if not found.believed:
-        raise TamperedSession("the session was changed by hand", hint="open a new one, and look at the audit")
     return found
+
+
+def refuse_tampered(gate: Gate, session: str, found: Loaded | None) -> None:
+    """Refuse a session whose row was changed, put back or taken away by hand; from then on for good."""
+    if found is None and not gate.sealer.is_missing(session):
+        return
+    finding = "the session row was taken away" if found is None else found.findings[0]
+    gate.sealer.doubts.note(finding, session, burns=True)
+    raise TamperedSession(finding, hint="open a new one, and look at the audit")
 
 
 def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scope = NO_SCOPE) -> View:
@@ -126,7 +133,7 @@ def _as_consented(found: Loaded, scope: Scope) -> Scope:
 def _lasts(found: Loaded, outer: Outer) -> bool:
     if outer.clearings != found.session.clearings:
         return False
-    return not any(found.spent[name].revoked for name in outer.grants if name in found.spent)
+    return found.kept.ended.keys().isdisjoint(outer.grants)
 
 
 def time_trusted(gate: Gate, tx: Reader) -> bool:
@@ -136,12 +143,18 @@ def time_trusted(gate: Gate, tx: Reader) -> bool:
 
 
 def settle(
-    gate: Gate, tx: Writer, found: Loaded, effects: tuple[Effect, ...], *, call: str | None = None
+    gate: Gate,
+    tx: Writer,
+    found: Loaded,
+    effects: tuple[Effect, ...],
+    *,
+    call: str | None = None,
+    stands: tuple[str, str | None] | None = None,
 ) -> Session:
-    """Write what these effects change. Tampering that was noticed is recorded with it."""
+    """Write what these effects change, and how a call stands. Tampering that was noticed is recorded too."""
     after = apply(found.session, effects)
     answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
-    save(tx, gate.sealer, found, after, call=call, answers=answers)
+    save(tx, gate.sealer, found, after, call=call, answers=answers, stands=stands)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
         tampered(found.session.id, finding)

@@ -100,7 +100,7 @@ def _ended_since(found: Loaded, row: CallRow, kept: Record) -> str | None:
     if found.session.clearings != kept.clearings:
         return words.CLEARED_SINCE
     started_with = {grant for item in kept.items for grant in item.ruling.grants}
-    if any(one.revoked for name, one in found.spent.items() if name in started_with):
+    if not found.kept.ended.keys().isdisjoint(started_with):
         return words.REVOKED_SINCE
     lent = found.session.grants.get(("run", row.id), ())
     if kept.request.workflow is not None and all(held.revoked for held in lent):

@@ -18,7 +18,7 @@ from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
 from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, time_trusted
 from sayso.gate.journal import record
-from sayso.gate.state import Loaded, Wanted, load
+from sayso.gate.state import Loaded, Wanted, children_of, load
 from sayso.store.base import GrantRow, Reader, Writer
 
 AT_ONCE = 200
@@ -283,15 +283,12 @@ def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[En
     _record(gate, tx, found, "CLEARED", (), details)
     ended = [Ended(grant.id, grant.session, words.consent(grant), already=False) for grant in live]
     doubtful = [session.id] if found.findings else []
-    for below in _children(gate, tx, session.id):
-        more, doubts = _revoke_all(gate, tx, below, by) if below.believed else ([], [below.row.id])
+    below = children_of(tx, gate.sealer, session.id)
+    doubtful += sorted(set(found.kept.children) - {child.row.id for child in below})
+    for child in below:
+        more, doubts = _revoke_all(gate, tx, child, by)
         ended, doubtful = ended + more, doubtful + doubts
     return ended, doubtful
-
-
-def _children(gate: Gate, tx: Writer, session: str) -> list[Loaded]:
-    found = [load(tx, gate.sealer, row.id, everything()) for row in tx.children(session) if not row.ended_at]
-    return [child for child in found if child is not None]
 
 
 def _record_ended(gate: Gate, tx: Writer, found: Loaded, grant: Grant, by: str) -> None:

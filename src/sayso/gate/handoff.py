@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import hmac
-
 import msgspec
 
 from sayso.core import words
@@ -21,6 +19,7 @@ from sayso.core.model import Risk
 from sayso.core.session import Pending, Session
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
+from sayso.gate.sealed_values import find_value, write_value
 from sayso.gate.state import Loaded
 from sayso.store.base import Reader, Writer
 
@@ -39,16 +38,15 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Handoff(msgspec.Struct, frozen=True):
-    """What was saved: the commands with their risks, when, by which session, and the seal over all of it."""
+    """What was saved: the commands with their risks, when, by which session. `taken`: it was loaded."""
 
     commands: tuple[Command, ...]
     at: float
     session: str = ""
-    seal: bytes = b""
+    taken: bool = False
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Handoff).decode
 
 
 def offer_handoff(gate: Gate, session: str) -> str | None:
@@ -128,7 +126,7 @@ def _save(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -
     if not commands or sha256(_listing(commands).encode()) != shown:
         return False
     saved = Handoff(commands, tx.now, session.id)
-    tx.set_meta(_place(found), _encode(_sealed(gate, found, saved)).decode())
+    write_value(gate, tx, _place(found), saved, until=saved.at + DAY)
     record(tx, "HANDOFF_SAVED", session=session.id, details={"commands": len(commands)}, stream=gate.stream)
     return True
 
@@ -137,7 +135,7 @@ def _load(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -
     saved = _saved(gate, tx, found)
     if saved is None or sha256(_listing(saved.commands).encode()) != shown:
         return None
-    tx.set_meta(_place(found), "")
+    write_value(gate, tx, _place(found), Handoff((), saved.at, taken=True), until=saved.at + DAY)
     policy, now = gate.policy, tx.now
     record(
         tx, "HANDOFF_TAKEN", session=session.id, details={"commands": len(saved.commands)}, stream=gate.stream
@@ -158,18 +156,10 @@ def _listing(commands: tuple[Command, ...]) -> str:
 
 def _saved(gate: Gate, tx: Reader, found: Loaded) -> Handoff | None:
     """What was saved for the next context of this kind, if it is ours and not a day old."""
-    text = tx.meta(_place(found))
-    if not text:
+    saved = find_value(gate, tx, _place(found), Handoff)
+    if saved is None or saved.taken:
         return None
-    saved = _decode(text.encode())
-    bare = msgspec.structs.replace(saved, seal=b"")
-    ours = hmac.compare_digest(_sealed(gate, found, bare).seal, saved.seal)
-    return saved if ours and 0 <= tx.now - saved.at < DAY else None
-
-
-def _sealed(gate: Gate, found: Loaded, saved: Handoff) -> Handoff:
-    mac = gate.sealer.text("handoff", f"{_place(found)}\n{_encode(saved).decode()}")
-    return msgspec.structs.replace(saved, seal=mac)
+    return saved if 0 <= tx.now - saved.at < DAY else None
 
 
 def _place(found: Loaded) -> str:

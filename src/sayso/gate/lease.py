@@ -22,9 +22,9 @@ from sayso.gate.call_rows import (
     placed,
     record_of,
     row_of,
-    sealed_record,
     standing,
     told,
+    with_record,
     with_refusal,
 )
 from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle, writing
@@ -39,14 +39,14 @@ from sayso.store.base import CallRow, Writer
 def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
     """The holder is still at it; without this, its call is ambiguous once the lease is over."""
     with writing(gate, durable=False) as tx:
-        row = row_of(tx, call)
-        moved(tx, row, placed(row, ledger.beat(standing(row), fence, tx.now, lease)))
+        row = row_of(gate, tx, call)
+        moved(gate, tx, row, placed(row, ledger.beat(standing(row), fence, tx.now, lease)))
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:
     """The holder enters the function now; what it used cannot be given back any more."""
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         ledger.held(standing(row), fence)
         _enter(gate, tx, row)
 
@@ -58,14 +58,14 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
     has expired, stays dead. Whoever tries the call next is decided anew.
     """
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         back = placed(row, ledger.release(standing(row), fence))
         found = loaded(gate, tx, row.session, everything())
         if call not in found.session.unentered:
             raise NotNow("the call was entered, so it cannot be given back", hint="say how it ended")
         returned = _returned(found.session, call)
         settle(gate, tx, found, (*returned, *entering(found.session, call)), call=call)
-        moved(tx, row, back)
+        moved(gate, tx, row, back)
         _record(gate, tx, row, "RELEASED", grants=list(found.session.unentered[call]))
 
 
@@ -75,13 +75,13 @@ def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | No
     What it notes is for whoever goes on with the call.
     """
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         parked = placed(row, ledger.park(standing(row), fence))
         asked = tx.question(question)
         if asked is None or asked.session != row.session:
             raise UnknownQuestion(f"there is no question {question} in this session")
         _enter(gate, tx, row)
-        moved(tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result))
+        moved(gate, tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result))
         _record(gate, tx, row, "PARKED", question=question)
 
 
@@ -101,7 +101,7 @@ def unpark_call(
     ended; the attempt `runs` only if it may go on.
     """
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         running = placed(row, ledger.resume(standing(row), holder, tx.now, lease))
         kept = record_of(gate, row)
         no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), scope)
@@ -110,14 +110,13 @@ def unpark_call(
             if no is not None:
                 return _ended(gate, tx, row, kept, no)
             again = msgspec.structs.replace(kept, entries=kept.entries + 1)
-            running = msgspec.structs.replace(running, body=sealed_record(gate, call, again))
+            running = with_record(gate, running, again)
         elif fence != row.fence:
             raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
         elif no is not None:
-            body = sealed_record(gate, call, with_refusal(kept, no))
-            running = msgspec.structs.replace(running, body=body)
+            running = with_record(gate, running, with_refusal(kept, no))
             record_decision(gate, tx, kept.request, no, call=call)
-        moved(tx, row, running)
+        running = moved(gate, tx, row, running)
         _record(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
         return told(gate, tx, running, mine=True)
 
@@ -136,13 +135,9 @@ def _refuse_to_enter(tx: Writer, row: CallRow, kept: Record) -> Decision | None:
 def _ended(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:
     """The parked call as it ends without going on, with the entry that says why."""
     record_decision(gate, tx, kept.request, no, call=row.id)
-    over = msgspec.structs.replace(
-        placed(row, ledger.move(standing(row), "denied")),
-        body=sealed_record(gate, row.id, with_refusal(kept, no)),
-        result=None,
-        ended_at=tx.now,
-    )
-    moved(tx, row, over)
+    ended = placed(row, ledger.move(standing(row), "denied"))
+    over = msgspec.structs.replace(ended, result=None, ended_at=tx.now)
+    over = moved(gate, tx, row, with_record(gate, over, with_refusal(kept, no)))
     end_run_grant(gate, tx, row)
     return told(gate, tx, over)
 

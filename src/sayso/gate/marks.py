@@ -1,28 +1,53 @@
-"""How far each store had come, kept beside the key: so that a store put back from a copy shows.
+"""The mark: how far a store had come, kept beside the key, so that whatever goes back shows.
 
-The mark is raised after every commit that wrote an entry. A store that does not reach its mark, or has
-another entry there, was restored or rewritten: a new epoch begins, and no grant of the old one counts.
+- The head of the file names the newest entry. A store that does not reach it, or has another entry there, was
+  restored or rewritten: a new epoch begins, and no grant of the old one counts.
+- Behind the head follows a log of versions: sessions, reviews, tokens, passkeys, effect keys and the like
+  each have one, which only grows. A row whose version is below its mark was put back by hand.
+- Both are raised after every durable commit. A row above its mark is fine: a process died between the commit
+  and the mark, or another service with a mark of its own wrote it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import threading
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 
-from sayso.core.errors import SaysoError
-from sayso.gate.moves import PLACE
+from sayso.gate.mark_file import GoneOn, MarkFile, Record
+from sayso.gate.moves import PLACE, StoreMoved
 from sayso.policy.own_places import guard_keys
 from sayso.store.base import EntryRow, Reader, StoreError
 
 OPENED_AGAIN = 64
 """After how many times of being raised it is opened again, so that one that was taken away is there again."""
-_WIDTH = 16
-_SIZE = _WIDTH + 1 + 64
+MOST_LATE = 200_000
+FORGOTTEN_AFTER = 8 * 86_400
+"""So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
+MOVED = ("fact", "moved")
+"""Its version is odd while the store is sealed because it moves or has moved."""
 _PLAIN = re.compile(r"[\w-]+")
+_PENDING = 2**63
+BURNED = 2**62
+"""A version that nothing ever reaches."""
+
+Raised = dict[bytes, tuple[int, int]]
+"""By name: the version, and after which time it may be forgotten (0: never)."""
+
+
+_forks = 0  # how many forks lie between the first process and this one
+
+
+def _forked() -> None:
+    global _forks  # noqa: PLW0603  a process is a fact about the whole program
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def mark_of(tx: Reader, folder: Path, name: str) -> Mark:
@@ -39,88 +64,303 @@ def named_mark(folder: Path, name: str, place: str | None) -> Mark:
     return Mark(path)
 
 
-class Mark:
-    """The mark of one store, in a file of its own: the number and hash of the newest entry known."""
+def refuse_moved_mark(mark: Mark) -> None:
+    """Refuse a store that has moved by its mark, whatever its rows say."""
+    if mark.version(*MOVED) % 2:
+        raise StoreMoved(
+            "this store was moved, or is being moved, and its seal was taken off by hand",
+            hint="use the place it was moved to, and look at the audit",
+        )
 
-    def __init__(self, path: Path) -> None:
+
+def place_of(kind: str, name: str) -> bytes:
+    """The name under which a version is kept: its kind can be told, the rest is a hash."""
+    return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
+
+
+_FLOOR = place_of("fact", "floor")
+
+
+class Mark:
+    """The mark of one store. Without a path it lives in memory, as long as the gate does."""
+
+    def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._own = threading.local()
+        self._known: dict[bytes, int] = {}
+        self._until: dict[bytes, int] = {}
+        self._late: dict[bytes, int] = {}
+        self._tick = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._forks = _forks
+        self._guard = threading.RLock()
+        self._file: MarkFile | None = None
+        self._left = OPENED_AGAIN
 
     @property
     def exists(self) -> bool:
-        return self._path.exists()
+        return self._path is not None and self._path.exists()
 
-    def reach(self, entry: EntryRow) -> None:
-        """Raise the mark to this entry, unless another process has raised it further."""
+    # --- what a transaction may know ---
+
+    def version(self, kind: str, name: str) -> int:
+        """The version this row has at least. In a reading transaction: had when that began."""
+        place = place_of(kind, name)
+        reading: int | None = getattr(self._own, "reading", None)
+        if reading is None:
+            self._catch_up_on(place)
+        elif self._late.get(place, -1) > reading:
+            return 0
+        return self._known.get(place, 0)
+
+    def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
+        """Raise this version once the transaction under way is committed; what was read is, already."""
+        raised: Raised | None = getattr(self._own, "raised", None)
+        place = place_of(kind, name)
+        if raised is None:
+            if getattr(self._own, "reading", None) is not None:
+                self._learn({place: (version, int(until))})
+        elif version > raised.get(place, (0, 0))[0]:
+            raised[place] = (version, int(until))
+
+    def missing(self, kind: str, there: set[str]) -> int:
+        """How many names of this kind are alive here and not among these."""
+        self._catch_up()
+        found = {place_of(kind, name) for name in there}
+        mine = [place for place in list(self._known) if place[:1] == kind[:1].encode()]
+        return sum(
+            place not in found and not self._until.get(place) and self._known[place] < BURNED
+            for place in mine
+        )
+
+    def outdate(self, kinds: bytes, until: float) -> None:
+        """All of these kinds are void from now on, so that they need not be kept for ever."""
+        with self._guard:
+            raised = {
+                place: (version, int(until))
+                for place, version in self._known.items()
+                if place[:1] in kinds and not self._until.get(place)
+            }
+        noted: Raised | None = getattr(self._own, "raised", None)
+        if noted is not None:
+            noted.update(raised)
+
+    @property
+    def floor(self) -> int:
+        """Sessions that were opened before this time and are not known have ended, and were dropped."""
+        return self._known.get(_FLOOR, 0)
+
+    def burn(self, kind: str, but: set[str], *, before: int) -> int:
+        """Raise every version of this kind that was known then, those of `but` excepted; how many.
+
+        What is put back afterwards is behind its mark.
+        """
+        spared = {place_of(kind, name) for name in but}
+        with self._guard:
+            places = [
+                place
+                for place in self._known
+                if place[:1] == kind[:1].encode()
+                and place not in spared
+                and self._known[place] < BURNED
+                and not self._until.get(place)
+                and self._late.get(place, -1) <= before
+            ]
+            burned = dict.fromkeys(places, (BURNED, 0))
+        if burned:
+            self.reach(None, burned)
+        return len(burned)
+
+    @property
+    def tick(self) -> int:
+        """How often anything was raised, as far as this process knows."""
+        self._catch_up()
+        return self._tick
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A transaction that reads what was committed when it began: later marks do not concern it."""
+        self._catch_up()
+        self._own.reading = self._tick
         try:
-            self._reach(entry)
+            yield
+        finally:
+            self._own.reading = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Raised]:
+        """A transaction that writes; what it notes is gathered here."""
+        raised: Raised = {}
+        self._own.raised, self._own.seen = raised, set()
+        try:
+            yield raised
+        finally:
+            self._own.raised = self._own.seen = None
+
+    def promise(self, raised: Raised) -> Mapping[bytes, int]:
+        """Raise these in memory while nobody else can write, just before the commit; how they stood."""
+        with self._guard:
+            before = {place: self._known.get(place, 0) for place in raised}
+            for place, (version, until) in raised.items():
+                self._set(place, version, until, _PENDING)
+        return before
+
+    def withdraw(self, before: Mapping[bytes, int]) -> None:
+        """The commit failed: they stand as before."""
+        with self._guard:
+            for place, version in before.items():
+                self._known[place] = version
+                self._late.pop(place, None)
+
+    # --- raising it ---
+
+    def reach(self, entry: EntryRow | None, raised: Raised | None = None) -> None:
+        """Raise the mark to this entry and these versions, unless another process has raised it further."""
+        self._learn(raised or {})
+        try:
+            self._write(entry, raised or {})
         except OSError as error:
             raise StoreError(
                 f"the mark {self._path} cannot be written: {error.strerror}",
                 hint="what was recorded stands; without its mark the next start will void all grants",
             ) from error
 
-    def _reach(self, entry: EntryRow) -> None:
-        file = self._opened().number
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            known = _read(file, self._path)
-            if known is None or known[0] < entry.seq:
-                os.pwrite(file, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+    def seal(self, *, moved: bool) -> None:
+        """Say whether the store has moved away."""
+        version = self.version(*MOVED)
+        if version % 2 != moved:
+            self.reach(None, {place_of(*MOVED): (version + 1, 0)})
 
-    def _opened(self) -> _File:
-        """The file, opened once by each thread of each process: a lock keeps apart who opened it apart."""
-        file: _File | None = getattr(self._own, "file", None)
-        if file is None or not file.usable():
-            file = self._own.file = _File(self._path)
-        return file
+    def take_over(self, other: Mark) -> None:
+        """Know of effects and reviews what the mark of the store knows that this one is a copy of."""
+        other.version(*MOVED)
+        places = {place: (version, 0) for place, version in other._known.items() if place[:1] in b"er"}
+        self._learn(places)
+
+    def learn(self, raised: Raised) -> None:
+        """Keep these in memory only: what is not synced must not be marked."""
+        self._learn(raised)
 
     def holds(self, tx: Reader, stream: str) -> bool:
         """Whether the store still has the entry the mark was last raised to."""
-        try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            return tx.head(stream) is None
-        try:
-            known = _read(descriptor, self._path)
-        finally:
-            os.close(descriptor)
+        known = self._newest()
         if known is None:
             return tx.head(stream) is None
         found = tx.entries(stream, after=known[0] - 1, limit=1)
         return bool(found) and found[0].seq == known[0] and found[0].hash == known[1]
 
+    def _newest(self) -> tuple[int, bytes] | None:
+        if self._path is None:
+            return None
+        try:
+            file = MarkFile(self._path, make=False)
+        except FileNotFoundError:
+            return None
+        return file.newest()
 
-class _File:
-    """A file that is open for as long as anybody has this object.
+    def _learn(self, raised: Raised) -> None:
+        with self._guard:
+            self._tick += 1
+            for place, (version, until) in raised.items():
+                self._set(place, version, until, self._tick)
+            if len(self._late) > MOST_LATE:
+                self._late.clear()
 
-    It is never asked about with `stat`: where the system keeps exact times for whoever asked, the write that
-    follows has to be journaled, and the next sync of any file waits for that.
-    """
+    def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
+        if version < self._known.get(place, 0):
+            return
+        self._known[place], self._late[place] = version, tick
+        if until:
+            self._until[place] = until
+        else:
+            self._until.pop(place, None)
 
-    def __init__(self, path: Path) -> None:
-        self.number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        self._process = os.getpid()
-        self._left = OPENED_AGAIN
+    def _write(self, entry: EntryRow | None, raised: Raised) -> None:
+        if self._path is None:
+            return
+        if self._forks != _forks:
+            self._begin()
+        with self._guard:
+            try:
+                self._write_to(self._opened(self._path), entry, raised)
+            except GoneOn:
+                self._file = None
+                self._write_to(self._opened(self._path), entry, raised)
 
-    def usable(self) -> bool:
-        """Whether it was opened by this process, not the one it was forked from, and not long ago."""
+    def _write_to(self, file: MarkFile, entry: EntryRow | None, raised: Raised) -> None:
+        with file.locked():
+            self._take(file)
+            file.write(entry, [(place, *one) for place, one in raised.items()])
+            if file.long_for(len(self._known)):
+                self._shorten(file, 0.0 if entry is None else entry.at)
+
+    def _opened(self, path: Path) -> MarkFile:
+        """The file; now and then opened again. One that was taken away is made again, with all we know."""
         self._left -= 1
-        return self._left >= 0 and self._process == os.getpid()
+        if self._file is not None and self._left >= 0:
+            return self._file
+        file = MarkFile(path, make=True)
+        self._left = OPENED_AGAIN
+        if self._file is not None and self._file.same_as(file):
+            return self._file
+        self._file = file
+        with file.locked():
+            found = {place: version for place, version, _ in self._take(file)}
+            lost = [
+                (place, version, self._until.get(place, 0))
+                for place, version in self._known.items()
+                if version > found.get(place, 0)
+            ]
+            file.write(None, lost)
+        return file
 
-    def __del__(self) -> None:
-        with suppress(AttributeError, OSError):
-            os.close(self.number)
+    def _catch_up_on(self, place: bytes) -> None:
+        """Read the news once a transaction: whoever has read a row in it holds it until it is over."""
+        seen: set[bytes] | None = getattr(self._own, "seen", None)
+        if seen is None:
+            self._catch_up()
+        elif place not in seen:
+            self._catch_up()
+            seen.add(place)
 
+    def _catch_up(self) -> None:
+        """Read what other processes have added."""
+        if self._path is None:
+            return
+        if self._forks != _forks:
+            self._begin()
+        with self._guard:
+            if self._file is None and not self._path.exists():
+                return
+            try:
+                self._take(self._opened_to_look(self._path))
+            except GoneOn:
+                self._file = None
+                self._take(self._opened_to_look(self._path))
 
-def _read(descriptor: int, path: Path) -> tuple[int, bytes] | None:
-    content = os.pread(descriptor, _SIZE + 1, 0)
-    if not content:
-        return None
-    try:
-        number, _, digest = content.decode("ascii").partition(" ")
-        return int(number), bytes.fromhex(digest)
-    except ValueError as error:
-        raise SaysoError(f"{path} is damaged", hint="remove it; all grants will count as void") from error
+    def _opened_to_look(self, path: Path) -> MarkFile:
+        if self._file is None:
+            self._file = MarkFile(path, make=False)
+        return self._file
+
+    def _take(self, file: MarkFile) -> list[Record]:
+        news = file.news()
+        if news:
+            first = self._tick == 0
+            self._tick += 1
+            for place, version, until in news:
+                self._set(place, version, until, 0 if first else self._tick)
+        return news
+
+    def _shorten(self, file: MarkFile, now: float) -> None:
+        """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
+        gone = {place for place, until in self._until.items() if until < now}
+        for place in gone:
+            del self._known[place], self._until[place]
+        if gone:
+            self._known[_FLOOR] = max(self.floor, int(now - FORGOTTEN_AFTER))
+        kept = [(place, version, self._until.get(place, 0)) for place, version in self._known.items()]
+        file.replace(kept)
+        self._file = None

@@ -6,19 +6,26 @@ import re
 import secrets
 from pathlib import Path
 
+import msgspec
+
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
-from sayso.gate.marks import Mark, mark_of
+from sayso.gate.marked_store import MarkedStore
+from sayso.gate.marks import BURNED, FORGOTTEN_AFTER, Mark, mark_of, refuse_moved_mark
 from sayso.gate.moves import refuse_moved
 from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
+from sayso.gate.tampering import Doubts
 from sayso.policy import own_places
-from sayso.store.base import Reader, Store, Writer
+from sayso.store.base import Reader, Store, StoreError, Writer
 
 KEY_NAME = "sayso"
+EPOCH = ("fact", "epoch")
+LOOK_BACK = 1_000
+"""Among how many of the newest entries the one is looked for that began an epoch."""
 _PARAMETERS = re.compile(r"\s*(?:dbname|host|hostaddr|options|password|port|service|user)\s*=")
 """How PostgreSQL's other way to write an address begins. It would make a file of that name."""
 
@@ -48,20 +55,20 @@ def open_gate(
     file = getattr(opened, "path", None)  # memory and PostgreSQL have none
     if file is not None:
         own_places.guard_store(file)
-    with opened.write() as tx:
+    name, mark = _named(opened, marks)
+    doubts = Doubts()
+    marked = MarkedStore(opened, mark or Mark(), doubts)
+    with marked.write() as tx:
         refuse_moved(tx)
-        name = tx.meta("name") or secrets.token_hex(16)
-        mark = None if marks is None else mark_of(tx, marks, name)
-        sealer = Sealer(mac_key(key), name, _epoch(tx, name, mark))
-        _see_permissions(tx, policy, sealer)
+        refuse_moved_mark(marked.mark)
+        unmarked = mark is not None and not mark.exists and tx.head("main") is not None
+        sealer = Sealer(mac_key(key), name, _epoch(tx, mark), marked.mark, doubts)
+        _see_permissions(tx, policy, sealer, unmarked=unmarked)
         if tx.meta("policy") != policy.digest:
             tx.set_meta("policy", policy.digest)
             record(tx, "POLICY", details={"digest": policy.digest})
-        newest = tx.added("main")
-    if mark is not None and newest is not None:
-        mark.reach(newest)
     return Gate(
-        opened,
+        marked,
         policy,
         sealer,
         notices=policy.settings.notices is not None,
@@ -90,12 +97,16 @@ def open_to_act(
             "the gate's key is not at hand", hint=f"it is {_own_key_file()} of who runs the gate"
         )
     opened = _existing(store)
-    with opened.write() as tx:
+    with opened.read() as looked:
+        _name(looked)
+    name, mark = _named(opened, marks)
+    doubts = Doubts()
+    marked = MarkedStore(opened, mark or Mark(), doubts)
+    with marked.write() as tx:
         refuse_moved(tx)
-        name = _name(tx)
-        mark = None if marks is None else mark_of(tx, marks, name)
-        sealer = Sealer(mac_key(key), name, _epoch(tx, name, mark))
-    return Gate(opened, policy or _blocking(), sealer, mark=mark, key=key)
+        refuse_moved_mark(marked.mark)
+        sealer = Sealer(mac_key(key), name, _epoch(tx, mark), marked.mark, doubts)
+    return Gate(marked, policy or _blocking(), sealer, mark=mark, key=key)
 
 
 def open_to_look(
@@ -111,11 +122,10 @@ def open_to_look(
     opened = _existing(store)
     with opened.read() as tx:
         refuse_moved(tx)
-        name, epoch = _name(tx), int(tx.meta("epoch") or "1")
+        name, epoch = _name(tx), _number(tx.meta("epoch"))
         mark = None if marks is None or key is None else mark_of(tx, marks, name)
-        void = mark is not None and not mark.holds(tx, "main")
-    sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch + void)
-    return Gate(opened, _blocking(), sealer, key=key)
+        void = mark is not None and not (mark.holds(tx, "main") and epoch >= mark.version(*EPOCH))
+    return _looking(opened, key, name, epoch + void, mark)
 
 
 def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Gate:
@@ -132,10 +142,41 @@ def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Ga
 def audit_gate(opened: Store, key: Key | None, marks: Path | None = None) -> Gate:
     """The same on a store that is open already."""
     with opened.read() as tx:
-        name, epoch = _name(tx), int(tx.meta("epoch") or "1")
+        name, epoch = _name(tx), _number(tx.meta("epoch"))
         mark = None if marks is None else mark_of(tx, marks, name)
-    sealer = Sealer(mac_key(key) if key is not None else secrets.token_bytes(32), name, epoch)
-    return Gate(opened, _blocking(), sealer, mark=mark if mark is not None and mark.exists else None, key=key)
+    gate = _looking(opened, key, name, epoch, mark)
+    return msgspec.structs.replace(gate, mark=mark if mark is not None and mark.exists else None)
+
+
+def _named(opened: Store, marks: Path | None) -> tuple[str, Mark | None]:
+    """The name of the store, a new one if it has none, and its mark."""
+    with opened.read() as tx:
+        name = tx.meta("name")
+    if name is None:
+        name = _new_name(opened)
+    with opened.read() as tx:
+        return name, None if marks is None else mark_of(tx, marks, name)
+
+
+def _new_name(opened: Store) -> str:
+    """Name a store that is new, unless another process has just done so."""
+    with opened.write() as tx:
+        refuse_moved(tx)
+        name = tx.meta("name")
+        if name is None and tx.head("main") is not None:
+            raise StoreError("the name of the store was taken away", hint="put back a copy that is whole")
+        name = name or secrets.token_hex(16)
+        tx.set_meta("name", name)
+        tx.set_meta("epoch", tx.meta("epoch") or "1")
+        return name
+
+
+def _looking(opened: Store, key: Key | None, name: str, epoch: int, mark: Mark | None) -> Gate:
+    """A gate that records nothing by itself. Without a key nothing that is sealed can be believed."""
+    doubts = Doubts()
+    marked = MarkedStore(opened, mark or Mark(), doubts, records=False)
+    secret = mac_key(key) if key is not None else secrets.token_bytes(32)
+    return Gate(marked, _blocking(), Sealer(secret, name, epoch, marked.mark, doubts), key=key)
 
 
 def policy_in_force(gate: Gate) -> str | None:
@@ -200,25 +241,57 @@ def _blocking() -> Policy:
     return compile_policy(settings=Settings(unlisted="block"))
 
 
-def _epoch(tx: Writer, name: str, mark: Mark | None) -> int:
+def _epoch(tx: Writer, mark: Mark | None) -> int:
     """The epoch of this store; a new one if it was put back from a copy, which voids all grants of before."""
-    if tx.meta("name") is None:
-        tx.set_meta("name", name)
-        tx.set_meta("epoch", "1")
-        return 1
-    epoch = int(tx.meta("epoch") or "1")
-    if mark is None or mark.holds(tx, "main"):
+    epoch = _number(tx.meta("epoch"))
+    if mark is None:
         return epoch
-    begun = epoch + 1 + secrets.randbelow(JUMP)
+    marked = mark.version(*EPOCH)
+    if epoch >= marked and mark.holds(tx, "main"):
+        _see_epoch(tx, mark, epoch, marked)
+        return epoch
+    begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
     tx.set_meta("epoch", str(begun))
+    mark.note(*EPOCH, begun)
+    mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
+    if epoch < marked:
+        record(tx, "TAMPERED", details={"finding": "the epoch of the store was set back by hand"})
     record(tx, "EPOCH", details={"epoch": begun, "why": "the store does not reach its mark"})
     return begun
 
 
-def _see_permissions(tx: Writer, policy: Policy, sealer: Sealer) -> None:
-    """The clock of a permission nobody reviewed starts when the store first saw it."""
+def _see_epoch(tx: Writer, mark: Mark, epoch: int, marked: int) -> None:
+    """Mark the epoch. One that nobody began was written by hand: it voids everything, and is told."""
+    if epoch == marked:
+        return
+    mark.note(*EPOCH, epoch)
+    said = f'"epoch":{epoch},'.encode()
+    newest = tx.head("main")
+    lately = tx.entries("main", after=newest.seq - LOOK_BACK, limit=LOOK_BACK) if newest is not None else ()
+    if marked and not any(row.event == "EPOCH" and said in (row.body or b"") for row in lately):
+        record(tx, "TAMPERED", details={"finding": f"the epoch of the store was set to {epoch} by hand"})
+
+
+def _number(text: str | None) -> int:
+    """The epoch as it is stored; 0 if that is no number, or one that no store comes to."""
+    if text is None:
+        return 1
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
+
+
+def _see_permissions(tx: Writer, policy: Policy, sealer: Sealer, *, unmarked: bool) -> None:
+    """The clock of a permission nobody reviewed starts when the store first saw it.
+
+    A row that was taken away does not start it again: that permission has decayed. Where the store is not new
+    and its mark is gone, nobody can say what was taken away.
+    """
     seen = {row.name for row in tx.reviews()}
     for name, domain in policy.domains.items():
         for operation in (f"{name}.{action}" for action in domain.autonomous):
-            if operation not in seen:
-                tx.put_review(sealer.review(operation, tx.now, None))
+            if operation in seen:
+                continue
+            lost = unmarked or sealer.was_reviewed(operation)
+            tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
+            if lost:
+                finding = f"the row that says when {operation} was first seen was taken away"
+                record(tx, "TAMPERED", details={"finding": finding})

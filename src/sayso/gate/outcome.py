@@ -27,12 +27,13 @@ def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: byt
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         ended = placed(row, ledger.finish(standing(row), fence, state))
         kept = result if result is not None and len(result) <= KEPT_RESULT else None
         ended = msgspec.structs.replace(ended, result=kept, ended_at=tx.now)
-        moved(tx, row, ended)
-        return follow_up(gate, tx, ended)
+        report = follow_up(gate, tx, gate.sealer.call(ended))
+        moved(gate, tx, row, ended)
+        return report
 
 
 def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
@@ -57,7 +58,14 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
     ending = tuple(
         Revoked(held.grant.key, held.grant.id) for held in found.session.held if _of_run(held, row.id)
     )
-    settle(gate, tx, found, (*report.effects, *ending, *entering(found.session, row.id)), call=row.id)
+    settle(
+        gate,
+        tx,
+        found,
+        (*report.effects, *ending, *entering(found.session, row.id)),
+        call=row.id,
+        stands=(row.id, None),
+    )
     return report
 
 

@@ -7,7 +7,6 @@ forgets all passkeys at a terminal.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
@@ -19,6 +18,7 @@ from sayso.gate.acts import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.proofs import BadProof, Proof, check_proof, key_id, unbase64
+from sayso.gate.sealed_values import TamperedValue, read_value, write_value
 from sayso.store.base import Reader, Writer
 
 Level = Literal["high", "all", "never"]
@@ -73,15 +73,6 @@ class Signing(msgspec.Struct, frozen=True):
 
     proof: Proof | None
     origins: tuple[str, ...]
-
-
-class _Sealed(msgspec.Struct, frozen=True):
-    kept: Kept
-    seal: bytes
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(_Sealed).decode
 
 
 def list_passkeys(gate: Gate, user: str | None = None) -> list[Passkey]:
@@ -200,30 +191,20 @@ def proof_told(proof: Proof, passkey: Passkey) -> dict[str, str]:
 
 
 def kept_in(gate: Gate, tx: Reader) -> Kept:
-    """What is kept, or PasskeysVoid if it is not as we wrote it in this epoch."""
-    text = tx.meta(ROW)
-    if text is None:
-        return Kept()
+    """What is kept, or PasskeysVoid if it is not as we wrote it last, in this epoch."""
     try:
-        found = _decode(text)
-    except msgspec.MsgspecError:
-        raise PasskeysVoid("the passkeys cannot be read", hint=RESET) from None
-    if not secrets.compare_digest(_seal(gate, found.kept), found.seal):
-        raise PasskeysVoid("the passkeys were changed by hand, or are of an old copy", hint=RESET)
-    return found.kept
+        return read_value(gate, tx, ROW, Kept) or Kept()
+    except TamperedValue as error:
+        raise PasskeysVoid("the passkeys were changed by hand, or are of an old copy", hint=RESET) from error
 
 
 def put(gate: Gate, tx: Writer, kept: Kept) -> None:
-    tx.set_meta(ROW, _encode(_Sealed(kept, _seal(gate, kept))).decode())
+    write_value(gate, tx, ROW, kept)
 
 
 def hold(tx: Writer) -> None:
     """Let one change them at a time: whoever writes this row waits for all who wrote it before."""
     tx.set_meta(HELD, "")
-
-
-def _seal(gate: Gate, kept: Kept) -> bytes:
-    return gate.sealer.text(ROW, _encode(kept).decode())
 
 
 def _named(passkey: Passkey) -> dict[str, str]:

@@ -11,12 +11,21 @@ from sayso.core import ledger
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request
 from sayso.gate.acts import operator_act
-from sayso.gate.call_rows import RESULT_LASTS, found_record, moved, placed, row_of, standing
+from sayso.gate.call_rows import (
+    RESULT_LASTS,
+    UnknownCall,
+    finding_in,
+    found_record,
+    moved,
+    placed,
+    row_of,
+    standing,
+)
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.gate.outcome import follow_up
 from sayso.gate.telemetry import holder_gone
-from sayso.store.base import CallRow, Reader
+from sayso.store.base import CallRow, Reader, Writer
 
 MOST = 1_000_000
 GOES_ON = 3_600.0
@@ -34,16 +43,18 @@ def recover_calls(gate: Gate) -> list[str]:
     """
     with gate.store.read() as tx:
         rows = tx.calls(states=("running", "waiting"), limit=MOST)
-        dead = [row.id for row in rows if _left(tx, row) != row]
+        dead = [row.id for row in rows if _left(tx, row) != row and _is_sound(gate, tx, row)]
     return [call for call in dead if _recover(gate, call)]
 
 
 def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None:
     """The operator says what became of an ambiguous call."""
     with operator_act(gate) as tx:
-        row = row_of(tx, call)
+        row = tx.call(call)
+        if row is None:
+            raise UnknownCall(f"there is no call {call}")
         ended = placed(row, ledger.resolve(standing(row), state))
-        moved(tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
+        ended = _resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
         details = {"call": call, "by": by, "state": state}
         record(tx, "RESOLVED", session=row.session, details=details, stream=gate.stream)
         follow_up(gate, tx, ended)
@@ -76,14 +87,22 @@ def forget_results(gate: Gate) -> int:
 def _recover(gate: Gate, call: str) -> bool:
     """One call in one transaction: a call lives in a session, and sessions are held one at a time."""
     with writing(gate) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         lapsed = _left(tx, row)
         if lapsed.state == row.state:
             return False
-        moved(tx, row, lapsed)
+        moved(gate, tx, row, lapsed)
         record(tx, "AMBIGUOUS", session=row.session, details={"call": row.id}, stream=gate.stream)
     holder_gone(row.id, row.session)
     return True
+
+
+def _is_sound(gate: Gate, tx: Reader, row: CallRow) -> bool:
+    """Whether the row is as this gate left it; one that is not is told once, and left alone."""
+    finding = finding_in(gate, tx, row)
+    if finding is not None:
+        gate.sealer.doubts.note_once(finding, row.session)
+    return finding is None
 
 
 def _left(tx: Reader, row: CallRow) -> CallRow:
@@ -93,6 +112,17 @@ def _left(tx: Reader, row: CallRow) -> CallRow:
     question = tx.question(row.question) if row.question is not None else None
     over = row.at if question is None else question.closed_at or question.expires_at
     return row if tx.now < over + GOES_ON else placed(row, ledger.move(standing(row), "ambiguous"))
+
+
+def _resolved(gate: Gate, tx: Writer, row: CallRow, ended: CallRow) -> CallRow:
+    """Store how the call ended. One that was changed by hand is not sealed: it stays what it is."""
+    finding = finding_in(gate, tx, row)
+    if finding is None:
+        return moved(gate, tx, row, ended)
+    gate.sealer.doubts.note(finding, row.session)
+    if not tx.move_call(ended, states=(row.state,), fence=row.fence):
+        raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+    return ended
 
 
 def _said(gate: Gate, row: CallRow, reconcile: Reconcile) -> ledger.State | None:

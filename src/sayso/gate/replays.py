@@ -47,11 +47,11 @@ def replay_call(
     with reporting(gate, session) as report, writing(gate) as tx:
         for one in both:
             tx.session(one)  # which holds it: all in the same order, so that none waits for the other
-        row, name = row_of(tx, call), new_name()
+        row, name = row_of(gate, tx, call), new_name()
         kept = record_of(gate, row)
         if kept.request.workflow is not None:
             raise NotNow("a run of a workflow is not replayed", hint="run the workflow again")
-        check_effect(tx, session, row.effect_key, name)
+        check_effect(gate, tx, session, row.effect_key, name)
         request = as_of_now(read_again(kept.request, gate.policy), state)
         here = _for_session(gate, tx, request, session)
         made_in = tuple(dict.fromkeys((*kept.made_in, row.session, session)))

@@ -1,8 +1,13 @@
-"""The seals on rows: what we wrote can be told from what was written, revived or refilled by hand."""
+"""The seals on rows: what we wrote can be told from what was written, revived or refilled by hand.
+
+A seal covers all columns of its row. What may not go back (sessions, reviews, values) has a version under its
+seal, which is held against the mark beside the key: a genuine row of before is refused as well.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Generic, TypeVar
 
 import msgspec
@@ -10,29 +15,58 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.core.grants import Grant
 from sayso.core.model import Request
-from sayso.core.session import Head
+from sayso.core.session import Denial, Head
+from sayso.gate.marks import FORGOTTEN_AFTER, Mark
 from sayso.gate.seals import seal, sealed
-from sayso.store.base import UNTOLD, GrantRow, QuestionRow, ReviewRow, SessionRow
+from sayso.gate.tampering import Doubts
+from sayso.store.base import UNTOLD, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 MAC_BYTES = 32
+RESULT_BYTES = 32
+NO_RESULT = bytes(RESULT_BYTES)
+VERSION_BYTES = 8
 MOST_BELIEVED = 10_000
 JUMP = 2**40
 """A new epoch is a number nobody has seen: the same old copy put back twice is two epochs."""
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What became of a grant: how many spends it has, how many uses they come to, whether it is over."""
+    """What became of a grant: how many spends it has, how many uses they come to, and when it ends."""
 
     number: int = 0
     used: int = 0
-    revoked: bool = False
+    until: float = 0.0
+
+
+class SentOnce(msgspec.Struct, frozen=True):
+    """A content that went out, by which operation and when."""
+
+    domain: str
+    content: str
+    operation: str
+    at: float
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What is sealed in a session's row: its head, and what became of its grants."""
+    """What is sealed in a session's row: its head, and all that is alive in the session.
+
+    A grant that `spent` does not name is over; a question that `questions` does not name is closed, and says
+    until when it is open; a call that `calls` does not name is neither running nor parked. `children` are the
+    sessions it started that have not ended. `ended` are the grants that ended while calls were under way,
+    which may have been started with them, and when they can be forgotten. `version` grows with every change
+    of the row. So no row of theirs comes back, as long as this one does not.
+    """
 
     head: Head
     spent: Mapping[str, Spent] = {}
+    questions: Mapping[str, float] = {}
+    calls: Mapping[str, str] = {}
+    children: tuple[str, ...] = ()
+    denials: Mapping[str, Denial] = {}
+    sent: tuple[SentOnce, ...] = ()
+    version: int = 1
+    epoch: int = 0
+    ended: Mapping[str, float] = {}
 
 
 _encode = msgspec.json.Encoder().encode
@@ -65,8 +99,12 @@ class Believed(Generic[Row, Value]):
 class Sealer:
     """Seals rows with the gate's key for one epoch of one store, and opens them again."""
 
-    def __init__(self, key: bytes, store: str, epoch: int) -> None:
+    def __init__(
+        self, key: bytes, store: str, epoch: int, mark: Mark | None = None, doubts: Doubts | None = None
+    ) -> None:
         self._key = key
+        self.mark = mark if mark is not None else Mark()
+        self.doubts = doubts if doubts is not None else Doubts()
         self._store = store.encode()
         self._where = f"{store}/{epoch}".encode()
         self.epoch = epoch
@@ -74,19 +112,39 @@ class Sealer:
         self._grants: Believed[GrantRow, Grant] = Believed()
         self._reviews: Believed[ReviewRow, float] = Believed()
 
-    def session(self, row: SessionRow) -> SessionRow:
-        return msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
+    def session(self, row: SessionRow, kept: Kept) -> SessionRow:
+        """The row with this kept in it. Once it is committed, no earlier one counts."""
+        if kept.epoch != self.epoch:
+            kept = msgspec.structs.replace(kept, epoch=self.epoch)
+        row = msgspec.structs.replace(row, head=_encode(kept))
+        row = msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
+        self._sessions.put(row.id, row, kept)
+        self.mark.note("session", row.id, kept.version, until=_forgotten(row))
+        return row
 
     def open_session(self, row: SessionRow) -> Kept | None:
-        """What is kept in this row, if it is as we wrote it."""
+        """What is kept in this row, if it is as we wrote it and nothing newer was written since."""
         known = self._sessions.get(row.id, row)
         if known is None and sealed(self._key, row.mac, "session", *self._session_parts(row)):
             known = self._sessions.put(row.id, row, _kept(row.head))
-        return known
+        if known is None or self._is_forgotten(row):
+            return None
+        current = self.is_current("session", row.id, known.version, until=_forgotten(row))
+        return known if current else None
 
-    def remember(self, row: SessionRow, kept: Kept) -> None:
-        """This row was sealed just now, and this is kept in it."""
-        self._sessions.put(row.id, row, kept)
+    def void_session(self, row: SessionRow) -> Kept | None:
+        """What was kept in a row of an earlier epoch: nothing is decided by it, but its calls are told of."""
+        try:
+            kept = _kept(row.head)
+        except msgspec.MsgspecError:
+            return None
+        where = f"{self._store.decode()}/{kept.epoch}".encode()
+        ours = sealed(self._key, row.mac, "session", where, *self._session_parts(row)[1:])
+        return kept if ours and kept.epoch < self.epoch else None
+
+    def is_missing(self, session: str) -> bool:
+        """Whether there was a session of this name, if there is no row of it."""
+        return self.mark.version("session", session) > 0
 
     def grant(self, grant: Grant) -> GrantRow:
         body = _encode(grant)
@@ -111,35 +169,56 @@ class Sealer:
         where = f"{self._store.decode()}/{row.epoch}".encode()
         return row.epoch < self.epoch and sealed(self._key, row.mac, "grant", where, row.body)
 
-    def review(self, name: str, at: float, by: str | None) -> ReviewRow:
-        row = ReviewRow(name, at, by, b"")
-        return msgspec.structs.replace(row, mac=seal(self._key, "review", self._store, _encode(row)))
+    def review(self, name: str, at: float, by: str | None, *, before: ReviewRow | None = None) -> ReviewRow:
+        """The row of a review, or of a permission first seen. Once committed, `before` does not count."""
+        version = 1 + max(self.mark.version("review", name), _version(before))
+        self.mark.note("review", name, version)
+        row = ReviewRow(name, at, by, version.to_bytes(VERSION_BYTES, "big"))
+        return msgspec.structs.replace(row, mac=row.mac + self._review_mac(row))
 
     def reviews(self, rows: Iterable[ReviewRow]) -> dict[str, float]:
-        """When each was reviewed or first seen; rows that are not ours do not count."""
+        """When each was reviewed or first seen; rows that are not ours, or not the last, do not count."""
         found = ((row.name, self._reviewed(row)) for row in rows)
         return {name: at for name, at in found if at is not None}
+
+    def was_reviewed(self, name: str) -> bool:
+        """Whether there was a review of this name, or it was seen, if there is no row of it."""
+        return self.mark.version("review", name) > 0
 
     def _reviewed(self, row: ReviewRow) -> float | None:
         known = self._reviews.get(row.name, row)
         if known is None:
-            bare = msgspec.structs.replace(row, mac=b"")
-            if sealed(self._key, row.mac, "review", self._store, _encode(bare)):
+            bare = msgspec.structs.replace(row, mac=row.mac[:VERSION_BYTES])
+            if sealed(self._key, row.mac[VERSION_BYTES:], "review", *self._review_parts(bare)):
                 known = self._reviews.put(row.name, row, row.at)
-        return known
+        if known is not None and self.is_current("review", row.name, _version(row)):
+            return known
+        self.doubts.note_once(f"the review of {row.name} was changed by hand or put back")
+        return None
 
-    def question(self, question: Question) -> bytes:
-        body = _encode(question)
-        return seal(self._key, "question", self._where, body) + body
+    def _review_mac(self, bare: ReviewRow) -> bytes:
+        return seal(self._key, "review", *self._review_parts(bare))
+
+    def _review_parts(self, bare: ReviewRow) -> tuple[bytes, ...]:
+        return (self._store, _encode(bare))
+
+    def question(self, row: QuestionRow, question: Question | None = None) -> QuestionRow:
+        """The row sealed as it stands, with this question in it or the one it has."""
+        body = row.body[MAC_BYTES:] if question is None else _encode(question)
+        return msgspec.structs.replace(row, body=seal(self._key, "question", *self._parts(row, body)) + body)
 
     def open_question(self, row: QuestionRow) -> Question | None:
-        """The question in this row, if it is as we wrote it."""
+        """The question in this row, if the row is one we wrote in this epoch."""
         mac, body = row.body[:MAC_BYTES], row.body[MAC_BYTES:]
-        if not sealed(self._key, mac, "question", self._where, body):
+        if not sealed(self._key, mac, "question", *self._parts(row, body)):
             return None
         question = _question(body)
         same = (question.id, question.request.session, question.request.digest)
         return question if same == (row.id, row.session, row.digest) else None
+
+    def _parts(self, row: QuestionRow, body: bytes) -> tuple[bytes, ...]:
+        edited = sha256(row.edited or b"").digest()
+        return (self._where, body, _encode(msgspec.structs.replace(row, body=b"", edited=edited)))
 
     def edited(self, question: str, request: Request) -> bytes:
         """A request allowed in place of the one that was asked about, sealed for this question."""
@@ -154,19 +233,54 @@ class Sealer:
         ours = sealed(self._key, mac, "edited", self._where, row.id.encode(), body)
         return _request(body) if ours else None
 
-    def call(self, name: str, record: bytes) -> bytes:
-        """The record of this call, sealed: for every epoch, as what ran has to be looked after in all."""
-        return seal(self._key, "call", self._store, name.encode(), record) + record
+    def call(self, row: CallRow, record: bytes | None = None) -> CallRow:
+        """The row sealed as it stands, with this record in it or the one it has.
 
-    def open_call(self, name: str, body: bytes) -> bytes | None:
-        """The record in this body, if we wrote it for this call."""
-        mac, record = body[:MAC_BYTES], body[MAC_BYTES:]
-        return record if sealed(self._key, mac, "call", self._store, name.encode(), record) else None
+        Sealed for every epoch, as what ran has to be looked after in all. Of its result a hash is sealed, so
+        that results can be dropped when they are old.
+        """
+        kept = row.body[MAC_BYTES + RESULT_BYTES :] if record is None else record
+        result = NO_RESULT if row.result is None else sha256(row.result).digest()
+        mac = seal(self._key, "call", *self._call_parts(row, result, kept))
+        return msgspec.structs.replace(row, body=mac + result + kept)
 
-    def text(self, tag: str, text: str) -> bytes:
-        """A seal on a text that is kept beside the rows."""
-        return seal(self._key, tag, self._where, text.encode())
+    def open_call(self, row: CallRow) -> bytes | None:
+        """The record in this row, if the row is one we wrote."""
+        mac, rest = row.body[:MAC_BYTES], row.body[MAC_BYTES:]
+        result, record = rest[:RESULT_BYTES], rest[RESULT_BYTES:]
+        dropped = row.result is None and row.ended_at is not None
+        if not dropped and result != (NO_RESULT if row.result is None else sha256(row.result).digest()):
+            return None
+        return record if sealed(self._key, mac, "call", *self._call_parts(row, result, record)) else None
+
+    def _call_parts(self, row: CallRow, result: bytes, record: bytes) -> tuple[bytes, ...]:
+        return (self._store, result, record, _encode(msgspec.structs.replace(row, body=b"", result=None)))
+
+    def text(self, tag: str, text: str, *, epoch: int | None = None) -> bytes:
+        """A seal on a text that is kept beside the rows, for this epoch or an earlier one."""
+        where = self._where if epoch is None else f"{self._store.decode()}/{epoch}".encode()
+        return seal(self._key, tag, where, text.encode())
 
     def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
         rest = (row.id, row.owner, row.agent, row.user, row.workspace, row.parent)
         return (self._where, row.head, _encode((*rest, row.opened_at, row.ended_at, row.spends)))
+
+    def is_current(self, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
+        """Whether nothing newer was marked. What is newer than its mark is marked from now on."""
+        marked = self.mark.version(kind, name)
+        if version > marked:
+            self.mark.note(kind, name, version, until=until)
+        return version >= marked
+
+    def _is_forgotten(self, row: SessionRow) -> bool:
+        """Whether the mark has dropped sessions as old as this one, and does not know it."""
+        old = row.opened_at < self.mark.floor
+        return old and not self.mark.version("session", row.id)
+
+
+def _forgotten(row: SessionRow) -> float:
+    return 0.0 if row.ended_at is None else row.ended_at + FORGOTTEN_AFTER
+
+
+def _version(row: ReviewRow | None) -> int:
+    return 0 if row is None else int.from_bytes(row.mac[:VERSION_BYTES], "big")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 
 from sayso.gate.signing import Key
@@ -18,7 +17,7 @@ def seal(key: bytes, tag: str, *parts: bytes) -> bytes:
     said = [f"sayso/1 {tag}".encode()]
     for part in parts:
         said += (len(part).to_bytes(8, "big"), part)
-    return hmac.new(key, b"".join(said), hashlib.sha256).digest()
+    return hmac.digest(key, b"".join(said), "sha256")
 
 
 def sealed(key: bytes, mac: bytes, tag: str, *parts: bytes) -> bool:

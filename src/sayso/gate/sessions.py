@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import secrets
 
-import msgspec
-
 from sayso.core.effects import Cleared
 from sayso.core.session import Session
 from sayso.gate.acts import operator_act
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.said import forget_said
-from sayso.gate.state import new_row
+from sayso.gate.state import end_row, name_child, new_row
 from sayso.store.base import SessionRow
 
 
@@ -23,7 +21,8 @@ def open_session(
     session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace)
     with writing(gate) as tx:
         if parent is not None:
-            loaded(gate, tx, parent, everything())
+            above = loaded(gate, tx, parent, everything())
+            name_child(tx, gate.sealer, above, session.id)
         tx.put_session(new_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now))
         details = {"owner": owner, "user": user, "workspace": workspace, "parent": parent or ""}
         record(tx, "SESSION_OPENED", session=session.id, agent=agent, details=details, stream=gate.stream)
@@ -35,10 +34,8 @@ def end_session(gate: Gate, session: str, *, by: str = "") -> None:
     with operator_act(gate) if by else writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         settle(gate, tx, found, (Cleared("everything", "the session ended"),))
-        row = tx.session(session)
-        if row is not None:
-            tx.put_session(gate.sealer.session(msgspec.structs.replace(row, ended_at=tx.now)))
-        forget_said(tx, session)
+        end_row(tx, gate.sealer, session)
+        forget_said(gate, tx, session)
         details = {"by": by} if by else {}
         agent = found.row.agent
         record(tx, "SESSION_ENDED", session=session, agent=agent, details=details, stream=gate.stream)

@@ -10,6 +10,7 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
+from sayso.gate.sealed_values import find_value, write_value
 from sayso.store.base import Reader, Writer
 
 LINK_LASTS = 120.0
@@ -29,7 +30,6 @@ class Kept(msgspec.Struct, frozen=True):
     name: str
     until: float
     over: bool = False
-    seal: bytes = b""
 
 
 class Browser(msgspec.Struct, frozen=True):
@@ -39,15 +39,12 @@ class Browser(msgspec.Struct, frozen=True):
     since: float
 
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Kept).decode
-
-
 def make_link(gate: Gate, name: str) -> str:
     """A code that signs one browser in, once, within two minutes. Shown on a terminal, never in a log."""
     code = secrets.token_urlsafe(32)
     with writing(gate) as tx:
-        tx.set_meta(_place("link", code), _sealed(gate, "link", code, Kept(name, tx.now + LINK_LASTS)))
+        kept = Kept(name, tx.now + LINK_LASTS)
+        write_value(gate, tx, _place("link", code), kept, until=kept.until)
         record(tx, "LINK_MADE", details={"name": name}, stream=gate.stream)
     return code
 
@@ -59,8 +56,8 @@ def use_link(gate: Gate, code: str) -> str:
         kept = _opened(gate, tx, "link", code)
         if kept is None:
             raise LinkRefused("this link was used or is too old", hint="`sayso link` makes a new one")
-        tx.set_meta(
-            _place("link", code), _sealed(gate, "link", code, msgspec.structs.replace(kept, over=True))
+        write_value(
+            gate, tx, _place("link", code), msgspec.structs.replace(kept, over=True), until=kept.until
         )
         return sign_in(gate, tx, kept.name, "link")
 
@@ -69,7 +66,7 @@ def sign_in(gate: Gate, tx: Writer, name: str, by: str, **more: str) -> str:
     """A browser is signed in: the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
     kept = Kept(name, tx.now + BROWSER_LASTS)
-    tx.set_meta(_place("browser", browser), _sealed(gate, "browser", browser, kept))
+    write_value(gate, tx, _place("browser", browser), kept, until=kept.until)
     record(tx, "SIGNED_IN", details={"name": name, "by": by, **more}, stream=gate.stream)
     return browser
 
@@ -102,30 +99,13 @@ def sign_out(gate: Gate, secret: str) -> None:
         kept = _opened(gate, tx, "browser", secret)
         if kept is not None:
             over = msgspec.structs.replace(kept, over=True)
-            tx.set_meta(_place("browser", secret), _sealed(gate, "browser", secret, over))
+            write_value(gate, tx, _place("browser", secret), over, until=over.until)
             record(tx, "SIGNED_OUT", details={"name": kept.name}, stream=gate.stream)
 
 
 def _opened(gate: Gate, tx: Reader, kind: str, secret: str) -> Kept | None:
-    text = tx.meta(_place(kind, secret))
-    if not text:
-        return None
-    try:
-        kept = _decode(text)
-    except msgspec.MsgspecError:
-        return None
-    bare = msgspec.structs.replace(kept, seal=b"")
-    ours = secrets.compare_digest(_seal(gate, kind, secret, bare), kept.seal)
-    return kept if ours and not kept.over and tx.now < kept.until else None
-
-
-def _sealed(gate: Gate, kind: str, secret: str, kept: Kept) -> str:
-    bare = msgspec.structs.replace(kept, seal=b"")
-    return _encode(msgspec.structs.replace(bare, seal=_seal(gate, kind, secret, bare))).decode()
-
-
-def _seal(gate: Gate, kind: str, secret: str, bare: Kept) -> bytes:
-    return gate.sealer.text(kind, f"{_place(kind, secret)}\n{_encode(bare).decode()}")
+    kept = find_value(gate, tx, _place(kind, secret), Kept)
+    return kept if kept is not None and not kept.over and tx.now < kept.until else None
 
 
 def _place(kind: str, secret: str) -> str:

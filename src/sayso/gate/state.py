@@ -1,9 +1,10 @@
 """A session between its rows in the store and its value in the core.
 
 Rows are sealed when written and checked when read. Whatever does not fit its seal grants nothing and is told.
-How often a grant was used, and whether it was revoked, stands in the sealed row of its session; the spend
-rows are the log of it, each under a number of its own. So an older session row put back by hand revives
-nothing: the next use meets its own number in the log, and fails.
+The sealed row of the session names all that is alive in it: grants with their uses, open questions, calls
+under way, what was denied and sent of late. Its version is held against the mark beside the key. So a row of
+before that is put back by hand, or one that was taken away for a while, revives nothing.
+The spend rows are the log of what became of grants, each under a number of its own.
 What a decision or event changed is found by comparing the session before and after, so there is one way only
 in which changes reach the store.
 """
@@ -17,36 +18,31 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Question
-from sayso.core.grants import Held, Key
-from sayso.core.session import Denial, Head, Sending, Session
-from sayso.gate.sealer import MAC_BYTES, Kept, Sealer, Spent
-from sayso.store.base import (
-    DenialRow,
-    QuestionRow,
-    Reader,
-    SendingRow,
-    SessionRow,
-    SpendRow,
-    What,
-    Writer,
-)
+from sayso.core.grants import DAY, Grant, Held, Key
+from sayso.core.rules import DENIAL_LASTS, FAN_OUT_LASTS
+from sayso.core.session import Head, Sending, Session
+from sayso.gate.sealer import MAC_BYTES, Kept, Sealer, SentOnce, Spent
+from sayso.store.base import QuestionRow, Reader, SessionRow, SpendRow, What, Writer
 
 QUESTION_LASTS = 7_200.0
 COUNTS: dict[What, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A session as the store has it, its row, and what about it was tampered with."""
+    """A session as the store has it, its row, what is kept in that, and what about it was tampered with.
+
+    `missing` names the grants that are alive by the session's row, and have no row that can be believed.
+    """
 
     row: SessionRow
     session: Session
-    spent: Mapping[str, Spent] = {}
+    kept: Kept
     findings: tuple[str, ...] = ()
     believed: bool = True
+    missing: frozenset[str] = frozenset()
 
 
 _fields_of_head = attrgetter(*Head.__struct_fields__)
-_encode = msgspec.json.Encoder().encode
 _question = msgspec.json.Decoder(Question).decode
 
 
@@ -55,7 +51,6 @@ class Wanted(msgspec.Struct, frozen=True):
 
     keys: tuple[Key, ...] | None = None
     digest: str | None = None
-    sent: tuple[Key, ...] = ()
 
 
 def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | None:
@@ -65,17 +60,18 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
         return None
     kept = sealer.open_session(row)
     if kept is None:
-        why = ("the session row was changed by hand",)
-        return Loaded(row, _without_consent(row), findings=why, believed=False)
-    grants, findings = _grants(tx, sealer, row.id, kept.spent, wanted.keys)
+        why = ("the session row was changed by hand or put back",)
+        return Loaded(row, _without_consent(row), Kept(Head()), findings=why, believed=False)
+    grants, missing, findings = _grants(tx, sealer, row.id, kept, wanted.keys)
+    questions, more = _questions(tx, sealer, session, kept, wanted)
     fields: tuple[Any, ...] = (
         *_fields_of_head(kept.head),
         grants,
-        _denials(tx, session, wanted),
-        _questions(tx, sealer, session, wanted),
-        _sent(tx, session, wanted.sent),
+        kept.denials,
+        questions,
+        _sent(kept.sent),
     )
-    return Loaded(row, Session(*fields), kept.spent, findings)
+    return Loaded(row, Session(*fields), kept, (*findings, *more), missing=missing)
 
 
 def save(
@@ -86,26 +82,122 @@ def save(
     *,
     call: str | None = None,
     answers: Mapping[str, str] | None = None,
+    stands: tuple[str, str | None] | None = None,
 ) -> None:
-    """Write what changed: rows that are new, spends for what was used or ended, the head if it differs."""
-    old = before.session
+    """Write what changed: rows that are new, spends for what was used or ended, the head if it differs.
+
+    `stands` says of a call how it stands from now on, None if it is neither running nor parked.
+    """
+    old, was = before.session, before.kept
+    spent = {name: one for name, one in was.spent.items() if name not in before.missing}
     known = {held.grant.id for held in old.held}
     for held in after.held:
         if held.grant.id not in known:
             tx.add_grant(sealer.grant(held.grant))
-    spent = dict(before.spent)
+            spent[held.grant.id] = Spent(until=held.grant.expires_at)
     spends = list(_spends(old, after, spent, tx.now, call))
+    until = {held.grant.id: held.grant.expires_at + DAY for held in old.held}
+    over = {spend.grant: until[spend.grant] for spend in spends if spend.what == "revoke"}
     for spend in spends:
         tx.add_spend(_after_all(tx, spend) if spend.what == "revoke" else spend)
-    _save_denials_and_sendings(tx, old, after)
-    _save_questions(tx, sealer, old, after, answers or {})
-    kept = Kept(Head(*_fields_of_head(after)), spent)
-    head, count = _encode(kept), before.row.spends + len(spends)
-    if head != before.row.head or spends:
-        row = msgspec.structs.replace(before.row, head=head, spends=count, workspace=after.workspace)
-        row = sealer.session(row)
-        tx.change_session(row)
-        sealer.remember(row, kept)
+    kept = Kept(
+        Head(*_fields_of_head(after)),
+        spent,
+        _save_questions(tx, sealer, before, after, answers or {}),
+        was.calls if stands is None else with_call(was.calls, *stands),
+        was.children,
+        after.denials,
+        was.sent if after.sent == old.sent else _flat(after.sent),
+        was.version,
+        was.epoch,
+        {**was.ended, **over} if was.calls else {},
+    )
+    if spends or kept != was:
+        kept = _without_what_is_over(kept, old, after, tx.now)
+        count = before.row.spends + len(spends)
+        keep(tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept)
+
+
+def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:
+    """The calls under way, with how this one stands."""
+    if calls.get(call) == stands:
+        return calls
+    rest = {name: one for name, one in calls.items() if name != call}
+    return rest if stands is None else rest | {call: stands}
+
+
+def keep(tx: Writer, sealer: Sealer, row: SessionRow, kept: Kept) -> SessionRow:
+    """Store the session's row with this kept in it, under the next version."""
+    row = sealer.session(row, msgspec.structs.replace(kept, version=kept.version + 1))
+    tx.change_session(row)
+    return row
+
+
+def end_row(tx: Writer, sealer: Sealer, session: str) -> None:
+    """The session is over; the one that started it need not look after it any more."""
+    row = tx.session(session)
+    kept = None if row is None else sealer.open_session(row)
+    if row is None or kept is None:
+        return
+    ended = msgspec.structs.replace(row, ended_at=tx.now)
+    tx.put_session(sealer.session(ended, msgspec.structs.replace(kept, version=kept.version + 1)))
+    above = None if row.parent is None else load(tx, sealer, row.parent, Wanted(keys=()))
+    if above is not None and above.believed and session in above.kept.children:
+        left = tuple(one for one in above.kept.children if one != session)
+        keep(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=left))
+
+
+def name_child(tx: Writer, sealer: Sealer, above: Loaded, child: str) -> None:
+    """Let a session name one that it started: what ends in it ends there too, row or no row."""
+    children = (*above.kept.children, child)
+    keep(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=children))
+
+
+def children_of(tx: Reader, sealer: Sealer, session: str) -> list[Loaded]:
+    """The open sessions that this one started, oldest first. One that is not there as it should be is told.
+
+    It can never be used again: whatever is being cleared below was not cleared there.
+    """
+    above = load(tx, sealer, session, Wanted(keys=()))
+    names = () if above is None or not above.believed else above.kept.children
+    found: list[Loaded] = []
+    for name in names:
+        child = load(tx, sealer, name, Wanted())
+        if child is None or not child.believed:
+            sealer.doubts.note("the session row was changed by hand or taken away", name, burns=True)
+        elif child.row.ended_at is None:
+            found.append(child)
+    return found
+
+
+def _without_what_is_over(kept: Kept, old: Session, after: Session, now: float) -> Kept:
+    """The same without what cannot count again: grants that were used up or expired, old denials and so on.
+
+    A use can be given back until its call is entered, and that is noted just after it was used.
+    """
+    over = _used_up(old) & _used_up(after)
+    if over:
+        over -= {grant for used in after.unentered.values() for grant in used}
+    return Kept(
+        kept.head,
+        {name: one for name, one in kept.spent.items() if name not in over and now < one.until},
+        {name: end for name, end in kept.questions.items() if now < end},
+        kept.calls,
+        kept.children,
+        {
+            digest: one
+            for digest, one in kept.denials.items()
+            if one.turn == after.turn and now - one.at <= DENIAL_LASTS
+        },
+        tuple(one for one in kept.sent if now - one.at <= FAN_OUT_LASTS) if kept.sent else (),
+        kept.version,
+        kept.epoch,
+        {name: end for name, end in kept.ended.items() if now < end},
+    )
+
+
+def _used_up(session: Session) -> set[str]:
+    return {one.grant.id for one in session.held if one.grant.uses is not None and one.used >= one.grant.uses}
 
 
 def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
@@ -114,36 +206,40 @@ def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
     return msgspec.structs.replace(spend, number=taken + 1)
 
 
-def _save_denials_and_sendings(tx: Writer, old: Session, after: Session) -> None:
-    for digest, denial in after.denials.items():
-        if old.denials.get(digest) != denial:
-            tx.put_denial(DenialRow(old.id, digest, denial.turn, denial.at))
-    for (domain, content), sendings in after.sent.items():
-        for sending in sendings[len(old.sent.get((domain, content), ())) :]:
-            tx.add_sending(SendingRow(old.id, domain, content, sending.operation, sending.at))
-
-
 def _save_questions(
-    tx: Writer, sealer: Sealer, old: Session, after: Session, answers: Mapping[str, str]
-) -> None:
+    tx: Writer, sealer: Sealer, before: Loaded, after: Session, answers: Mapping[str, str]
+) -> Mapping[str, float]:
+    """Store the questions that are new and close those that are gone; those that are open then."""
+    old, was = before.session.questions, before.kept.questions
+    if old == after.questions:
+        return was
+    left = {name: end for name, end in was.items() if name not in old or name in after.questions}
     for name, question in after.questions.items():
-        if name not in old.questions:
-            tx.add_question(question_row(sealer, question))
-    for name in old.questions:
+        if name not in old:
+            row = question_row(sealer, question)
+            tx.add_question(row)
+            left[name] = row.expires_at
+    for name in old:
         if name not in after.questions:
-            _close(tx, name, answers.get(name))
+            _close(tx, sealer, name, answers.get(name))
+    return left
 
 
-def _close(tx: Writer, question: str, answer: str | None) -> None:
+def _close(tx: Writer, sealer: Sealer, question: str, answer: str | None) -> None:
     """A question that was answered in the conversation, or ended with what it was asked in."""
     row = tx.question(question)
     if row is None or row.state != "open":
         return
     if answer is None:
-        tx.close_question(msgspec.structs.replace(row, state="cancelled", closed_at=tx.now))
+        close_row(tx, sealer, msgspec.structs.replace(row, state="cancelled", closed_at=tx.now))
     else:
         closed = msgspec.structs.replace(row, state="answered", answer=answer, by="user", closed_at=tx.now)
-        tx.close_question(closed)
+        close_row(tx, sealer, closed)
+
+
+def close_row(tx: Writer, sealer: Sealer, closed: QuestionRow) -> bool:
+    """Close the question as this row says, sealed as it then stands; False if it was closed before."""
+    return tx.close_question(sealer.question(closed))
 
 
 def new_row(
@@ -151,27 +247,16 @@ def new_row(
 ) -> SessionRow:
     """The row of a session that begins now."""
     row = SessionRow(
-        session.id,
-        owner,
-        session.agent,
-        user,
-        session.workspace,
-        parent,
-        now,
-        None,
-        _encode(Kept(Head(*_fields_of_head(session)))),
-        0,
-        b"",
+        session.id, owner, session.agent, user, session.workspace, parent, now, None, b"", 0, b""
     )
-    return sealer.session(row)
+    return sealer.session(row, Kept(Head(*_fields_of_head(session))))
 
 
 def question_row(sealer: Sealer, question: Question) -> QuestionRow:
     request = question.request
     expires = question.opened_at + QUESTION_LASTS
-    return QuestionRow(
-        question.id, request.session, request.digest, sealer.question(question), question.opened_at, expires
-    )
+    row = QuestionRow(question.id, request.session, request.digest, b"", question.opened_at, expires)
+    return sealer.question(row, question)
 
 
 def as_written(row: QuestionRow) -> Question:
@@ -185,20 +270,35 @@ def _without_consent(row: SessionRow) -> Session:
 
 
 def _grants(
-    tx: Reader, sealer: Sealer, session: str, spent: Mapping[str, Spent], keys: Iterable[Key] | None
-) -> tuple[Mapping[Key, tuple[Held, ...]], tuple[str, ...]]:
-    """The session's grants as they stand. A row that does not fit its seal is not one of them."""
+    tx: Reader, sealer: Sealer, session: str, kept: Kept, keys: Iterable[Key] | None
+) -> tuple[Mapping[Key, tuple[Held, ...]], frozenset[str], tuple[str, ...]]:
+    """The session's grants as they stand, those that are missing, and what was noticed.
+
+    A row that does not fit its seal is not one of them, and one that the session does not name is over.
+    """
     held: dict[Key, tuple[Held, ...]] = {}
     findings: list[str] = []
+    found: set[str] = set()
     for row in tx.grants(session, keys):
         grant = sealer.open_grant(row)
         if grant is None:
             if not sealer.is_void(row):
                 findings.append(f"grant {row.id} was written by hand or is of an earlier epoch")
             continue
-        became = spent.get(grant.id, Spent())
-        held[grant.key] = (*held.get(grant.key, ()), Held(grant, became.used, became.revoked))
-    return held, tuple(findings)
+        found.add(grant.id)
+        became = kept.spent.get(grant.id)
+        one = _over(grant, kept) if became is None else Held(grant, became.used)
+        held[grant.key] = (*held.get(grant.key, ()), one)
+    missing = frozenset(kept.spent) - found if keys is None else frozenset()
+    findings += (f"grant {name} was taken away" for name in sorted(missing))
+    return held, missing, tuple(findings)
+
+
+def _over(grant: Grant, kept: Kept) -> Held:
+    """A grant that the session does not name: used up, expired or revoked. It is dead in any case."""
+    if grant.uses is None:
+        return Held(grant, revoked=True)
+    return Held(grant, grant.uses, revoked=grant.id in kept.ended)
 
 
 def _spends(
@@ -210,18 +310,22 @@ def _spends(
         grant for name in old.unentered if name not in after.unentered for grant in old.unentered[name]
     ]
     for held in old.held:
-        became = still.get(held.grant.id)
-        ended = not held.revoked and (became is None or became.revoked)
+        name = held.grant.id
+        became = still.get(name)
+        if name not in spent:  # it is over; what was started with it may not be
+            if became is not None and became.revoked and not held.revoked:
+                yield SpendRow(name, 0, old.id, "revoke", call, now)
+            continue
+        ended = became is None or became.revoked
         used = 0 if became is None else became.used - held.used
         returned = max(-used, 0)
-        kept = max(entered.count(held.grant.id) - returned, 0)
+        kept = max(entered.count(name) - returned, 0)
         for what in _whats(use=used, back=returned, enter=kept, revoke=ended):
-            before = spent.get(held.grant.id, Spent())
-            after_it = Spent(
-                before.number + 1, before.used + COUNTS[what], before.revoked or what == "revoke"
-            )
-            spent[held.grant.id] = after_it
-            yield SpendRow(held.grant.id, after_it.number, old.id, what, call, now)
+            before = spent[name]
+            spent[name] = Spent(before.number + 1, before.used + COUNTS[what], before.until)
+            yield SpendRow(name, before.number + 1, old.id, what, call, now)
+        if ended:
+            del spent[name]
 
 
 def _whats(*, use: int, back: int, enter: int, revoke: bool) -> list[What]:
@@ -230,25 +334,39 @@ def _whats(*, use: int, back: int, enter: int, revoke: bool) -> list[What]:
     return [what for what, count in times.items() for _ in range(count)]
 
 
-def _denials(tx: Reader, session: str, wanted: Wanted) -> dict[str, Denial]:
-    row = tx.denial(session, wanted.digest) if wanted.digest is not None else None
-    return {row.digest: Denial(row.turn, row.at)} if row else {}
-
-
-def _questions(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> dict[str, Question]:
-    """The open questions; one that was changed by hand cannot be answered."""
+def _questions(
+    tx: Reader, sealer: Sealer, session: str, kept: Kept, wanted: Wanted
+) -> tuple[dict[str, Question], tuple[str, ...]]:
+    """The open questions, and what was noticed: one that was changed by hand or reopened is not answered."""
     if wanted.keys is None:
         rows = tx.questions(session, limit=10_000)
     else:
         found = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
         rows = [found] if found is not None else []
-    opened = ((row.id, sealer.open_question(row)) for row in rows)
-    return {name: question for name, question in opened if question is not None}
+    questions: dict[str, Question] = {}
+    findings: list[str] = []
+    for row in rows:
+        question = sealer.open_question(row)
+        if question is None:
+            findings.append(f"question {row.id} was changed by hand")
+        elif row.id in kept.questions:
+            questions[row.id] = question
+        elif tx.now < row.expires_at:
+            findings.append(f"question {row.id} was closed, and opened again by hand")
+    return questions, tuple(findings)
 
 
-def _sent(tx: Reader, session: str, keys: tuple[Key, ...]) -> dict[Key, tuple[Sending, ...]]:
+def _sent(flat: Iterable[SentOnce]) -> dict[Key, tuple[Sending, ...]]:
     sent: dict[Key, tuple[Sending, ...]] = {}
-    for row in tx.sendings(session, keys) if keys else ():
-        key = (row.domain, row.content)
-        sent[key] = (*sent.get(key, ()), Sending(row.operation, row.at))
+    for one in flat:
+        key = (one.domain, one.content)
+        sent[key] = (*sent.get(key, ()), Sending(one.operation, one.at))
     return sent
+
+
+def _flat(sent: Mapping[Key, tuple[Sending, ...]]) -> tuple[SentOnce, ...]:
+    return tuple(
+        SentOnce(domain, content, one.operation, one.at)
+        for (domain, content), sendings in sent.items()
+        for one in sendings
+    )

@@ -7,7 +7,8 @@ import msgspec
 from sayso.core.model import Assurance
 from sayso.gate.acts import sign_off
 from sayso.gate.conversation import hear_message
-from sayso.gate.gate import Gate, TamperedSession, UnknownSession
+from sayso.gate.gate import Gate, TamperedSession, UnknownSession, writing
+from sayso.gate.journal import record
 from sayso.store.base import StoreBusy
 
 AT_ONCE = 1_000
@@ -35,6 +36,8 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
     """
     seen: dict[str, str] = {}
     settled = False
+    mark = gate.sealer.mark
+    begun = mark.tick
     for _ in range(MOST_PASSES):
         found = [name for name in _open(gate) if name not in seen]
         if not found:
@@ -42,9 +45,18 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
             break
         done = ((name, _stop(gate, name, by)) for name in found)
         seen.update((name, how) for name, how in done if how != "busy")
+    if settled and mark.burn("session", set(seen), before=begun):
+        _tell_hidden(gate)
     sign_off(gate)
     ways = list(seen.values())
     return StoppedAll(ways.count("stopped"), ways.count("tampered"), settled)
+
+
+def _tell_hidden(gate: Gate) -> None:
+    """Sessions that were not to be found have lost the right to go on, should their rows come back."""
+    with writing(gate) as tx:
+        details = {"finding": "rows of open sessions were taken away or changed while all were stopped"}
+        record(tx, "TAMPERED", details=details, stream=gate.stream)
 
 
 def _stop(gate: Gate, session: str, by: str) -> str:

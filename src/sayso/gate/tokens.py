@@ -12,6 +12,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate.acts import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
+from sayso.gate.sealed_values import TamperedValue, find_value, open_value, write_value
 from sayso.store.base import MetaRow, Reader
 
 Role = Literal["agent", "host", "operator", "trusted"]
@@ -38,15 +39,6 @@ class Token(msgspec.Struct, frozen=True):
     assured: bool = False
 
 
-class _Sealed(msgspec.Struct, frozen=True):
-    token: Token
-    seal: bytes
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(_Sealed).decode
-
-
 def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:
     """A new token and what is kept of it. The token itself is shown this once."""
     if role not in ROLES:
@@ -58,15 +50,15 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
     secret = f"sayso_{role}_{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:
         token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
-        tx.set_meta(_place(secret), _sealed(gate, secret, token))
+        write_value(gate, tx, _place(secret), token)
         details = {"token": token.id, "role": role, "name": name, "by": by, "assured": assured}
         record(tx, "TOKEN_ISSUED", details=details, stream=gate.stream)
     return secret, token
 
 
 def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
-    """Whose token this is; None if it is nobody's, was revoked, or was written by hand."""
-    token = _opened(gate, tx.meta(_place(secret)), _place(secret))
+    """Whose token this is; None if it is nobody's, was revoked, or was written or put back by hand."""
+    token = find_value(gate, tx, _place(secret), Token)
     return None if token is None or token.revoked else token
 
 
@@ -84,7 +76,7 @@ def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
             found = _opened(gate, text, place)
             if found is not None and found.id == token and not found.revoked:
                 ended = msgspec.structs.replace(found, revoked=True)
-                tx.set_meta(place, _encode(_Sealed(ended, _seal(gate, place, ended))).decode())
+                write_value(gate, tx, place, ended)
                 record(tx, "TOKEN_REVOKED", details={"token": token, "by": by}, stream=gate.stream)
                 return ended
     raise UnknownToken(f"there is no token {token}", hint="sayso token list shows them")
@@ -98,24 +90,8 @@ def _place(secret: str) -> str:
     return f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
 
 
-def _sealed(gate: Gate, secret: str, token: Token) -> str:
-    place = _place(secret)
-    return _encode(_Sealed(token, _seal(gate, place, token))).decode()
-
-
-def _opened(gate: Gate, text: str | None, place: str) -> Token | None:
-    if not text:
-        return None
+def _opened(gate: Gate, text: str, place: str) -> Token | None:
     try:
-        kept = _decode(text)
-    except msgspec.MsgspecError:
+        return open_value(gate, place, text, Token)
+    except TamperedValue:
         return None
-    return kept.token if secrets.compare_digest(_seal(gate, place, kept.token), kept.seal) else None
-
-
-def _seal(gate: Gate, place: str, token: Token) -> bytes:
-    """Bound to the epoch: a store put back from a copy lets nobody in, since a token may be revoked since."""
-    fields = msgspec.structs.asdict(token)
-    if not token.assured:  # so that tokens made before there was such a thing are what they were
-        del fields["assured"]
-    return gate.sealer.text("token", f"{place}\n{_encode(fields).decode()}")

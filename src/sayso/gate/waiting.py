@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sayso.gate.answer import UnknownQuestion
+from sayso.gate.answer import UnknownQuestion, refuse_question
 from sayso.gate.gate import Gate
 from sayso.store.base import QuestionRow
 
@@ -18,8 +18,10 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
     while True:
         with gate.store.read() as tx:
             row, now = tx.question(question), tx.now
-        if row is None:
-            raise UnknownQuestion(f"there is no question {question}")
+            if row is None:
+                raise UnknownQuestion(f"there is no question {question}")
+            if gate.sealer.open_question(row) is None:
+                refuse_question(gate, row)
         left = min(until - time.monotonic(), row.expires_at - now)
         if row.state != "open" or left <= 0:
             return row

@@ -74,9 +74,9 @@ def check_workflow(policy: Policy, name: str, operations: Sequence[str]) -> None
 def keep_note(gate: Gate, call: str, fence: int, note: Note) -> None:
     """Write down how far the run has come. Only its holder may."""
     with writing(gate, durable=False) as tx:
-        row = row_of(tx, call)
+        row = row_of(gate, tx, call)
         ledger.held(standing(row), fence)
-        moved(tx, row, msgspec.structs.replace(row, result=_encode(note)))
+        moved(gate, tx, row, msgspec.structs.replace(row, result=_encode(note)))
 
 
 def encoded(note: Note) -> bytes:
@@ -94,7 +94,7 @@ def list_runs(gate: Gate, session: str | None = None) -> list[Progress]:
 def run_progress(gate: Gate, run: str) -> Progress:
     """How far this run has come."""
     with gate.store.read() as tx:
-        row = row_of(tx, run)
+        row = row_of(gate, tx, run)
     progress = _progress(gate, row)
     if progress is None:
         raise UnknownCall(f"{run} is no run of a workflow")
@@ -142,7 +142,7 @@ def _with_dead_runs(gate: Gate) -> list[str]:
     """
     with gate.store.read() as tx:
         rows = [row for row in tx.unrevoked_runs(tx.now) if gate.sealer.open_grant(row) is not None]
-        return sorted({row.session for row in rows if not _alive(tx, row.session, row.value)})
+        return sorted({row.session for row in rows if not _alive(gate, tx, row.session, row.value)})
 
 
 def _reconcile(gate: Gate, session: str) -> int:
@@ -153,14 +153,16 @@ def _reconcile(gate: Gate, session: str) -> int:
         dead = [
             held
             for held in found.session.held
-            if held.grant.kind == "run" and not held.revoked and not _alive(tx, session, held.grant.value)
+            if held.grant.kind == "run"
+            and not held.revoked
+            and not _alive(gate, tx, session, held.grant.value)
         ]
         _revoke(gate, tx, found, dead, "reconcile")
         return len(dead)
 
 
-def _alive(tx: Reader, session: str, run: str) -> bool:
-    stands = as_it_stands(tx, session, Scope(run=Run(run, "")))
+def _alive(gate: Gate, tx: Reader, session: str, run: str) -> bool:
+    stands = as_it_stands(gate, tx, session, Scope(run=Run(run, "")))
     return stands.run is not None and stands.run.alive
 
 

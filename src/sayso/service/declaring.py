@@ -14,7 +14,7 @@ from sayso.core.model import Call, Declared, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
 from sayso.doors.python.host import Runs, Said
 from sayso.doors.remote.shapes import CallTold, OperationTold
-from sayso.gate.call_rows import Attempt, UnknownCall, found_record
+from sayso.gate.call_rows import Attempt, UnknownCall, found_record, row_of
 from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.state import as_written
 from sayso.gate.tokens import Token
@@ -111,8 +111,8 @@ def started_before(gate: Gate, attempt: Attempt, holder: str, name: str | None) 
     if name is None or attempt.runs or attempt.state != "running":
         return attempt
     with gate.store.read() as tx:
-        row = tx.call(attempt.call)
-    if row is None or row.holder != holder or row.state != "running":
+        row = row_of(gate, tx, attempt.call)
+    if row.holder != holder or row.state != "running":
         return attempt
     return msgspec.structs.replace(attempt, fence=row.fence)
 

@@ -19,6 +19,7 @@ from sayso.gate.handoff import NotAgreed
 from sayso.gate.passkey_signin import SignInRefused
 from sayso.gate.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.proofs import BadProof
+from sayso.gate.tampering import Tampered
 from sayso.gate.tokens import UnknownToken
 from sayso.gate.workflows import BeyondPolicy
 from sayso.store.base import StoreBusy, StoreError
@@ -45,6 +46,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (TamperedCall, 409),
     (TamperedGrant, 409),
     (TamperedSession, 409),
+    (Tampered, 409),
     (StoreBusy, 503),
     (StoreError, 503),
     (MalformedRequest, 400),

@@ -1,0 +1,131 @@
+"""The file of a mark: a head with the newest entry, and behind it a log of versions that is only added to.
+
+It is written under a lock and read without one. A log that has grown long is written again, into a new file
+that takes the place of the old one; the last record of the old one says so to whoever still has it open.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sayso.core.errors import SaysoError
+from sayso.store.base import EntryRow
+
+Record = tuple[bytes, int, int]
+"""A name, its version, and after which time it may be forgotten (0: never)."""
+
+_WIDTH = 16
+_HEAD = _WIDTH + 1 + 64
+_LOG = 96
+_RECORD = struct.Struct(">16sQQ")
+_GONE_ON = (b"\xff" * 16, 0, 0)
+_AT_ONCE = 1 << 20
+SPARE = 20_000
+"""How many records more than needed a log may hold before it is written again."""
+
+
+class GoneOn(Exception):
+    """Another process has written the log again: open the file anew."""
+
+
+class MarkFile:
+    """A mark that is open for as long as anybody has this object.
+
+    It is not asked about with `stat` on the way: where the system keeps exact times for whoever asked, the
+    write that follows has to be journaled, and the next sync of any file waits for that.
+    """
+
+    def __init__(self, path: Path, *, make: bool) -> None:
+        self._path = path
+        flags = os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self.number = os.open(path, os.O_RDWR | flags | (os.O_CREAT if make else 0), 0o600)
+        except PermissionError:
+            if make:
+                raise
+            self.number = os.open(path, os.O_RDONLY | flags)
+        self._end = _LOG
+
+    def __del__(self) -> None:
+        with suppress(AttributeError, OSError):
+            os.close(self.number)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        fcntl.flock(self.number, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self.number, fcntl.LOCK_UN)
+
+    def same_as(self, other: MarkFile) -> bool:
+        return os.path.sameopenfile(self.number, other.number)
+
+    def newest(self) -> tuple[int, bytes] | None:
+        """The number and hash of the newest entry that was marked."""
+        content = os.pread(self.number, _HEAD, 0)
+        if not content.strip(b"\0"):
+            return None
+        try:
+            number, _, digest = content.decode("ascii").partition(" ")
+            return int(number), bytes.fromhex(digest)
+        except ValueError as error:
+            raise SaysoError(
+                f"{self._path} is damaged", hint="remove it; all grants will count as void"
+            ) from error
+
+    def news(self) -> list[Record]:
+        """The records added since the last look."""
+        found: list[Record] = []
+        while content := os.pread(self.number, _AT_ONCE, self._end):
+            whole = len(content) - len(content) % _RECORD.size
+            records = list(_RECORD.iter_unpack(content[:whole]))
+            self._end += whole
+            if _GONE_ON in records and self._is_gone():
+                raise GoneOn
+            found += (one for one in records if one != _GONE_ON and any(one[0]))
+            if len(content) < _AT_ONCE:
+                break
+        return found
+
+    def write(self, entry: EntryRow | None, records: Sequence[Record]) -> None:
+        """Raise the head, unless it is higher, and add these records. Only under the lock, after a look."""
+        if entry is not None:
+            known = self.newest()
+            if known is None or known[0] < entry.seq:
+                os.pwrite(self.number, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
+        if records:
+            self._add(records)
+
+    def long_for(self, alive: int) -> bool:
+        """Whether the log holds much more than what is alive of it."""
+        return (self._end - _LOG) // _RECORD.size > 4 * alive + SPARE
+
+    def replace(self, kept: Sequence[Record]) -> None:
+        """Write the log again with these records. Only under the lock."""
+        beside = self._path.with_suffix(".mark-new")
+        with suppress(FileNotFoundError):
+            beside.unlink()
+        new = MarkFile(beside, make=True)
+        head = os.pread(self.number, _HEAD, 0)
+        os.pwrite(new.number, head, 0)
+        new._add(kept)
+        self._add([_GONE_ON])
+        beside.replace(self._path)
+
+    def _add(self, records: Sequence[Record]) -> None:
+        content = b"".join(_RECORD.pack(*one) for one in records)
+        os.pwrite(self.number, content, self._end)
+        self._end += len(content)
+
+    def _is_gone(self) -> bool:
+        """Whether the path names another file by now; who said so may have died before it did."""
+        try:
+            return not self.same_as(MarkFile(self._path, make=False))
+        except FileNotFoundError:
+            return False

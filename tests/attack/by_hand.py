@@ -1,0 +1,132 @@
+"""A hand in the store: rows copied, put back, changed and taken away with plain SQL, past every gate."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from sayso.core.policy import Policy
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.signing import make_key
+from sayso.policy import load_preset
+from sayso.store.base import Store
+from sayso.store.postgres import PostgresStore
+from sayso.store.sqlite import SqliteStore
+
+KEY = make_key("attacked")
+KEYS = {
+    "meta": ("name",),
+    "sessions": ("id",),
+    "grants": ("id",),
+    "spends": ("grant", "number"),
+    "reviews": ("name",),
+    "questions": ("id",),
+    "calls": ("id",),
+    "entries": ("stream", "seq"),
+    "nodes": ("stream", "level", "index"),
+    "checkpoints": ("place",),
+    "secrets": ("stream", "seq", "name"),
+}
+"""Every table with what names a row of it."""
+
+Row = dict[str, Any]
+Copy = dict[str, dict[tuple[Any, ...], Row]]
+"""The rows of tables by their names, as they were at one moment."""
+
+
+class Hand:
+    """Somebody who can write the database but not the folder of the key."""
+
+    def __init__(self, connect: Callable[[], Any], mark: str) -> None:
+        self._connect = connect
+        self._mark = mark
+
+    @contextmanager
+    def _database(self) -> Iterator[Any]:
+        with closing(self._connect()) as connection:
+            yield connection
+            connection.commit()
+
+    def run(self, *statements: str) -> None:
+        with self._database() as database:
+            for statement in statements:
+                database.execute(statement)
+
+    def copy(self, *tables: str) -> Copy:
+        """These tables as they are now; all of them if none is named."""
+        with self._database() as database:
+            return {table: self._rows(database, table) for table in tables or KEYS}
+
+    def _rows(self, database: Any, table: str) -> dict[tuple[Any, ...], Row]:
+        cursor = database.execute(f"SELECT * FROM {table}")  # noqa: S608  a name of our own
+        names = [column[0] for column in cursor.description]
+        rows = [dict(zip(names, values, strict=True)) for values in cursor.fetchall()]
+        return {tuple(row[name] for name in KEYS[table]): row for row in rows}
+
+    def put_back(self, copy: Copy, chosen: Iterable[tuple[str, tuple[Any, ...]]] | None = None) -> None:
+        """These rows as they are in the copy; those that it does not have are taken away."""
+        now = self.copy(*copy)
+        everything = [(table, key) for table in copy for key in {**copy[table], **now[table]}]
+        with self._database() as database:
+            for table, key in everything if chosen is None else chosen:
+                self._put(database, table, key, copy[table].get(key))
+
+    def _put(self, database: Any, table: str, key: tuple[Any, ...], row: Row | None) -> None:
+        where = " AND ".join(f'"{name}" = {self._mark}' for name in KEYS[table])
+        database.execute(f"DELETE FROM {table} WHERE {where}", key)  # noqa: S608  names of our own
+        if row is not None:
+            if "place" in row:  # which a newer row may have got
+                database.execute(f"DELETE FROM {table} WHERE place = {self._mark}", (row["place"],))  # noqa: S608  the same
+            names = ", ".join(f'"{name}"' for name in row)
+            marks = ", ".join([self._mark] * len(row))
+            system = "OVERRIDING SYSTEM VALUE" if self._mark == "%s" and "place" in row else ""
+            statement = f"INSERT INTO {table} ({names}) {system} VALUES ({marks})"  # noqa: S608  names of our own
+            database.execute(statement, tuple(row.values()))
+
+
+class Place:
+    """A store under attack, its gate, and the folder beside its key, which nobody else can write."""
+
+    def __init__(
+        self, make: Callable[[], Store], hand: Hand, marks: Path, policy: Policy | None = None
+    ) -> None:
+        self._make = make
+        self.hand = hand
+        self.marks = marks
+        self.policy = policy or load_preset("chat")
+        self.gate = self._opened()
+
+    def _opened(self) -> Gate:
+        return open_gate(self.policy, self._make(), key=KEY, marks=self.marks)
+
+    def restart(self) -> Gate:
+        self.gate.store.close()
+        self.gate = self._opened()
+        return self.gate
+
+    def close(self) -> None:
+        self.gate.store.close()
+
+    def reported(self) -> int:
+        """How often tampering was recorded."""
+        with self.gate.store.read() as tx:
+            return sum(row.event == "TAMPERED" for row in tx.entries("main", limit=1_000_000))
+
+
+def sqlite_place(
+    folder: Path, clock: Callable[[], float] | None = None, policy: Policy | None = None
+) -> Place:
+    path = folder / "s.db"
+    hand = Hand(lambda: sqlite3.connect(path, timeout=30), "?")
+    return Place(lambda: SqliteStore(path, clock=clock or time.time), hand, folder, policy)
+
+
+def postgres_place(address: str, folder: Path) -> Place:
+    return Place(lambda: PostgresStore(address), Hand(lambda: psycopg.connect(address), "%s"), folder)

@@ -1,0 +1,88 @@
+"""Whatever rows are put back to whatever moment of a random life, nothing that was over comes true again."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from sayso.gate import call_rows
+from sayso.gate.marks import Mark
+from sayso.gate.sealer import Sealer
+from tests.attack.by_hand import Place, postgres_place, sqlite_place
+from tests.contract.postgres_place import new_schema, running_server
+from tests.property.row_attacks import Life
+
+EVERY = bool(os.environ.get("SAYSO_ALL"))
+LIVES, LIVES_ON_POSTGRES = (1_000, 300) if EVERY else (12, 4)
+ATTACKS, STEPS = 4, 7
+MEMORY = Path("/dev/shm")  # noqa: S108  where there is one, nothing waits for a disk
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
+        yield Path(name)
+
+
+def play(place: Place, seed: int) -> None:
+    life = Life(place, seed)
+    for _ in range(ATTACKS):
+        life.live(STEPS)
+        life.attack()
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_nothing_that_was_over_comes_true_again_on_sqlite(seed: int) -> None:
+    with folder() as marks, closing(sqlite_place(marks)) as place:
+        play(place, seed)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running_server() as address:
+        yield address
+
+
+@pytest.mark.parametrize("seed", range(LIVES_ON_POSTGRES))
+def test_nothing_that_was_over_comes_true_again_on_postgres(server: str, seed: int) -> None:
+    with folder() as marks, closing(postgres_place(new_schema(server), marks)) as place:
+        play(place, seed)
+
+
+def without_the_mark(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Mark, "version", lambda self, kind, name: 0)
+
+
+def without_versions_of_values(patch: pytest.MonkeyPatch) -> None:
+    check = Sealer.is_current
+
+    def lax(self: Sealer, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
+        return kind == "value" or check(self, kind, name, version, until=until)
+
+    patch.setattr(Sealer, "is_current", lax)
+
+
+def without_calls_named_by_sessions(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(call_rows, "finding_in", lambda gate, tx, row: None)
+
+
+FAULTS = (without_the_mark, without_versions_of_values, without_calls_named_by_sessions)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_gate_that_forgets_one_check_is_found_out(fault: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The property can fail: each of these gates lets something come true again."""
+    assert callable(fault)
+    fault(monkeypatch)
+    for seed in range(40):
+        with folder() as marks, closing(sqlite_place(marks)) as place:
+            try:
+                play(place, seed)
+            except AssertionError:
+                return
+    pytest.fail("nobody noticed")
