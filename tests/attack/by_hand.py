@@ -106,6 +106,10 @@ class Place:
     def _opened(self) -> Gate:
         return open_gate(self.policy, self._make(), key=KEY, marks=self.marks)
 
+    def another(self) -> Gate:
+        """Another gate on the same store, with the same key and the same folder beside it."""
+        return self._opened()
+
     def restart(self) -> Gate:
         self.gate.store.close()
         self.gate = self._opened()

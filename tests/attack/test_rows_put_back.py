@@ -7,6 +7,7 @@ the key nor write the folder it lies in. Each attack is tried on a gate that run
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from sayso.gate.conversation import hear_message
 from sayso.gate.copy import copy_store
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, TamperedSession
-from sayso.gate.grants import give_grant, revoke_all
+from sayso.gate.grants import give_grant, list_grants, revoke_all
 from sayso.gate.handoff import save_handoff, take_handoff
 from sayso.gate.lease import park_call, unpark_call
 from sayso.gate.open import open_to_look
@@ -123,6 +124,48 @@ def test_an_approval_that_was_used_does_not_run_again_with_the_rows_of_before(
     assert runs(place.gate, push(session))
     place.hand.put_back(copy)
     refused(place, again(place), push(session))
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_another_gate_on_the_same_store_does_not_run_it_again_either(
+    place: Place, session: str, learns: bool
+) -> None:
+    other = place.another()
+    with closing(other.store):
+        if learns:
+            assert not runs(other, edit(session))
+        approve(place.gate, push(session))
+        copy = place.hand.copy("sessions", "spends")
+        assert runs(place.gate, push(session))
+        place.hand.put_back(copy)
+        refused(place, other, push(session))
+
+
+def test_gates_that_work_side_by_side_report_nothing(place: Place, session: str) -> None:
+    """What one has committed and not marked yet, or read before another committed, is not tampering."""
+    child = open_session(place.gate, agent="sub", owner="host", parent=session)
+
+    def work(gate: Gate, number: int) -> None:
+        for turn in range(12):
+            target = f"{number}-{turn}.py"
+            approve(gate, edit(child, target))
+            call = start_call(gate, edit(child, target), holder="one")
+            end_call(gate, call.call, call.fence, "succeeded")
+            preview(gate, edit(child, target))
+            list_grants(gate)
+            hear_message(gate, session, "what is next?")
+
+    gates = [place.gate, place.another(), place.another()]
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            done = [threads.submit(work, gate, number) for number, gate in enumerate(gates)]
+            for one in done:
+                one.result()
+        assert place.reported() == 0
+        assert verify_audit(place.gate).clean
+    finally:
+        for gate in gates[1:]:
+            gate.store.close()
 
 
 def test_consent_that_was_revoked_does_not_come_back_with_the_rows_of_before(

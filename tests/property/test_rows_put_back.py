@@ -18,7 +18,7 @@ from tests.contract.postgres_place import new_schema, running_server
 from tests.property.row_attacks import Life
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
-LIVES, LIVES_ON_POSTGRES = (1_000, 300) if EVERY else (12, 4)
+LIVES, LIVES_ON_POSTGRES = (1_000, 300) if EVERY else (12, 3)
 ATTACKS, STEPS = 4, 7
 MEMORY = Path("/dev/shm")  # noqa: S108  where there is one, nothing waits for a disk
 

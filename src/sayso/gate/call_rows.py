@@ -20,6 +20,7 @@ from sayso.core.ledger import NotNow, Standing
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.gate import Gate, refuse_tampered
+from sayso.gate.sealer import Kept
 from sayso.gate.state import Loaded, Wanted, keep, load, with_call
 from sayso.gate.tampering import Tampered
 from sayso.store.base import CallRow, Reader, Writer
@@ -118,9 +119,13 @@ def finding_in(gate: Gate, tx: Reader, row: CallRow) -> str | None:
     void = None if found is None or found.believed else gate.sealer.void_session(found.row)
     if found is None or not (found.believed or void):
         return f"call {row.id} has no session that can be believed"
-    if (void or found.kept).calls.get(row.id) != _stand(row):
-        return f"call {row.id} was put back by hand"
-    return None
+    return finding_beside(row, void or found.kept)
+
+
+def finding_beside(row: CallRow, kept: Kept) -> str | None:
+    """What is wrong with this row, held against what is kept in its session; None if nothing is."""
+    same = kept.calls.get(row.id) == _stand(row)
+    return None if same else f"call {row.id} was put back by hand"
 
 
 def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision, **more: Any) -> CallRow:

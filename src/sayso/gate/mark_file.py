@@ -57,11 +57,17 @@ class MarkFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        fcntl.flock(self.number, fcntl.LOCK_EX)
+        self.lock()
         try:
             yield
         finally:
-            fcntl.flock(self.number, fcntl.LOCK_UN)
+            self.unlock()
+
+    def lock(self) -> None:
+        fcntl.flock(self.number, fcntl.LOCK_EX)
+
+    def unlock(self) -> None:
+        fcntl.flock(self.number, fcntl.LOCK_UN)
 
     def same_as(self, other: MarkFile) -> bool:
         return os.path.sameopenfile(self.number, other.number)

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from sayso.core.audit import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate.journal import record
-from sayso.gate.marks import BURNED, Mark
+from sayso.gate.marks import BURNED, Mark, Raised
 from sayso.gate.tampering import Doubt, Doubts
 from sayso.gate.telemetry import tampered
-from sayso.store.base import Reader, Store, Writer
+from sayso.store.base import EntryRow, Reader, Store, Writer
 
 log = logging.getLogger("sayso")
 
@@ -49,36 +49,37 @@ class MarkedStore:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        newest, before = None, None
+        raised = self.mark.begin_writing()
         try:
-            with self._marking(durable) as tx:
+            with self.unmarked.write(durable=durable) as tx:
                 yield tx
+                newest = tx.added(self._stream)
+                if raised:
+                    before = self.mark.promise(raised)
+            before = None  # committed: it stands, even if the file of the mark cannot be written
+            self._raise(newest, raised, durable=durable)
+        except BaseException:
+            if before is not None:
+                self.mark.withdraw(before)
+            raise
         finally:
+            self.mark.end_writing()
             if self._doubts:
                 self._tell()
+
+    def _raise(self, newest: EntryRow | None, raised: Raised, *, durable: bool) -> None:
+        """The transaction is committed."""
+        if durable and (newest is not None or raised):
+            self.mark.reach(newest, raised)
+        elif raised:
+            self.mark.learn(raised)
 
     def changed(self, seen: int, timeout: float) -> int:
         return self.unmarked.changed(seen, timeout)
 
     def close(self) -> None:
         self.unmarked.close()
-
-    @contextmanager
-    def _marking(self, durable: bool) -> Iterator[Writer]:
-        newest, before = None, None
-        with self.mark.writing() as raised:
-            try:
-                with self.unmarked.write(durable=durable) as tx:
-                    yield tx
-                    newest = tx.added(self._stream)
-                    before = self.mark.promise(raised)
-            except BaseException:
-                if before is not None:
-                    self.mark.withdraw(before)
-                raise
-        if durable and (newest is not None or raised):
-            self.mark.reach(newest, raised)
-        elif raised:
-            self.mark.learn(raised)
 
     def _tell(self) -> None:
         for doubt in self._doubts.take():
@@ -90,7 +91,7 @@ class MarkedStore:
     def _record(self, doubt: Doubt) -> None:
         """In a transaction of its own. That it cannot be recorded must not hide what was refused."""
         try:
-            with self._marking(durable=True) as tx:
+            with self.write() as tx:
                 if doubt.burns:
                     self.mark.note("session", doubt.session, BURNED)
                 details = {"finding": doubt.finding}

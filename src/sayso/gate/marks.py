@@ -189,15 +189,22 @@ class Mark:
         finally:
             self._own.reading = None
 
-    @contextmanager
-    def writing(self) -> Iterator[Raised]:
-        """A transaction that writes; what it notes is gathered here."""
+    def begin_writing(self) -> Raised:
+        """A transaction that writes begins; what it notes is gathered here."""
         raised: Raised = {}
         self._own.raised, self._own.seen = raised, set()
+        return raised
+
+    def end_writing(self) -> None:
+        self._own.raised = self._own.seen = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Raised]:
+        """The same for as long as this lasts."""
         try:
-            yield raised
+            yield self.begin_writing()
         finally:
-            self._own.raised = self._own.seen = None
+            self.end_writing()
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
         """Raise these in memory while nobody else can write, just before the commit; how they stood."""
@@ -290,11 +297,14 @@ class Mark:
                 self._write_to(self._opened(self._path), entry, raised)
 
     def _write_to(self, file: MarkFile, entry: EntryRow | None, raised: Raised) -> None:
-        with file.locked():
+        file.lock()  # without a context manager, as this is done for every commit
+        try:
             self._take(file)
             file.write(entry, [(place, *one) for place, one in raised.items()])
             if file.long_for(len(self._known)):
                 self._shorten(file, 0.0 if entry is None else entry.at)
+        finally:
+            file.unlock()
 
     def _opened(self, path: Path) -> MarkFile:
         """The file; now and then opened again. One that was taken away is made again, with all we know."""

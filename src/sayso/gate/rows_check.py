@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sayso.core.audit_marks import Finding, Kind
-from sayso.gate.call_rows import finding_in
+from sayso.gate.call_rows import finding_beside
 from sayso.gate.gate import Gate
 from sayso.gate.sealed_values import TamperedValue, is_value, open_any
 from sayso.gate.sealer import Kept
@@ -64,8 +64,10 @@ def _of_sessions(
     called: set[str] = set()
     for call in tx.every(CallRow):
         called.add(call.id)
-        finding = finding_in(gate, tx, call)
-        if finding is not None:
+        kept = sessions.get(call.session)
+        if gate.sealer.open_call(call) is None:
+            yield Kind.EDITED, f"call {call.id} was changed by hand"
+        elif kept is not None and (finding := finding_beside(call, kept)) is not None:
             yield Kind.EDITED, finding
     for name, kept in sessions.items():
         there = {"grant": grants, "question": asked, "call": called}
