@@ -95,8 +95,9 @@ def authorize_in(
     if decision.verdict is Verdict.ASK and question is None:
         decision = _refused(decision)
     opened = () if question is None else (Opened(question),)
-    starts = call is not None and fence is not None and decision.verdict is Verdict.ALLOW
-    stands = (call, running(fence)) if starts else None
+    stands = None
+    if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
+        stands = (call, running(fence))
     settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     entry = record_decision(gate, tx, request, decision, question, bundle, call)
     new = question is not None and question.id not in found.session.questions
