@@ -318,6 +318,32 @@ def test_a_call_that_ended_is_not_run_or_ended_again_with_its_rows_of_before(
         assert place.reported() > before
 
 
+CHANGES = (
+    "lease_until = lease_until + 1000",
+    "fence = 7",
+    "holder = 'other'",
+    "result = NULL, ended_at = 1",
+    "effect_key = NULL",
+    "tool = 'other'",
+    "digest = 'other'",
+    "session = 'other'",
+    "at = 1",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_running_call_with_any_column_changed_by_hand_is_not_gone_on_with(
+    place: Place, session: str, again: Again, change: str
+) -> None:
+    call = start_ungated(place.gate, edit(session), holder="one", effect_key="invoice 7")
+    place.hand.run(f"UPDATE calls SET {change}")  # noqa: S608  words of our own
+    gate, before = again(place), place.reported()
+    for fence in (call.fence, 7):
+        with pytest.raises((TamperedCall, TamperedSession)):
+            end_call(gate, call.call, fence, "succeeded")
+    assert place.reported() > before
+
+
 @pytest.mark.parametrize("way", ["deleted", "put back"])
 def test_an_effect_that_happened_does_not_happen_again_whatever_becomes_of_its_rows(
     place: Place, session: str, again: Again, way: str

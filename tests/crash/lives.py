@@ -132,7 +132,7 @@ class Life:
         self._begin("retry")
         running = retry_call(gate, second.call, holder="first life")
         self._effect(2)
-        let_leases_lapse(self._plain, gate.sealer, self._clock)
+        let_leases_lapse(self._plain, self._clock)
         self._begin("recover")
         assert recover_calls(gate) == [running.call]
         self._begin("reconcile")
@@ -152,7 +152,7 @@ class Life:
         self._effect(1)
         self._begin("keep alive")
         keep_alive(gate, running.call, running.fence)
-        let_leases_lapse(self._plain, gate.sealer, self._clock)
+        let_leases_lapse(self._plain, self._clock)
         self._begin("recover")
         assert recover_calls(gate) == [running.call]
         self._begin("resolve")

@@ -111,8 +111,9 @@ def test_one_that_fails_does_not_keep_the_others_from_telling(gate: Gate, ambigu
     with gate.store.write() as tx:
         row = tx.call(attempt.call)
         assert row is not None
-        lapsed = gate.sealer.call(msgspec.structs.replace(row, lease_until=tx.now))
-        tx.move_call(lapsed, states=("running",), fence=running.fence)
+        tx.move_call(
+            msgspec.structs.replace(row, lease_until=tx.now), states=("running",), fence=running.fence
+        )
     recover_calls(gate)
     assert reconcile_calls(gate, {"edit": tell_of_the_second}) == {attempt.call: "failed"}
 

@@ -166,9 +166,9 @@ def record_of(gate: Gate, row: CallRow) -> Record:
     return kept
 
 
-def found_record(gate: Gate, row: CallRow) -> Record | None:
-    """The same; None if it cannot be believed."""
-    kept = gate.sealer.open_call(row)
+def found_record(gate: Gate, row: CallRow, *, any_result: bool = False) -> Record | None:
+    """The same; None if it cannot be believed. With `any_result`, whatever became of its result."""
+    kept = gate.sealer.open_call(row, any_result=any_result)
     return None if kept is None else _record(kept)
 
 

@@ -69,6 +69,13 @@ class MarkFile:
     def unlock(self) -> None:
         fcntl.flock(self.number, fcntl.LOCK_UN)
 
+    def is_at(self, path: Path) -> bool:
+        """Whether the path names this file. Whoever replaced it may have died before saying so."""
+        try:
+            return os.path.samestat(os.fstat(self.number), path.stat())
+        except FileNotFoundError:
+            return True  # it is made again by whoever writes next
+
     def same_as(self, other: MarkFile) -> bool:
         return os.path.sameopenfile(self.number, other.number)
 
@@ -92,9 +99,9 @@ class MarkFile:
             whole = len(content) - len(content) % _RECORD.size
             records = list(_RECORD.iter_unpack(content[:whole]))
             self._end += whole
-            if _GONE_ON in records and self._is_gone():
+            if _GONE_ON in records:
                 raise GoneOn
-            found += (one for one in records if one != _GONE_ON and any(one[0]))
+            found += (one for one in records if any(one[0]))
             if len(content) < _AT_ONCE:
                 break
         return found
@@ -121,17 +128,10 @@ class MarkFile:
         head = os.pread(self.number, _HEAD, 0)
         os.pwrite(new.number, head, 0)
         new._add(kept)
-        self._add([_GONE_ON])
         beside.replace(self._path)
+        self._add([_GONE_ON])  # after it: whoever reads this finds the new one
 
     def _add(self, records: Sequence[Record]) -> None:
         content = b"".join(_RECORD.pack(*one) for one in records)
         os.pwrite(self.number, content, self._end)
         self._end += len(content)
-
-    def _is_gone(self) -> bool:
-        """Whether the path names another file by now; who said so may have died before it did."""
-        try:
-            return not self.same_as(MarkFile(self._path, make=False))
-        except FileNotFoundError:
-            return False

@@ -25,6 +25,8 @@ from sayso.store.base import EntryRow, Reader, StoreError
 
 OPENED_AGAIN = 64
 """After how many times of being raised it is opened again, so that one that was taken away is there again."""
+LOOKED_AGAIN = 256
+"""After how many looks it is seen to that the file looked at is the one that is there."""
 MOST_LATE = 200_000
 FORGOTTEN_AFTER = 8 * 86_400
 """So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
@@ -98,6 +100,7 @@ class Mark:
         self._guard = threading.RLock()
         self._file: MarkFile | None = None
         self._left = OPENED_AGAIN
+        self._looks = LOOKED_AGAIN
 
     @property
     def exists(self) -> bool:
@@ -183,20 +186,23 @@ class Mark:
     def reading(self) -> Iterator[None]:
         """A transaction that reads what was committed when it began: later marks do not concern it."""
         self._catch_up()
+        before = getattr(self._own, "reading", None)
         self._own.reading = self._tick
         try:
             yield
         finally:
-            self._own.reading = None
+            self._own.reading = before
 
     def begin_writing(self) -> Raised:
         """A transaction that writes begins; what it notes is gathered here."""
-        raised: Raised = {}
-        self._own.raised, self._own.seen = raised, set()
+        own, raised = self._own, Raised()
+        own.before = (getattr(own, "raised", None), getattr(own, "seen", None), getattr(own, "before", None))
+        own.raised, own.seen = raised, set()
         return raised
 
     def end_writing(self) -> None:
-        self._own.raised = self._own.seen = None
+        """Back to the transaction around it: the store refuses one in another, but that one goes on."""
+        self._own.raised, self._own.seen, self._own.before = self._own.before
 
     @contextmanager
     def writing(self) -> Iterator[Raised]:
@@ -290,11 +296,16 @@ class Mark:
         if self._forks != _forks:
             self._begin()
         with self._guard:
-            try:
-                self._write_to(self._opened(self._path), entry, raised)
-            except GoneOn:
+            while not self._written(self._path, entry, raised):
                 self._file = None
-                self._write_to(self._opened(self._path), entry, raised)
+
+    def _written(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
+        """False if the log goes on in another file."""
+        try:
+            self._write_to(self._opened(path), entry, raised)
+        except GoneOn:
+            return False
+        return True
 
     def _write_to(self, file: MarkFile, entry: EntryRow | None, raised: Raised) -> None:
         file.lock()  # without a context manager, as this is done for every commit
@@ -344,16 +355,23 @@ class Mark:
         with self._guard:
             if self._file is None and not self._path.exists():
                 return
-            try:
-                self._take(self._opened_to_look(self._path))
-            except GoneOn:
+            self._looks -= 1
+            if self._looks < 0:
+                self._looks = LOOKED_AGAIN
+                if self._file is not None and not self._file.is_at(self._path):
+                    self._file = None
+            while not self._looked(self._path):
                 self._file = None
-                self._take(self._opened_to_look(self._path))
 
-    def _opened_to_look(self, path: Path) -> MarkFile:
+    def _looked(self, path: Path) -> bool:
+        """False if the log goes on in another file."""
         if self._file is None:
             self._file = MarkFile(path, make=False)
-        return self._file
+        try:
+            self._take(self._file)
+        except GoneOn:
+            return False
+        return True
 
     def _take(self, file: MarkFile) -> list[Record]:
         news = file.news()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from math import isnan, nan
+from struct import Struct
 from typing import Generic, TypeVar
 
 import msgspec
@@ -25,6 +27,9 @@ MAC_BYTES = 32
 RESULT_BYTES = 32
 NO_RESULT = bytes(RESULT_BYTES)
 VERSION_BYTES = 8
+_LEASE = Struct(">d")
+_RECORD = MAC_BYTES + RESULT_BYTES + _LEASE.size
+"""Where the record of a call begins in its body."""
 MOST_BELIEVED = 10_000
 JUMP = 2**40
 """A new epoch is a number nobody has seen: the same old copy put back twice is two epochs."""
@@ -237,24 +242,34 @@ class Sealer:
         """The row sealed as it stands, with this record in it or the one it has.
 
         Sealed for every epoch, as what ran has to be looked after in all. Of its result a hash is sealed, so
-        that results can be dropped when they are old.
+        that results can be dropped when they are old; of its lease the end, which none can outlast.
         """
-        kept = row.body[MAC_BYTES + RESULT_BYTES :] if record is None else record
+        kept = row.body[_RECORD:] if record is None else record
         result = NO_RESULT if row.result is None else sha256(row.result).digest()
-        mac = seal(self._key, "call", *self._call_parts(row, result, kept))
-        return msgspec.structs.replace(row, body=mac + result + kept)
+        beside = result + _LEASE.pack(nan if row.lease_until is None else row.lease_until)
+        mac = seal(self._key, "call", *self._call_parts(row, row.lease_until, beside, kept))
+        return msgspec.structs.replace(row, body=mac + beside + kept)
 
-    def open_call(self, row: CallRow) -> bytes | None:
-        """The record in this row, if the row is one we wrote."""
-        mac, rest = row.body[:MAC_BYTES], row.body[MAC_BYTES:]
-        result, record = rest[:RESULT_BYTES], rest[RESULT_BYTES:]
-        dropped = row.result is None and row.ended_at is not None
-        if not dropped and result != (NO_RESULT if row.result is None else sha256(row.result).digest()):
+    def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
+        """The record in this row, if the row is one we wrote; with `any_result` whatever its result is.
+
+        A lease that was shortened by hand ends sooner, as if its holder had died; that is all.
+        """
+        beside, record = row.body[MAC_BYTES:_RECORD], row.body[_RECORD:]
+        if len(beside) != RESULT_BYTES + _LEASE.size or not (any_result or _fits(row, beside)):
             return None
-        return record if sealed(self._key, mac, "call", *self._call_parts(row, result, record)) else None
+        (sealed_end,) = _LEASE.unpack(beside[RESULT_BYTES:])
+        lease = None if isnan(sealed_end) else sealed_end
+        if (lease is None) != (row.lease_until is None) or (lease or 0.0) < (row.lease_until or 0.0):
+            return None
+        parts = self._call_parts(row, lease, beside, record)
+        return record if sealed(self._key, row.body[:MAC_BYTES], "call", *parts) else None
 
-    def _call_parts(self, row: CallRow, result: bytes, record: bytes) -> tuple[bytes, ...]:
-        return (self._store, result, record, _encode(msgspec.structs.replace(row, body=b"", result=None)))
+    def _call_parts(
+        self, row: CallRow, lease: float | None, beside: bytes, record: bytes
+    ) -> tuple[bytes, ...]:
+        bare = msgspec.structs.replace(row, body=b"", result=None, lease_until=lease)
+        return (self._store, beside, record, _encode(bare))
 
     def text(self, tag: str, text: str, *, epoch: int | None = None) -> bytes:
         """A seal on a text that is kept beside the rows, for this epoch or an earlier one."""
@@ -276,6 +291,13 @@ class Sealer:
         """Whether the mark has dropped sessions as old as this one, and does not know it."""
         old = row.opened_at < self.mark.floor
         return old and not self.mark.version("session", row.id)
+
+
+def _fits(row: CallRow, beside: bytes) -> bool:
+    """Whether the result of this call is the one that was sealed, or was dropped since it ended."""
+    if row.result is None and row.ended_at is not None:
+        return True
+    return beside[:RESULT_BYTES] == (NO_RESULT if row.result is None else sha256(row.result).digest())
 
 
 def _forgotten(row: SessionRow) -> float:

@@ -190,14 +190,15 @@ def _of_workflow(held: Held, workflow: str) -> bool:
 
 
 def _progress(gate: Gate, row: CallRow) -> Progress | None:
-    kept = found_record(gate, row)
+    kept = found_record(gate, row, any_result=True)
     if kept is None or kept.request.workflow is None:
         return None
-    return Progress(row.id, kept.request.workflow, row.session, row.state, row.at, _steps(row))
+    steps = _steps(row) if found_record(gate, row) is not None else {}
+    return Progress(row.id, kept.request.workflow, row.session, row.state, row.at, steps)
 
 
 def _steps(row: CallRow) -> Mapping[str, str]:
-    """How far the run has come. Its note is not sealed; one that cannot be read says nothing."""
+    """How far the run has come; a note that cannot be read says nothing."""
     try:
         return note_of(row.result).steps if row.ended_at is None else {}
     except msgspec.MsgspecError:
