@@ -154,7 +154,7 @@ def test_a_host_that_runs_the_call_itself_is_told_of_as_well(
 ) -> None:
     session = gate.session(agent="tester")
     session.hear("Grant standing consent for: git push")
-    called = session.call("shell", {}, command="git push")
+    called = session.call("shell", {"command": "git push"})
     called.failed()
     started, ended = lines(log, "sayso.run")
     assert started.startswith(f"run {called.operation_id} started: shell")
@@ -204,7 +204,7 @@ def test_no_argument_command_reason_or_result_is_ever_logged_or_traced(
     assert gate.run("work", {"text": MARKER}).status == "error"
     session = gate.session(agent="tester")
     session.hear(f"Grant standing consent for: echo {MARKER}")
-    session.call("shell", {"line": MARKER}, command=f"echo {MARKER}").succeeded(MARKER.encode())
+    session.call("shell", {"command": f"echo {MARKER}"}).succeeded(MARKER.encode())
     answering_is_over()
     assert {record.name for record in log.records} >= {"sayso.gate", "sayso.asking", "sayso.run"}
     assert MARKER not in everything_said(log)
