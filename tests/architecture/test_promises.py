@@ -1,0 +1,36 @@
+"""What SECURITY.md promises: every test it names exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+FILES = sorted(set(re.findall(r"tests/[\w/]+\.py", PAGE)))
+NAMED = sorted(set(re.findall(r"::(test_\w+)", PAGE)))
+
+
+def test_the_page_names_tests() -> None:
+    assert len(FILES) > 20
+    assert len(NAMED) > 5
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_that_holds_a_promise_has_tests(file: str) -> None:
+    assert "def test_" in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_test_that_holds_a_promise_exists(name: str) -> None:
+    found = [one for one in FILES if f"def {name}" in (ROOT / one).read_text(encoding="utf-8")]
+    assert found, name
+
+
+@pytest.mark.parametrize(
+    "line", [line for line in PAGE.splitlines() if line.startswith("| ") and "tests/" in line]
+)
+def test_every_promise_names_what_holds_it(line: str) -> None:
+    assert re.search(r"`(tests/|…::)", line)
