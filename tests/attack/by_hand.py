@@ -12,7 +12,9 @@ from typing import Any
 import psycopg
 
 from sayso.core.policy import Policy
+from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
+from sayso.gate.handoff import offer_handoff, show_handoff, take_handoff
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
@@ -134,3 +136,16 @@ def sqlite_place(
 
 def postgres_place(address: str, folder: Path) -> Place:
     return Place(lambda: PostgresStore(address), Hand(lambda: psycopg.connect(address), "%s"), folder)
+
+
+def save_by_a_yes(gate: Gate, session: str) -> None:
+    """The user is asked whether to hand the allowlist on, and says yes."""
+    assert offer_handoff(gate, session) is not None
+    hear_message(gate, session, "yes")
+
+
+def load_by_a_yes(gate: Gate, session: str) -> tuple[str, ...]:
+    """The user is shown what was handed on, if anything was, and says yes to it; what was loaded."""
+    if show_handoff(gate, session) is not None:
+        hear_message(gate, session, "yes")
+    return take_handoff(gate, session)

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 from sayso import Inbox, Sayso
 from sayso.core.decision import Question
-from sayso.gate.answer import answer_question
 from sayso.gate.open import open_gate
 from sayso.gate.state import as_written
 from sayso.gate.surface import Surface
 from sayso.policy import load_text
 from sayso.store.memory import MemoryStore
+from tests.gate.answers import answer_question
 from tests.gate.conftest import KEY, Clock
 from tests.service.calling import Service
 

@@ -15,7 +15,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Risk, Verdict
-from sayso.gate.answer import TamperedQuestion, answer_question
+from sayso.gate.answer import TamperedQuestion
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import TamperedCall
@@ -25,7 +25,6 @@ from sayso.gate.copy import copy_store
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import give_grant, list_grants, revoke_all
-from sayso.gate.handoff import save_handoff, take_handoff
 from sayso.gate.lease import park_call, unpark_call
 from sayso.gate.open import open_to_look
 from sayso.gate.outcome import end_call
@@ -39,8 +38,9 @@ from sayso.policy import load_preset
 from sayso.store.base import StoreError
 from sayso.store.memory import MemoryStore
 from sayso.store.sqlite import SqliteStore
-from tests.attack.by_hand import KEY, Place, postgres_place, sqlite_place
+from tests.attack.by_hand import KEY, Place, load_by_a_yes, postgres_place, save_by_a_yes, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server
+from tests.gate.answers import answer_question
 from tests.gate.conftest import Clock
 
 DAY = 86_400.0
@@ -89,6 +89,11 @@ def push(session: str) -> Request:
 def edit(session: str, target: str = "a.py") -> Request:
     call = make_call("edit", {"path": target}, target=target)
     return make_request(call, [Operation("files.edit")], session=session)
+
+
+def bare(session: str) -> Request:
+    """A call that needs no consent by itself."""
+    return make_request(make_call("work", {}), [Operation("capability.work")], session=session)
 
 
 def approve(gate: Gate, request: Request, answer: str = "once") -> str:
@@ -297,7 +302,7 @@ def test_a_call_whose_state_was_written_by_hand_is_not_run(
 def test_a_call_that_ended_is_not_run_or_ended_again_with_its_rows_of_before(
     place: Place, session: str, again: Again
 ) -> None:
-    call = start_ungated(place.gate, edit(session), holder="one")
+    call = start_ungated(place.gate, bare(session), holder="one")
     running = place.hand.copy("calls")
     question = authorize(place.gate, push(session)).question
     assert question is not None
@@ -335,7 +340,7 @@ CHANGES = (
 def test_a_running_call_with_any_column_changed_by_hand_is_not_gone_on_with(
     place: Place, session: str, again: Again, change: str
 ) -> None:
-    call = start_ungated(place.gate, edit(session), holder="one", effect_key="invoice 7")
+    call = start_ungated(place.gate, bare(session), holder="one", effect_key="invoice 7")
     place.hand.run(f"UPDATE calls SET {change}")  # noqa: S608  words of our own
     gate, before = again(place), place.reported()
     for fence in (call.fence, 7):
@@ -349,7 +354,7 @@ def test_an_effect_that_happened_does_not_happen_again_whatever_becomes_of_its_r
     place: Place, session: str, again: Again, way: str
 ) -> None:
     copy = place.hand.copy("calls")
-    call = start_ungated(place.gate, edit(session), holder="one", effect_key="invoice 7")
+    call = start_ungated(place.gate, bare(session), holder="one", effect_key="invoice 7")
     if way == "put back":
         copy = place.hand.copy("calls", "sessions")
     end_call(place.gate, call.call, call.fence, "succeeded")
@@ -357,16 +362,16 @@ def test_an_effect_that_happened_does_not_happen_again_whatever_becomes_of_its_r
     gate, before = again(place), place.reported()
     other = open_session(gate, agent="tester", owner="host")
     with pytest.raises(KeyReused):
-        start_ungated(gate, edit(other), holder="two", effect_key="invoice 7")
+        start_ungated(gate, bare(other), holder="two", effect_key="invoice 7")
     assert way == "put back" or place.reported() > before
 
 
 def test_an_effect_of_a_call_that_failed_is_free_again(place: Place, session: str, again: Again) -> None:
     for _ in range(2):
-        call = start_ungated(place.gate, edit(session), holder="one", effect_key="invoice 7")
+        call = start_ungated(place.gate, bare(session), holder="one", effect_key="invoice 7")
         end_call(place.gate, call.call, call.fence, "failed")
     gate = again(place)
-    assert start_ungated(gate, edit(session), holder="two", effect_key="invoice 7").runs
+    assert start_ungated(gate, bare(session), holder="two", effect_key="invoice 7").runs
     assert place.reported() == 0
 
 
@@ -494,16 +499,16 @@ def test_that_answers_must_be_signed_is_not_forgotten(place: Place, again: Again
 
 def test_a_hand_off_that_was_taken_is_not_taken_again(place: Place, session: str, again: Again) -> None:
     hear_message(place.gate, session, "Grant standing consent for: git push")
-    save_handoff(place.gate, session)
+    save_by_a_yes(place.gate, session)
     copy = place.hand.copy("meta")
 
     def next_one(gate: Gate) -> str:
         return open_session(gate, agent="tester", owner="host", user="ana")
 
-    assert take_handoff(place.gate, next_one(place.gate)) == ("git push",)
+    assert load_by_a_yes(place.gate, next_one(place.gate)) == ("git push",)
     place.hand.put_back(copy, [("meta", key) for key in copy["meta"] if key[0].startswith("handoff/")])
     gate, before = again(place), place.reported()
-    assert take_handoff(gate, next_one(gate)) == ()
+    assert load_by_a_yes(gate, next_one(gate)) == ()
     assert place.reported() > before
 
 

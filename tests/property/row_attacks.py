@@ -15,13 +15,11 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Risk, Verdict
-from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.calls import retry_call, start_call, start_ungated
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant
-from sayso.gate.handoff import save_handoff, take_handoff
 from sayso.gate.lease import park_call, unpark_call
 from sayso.gate.outcome import end_call
 from sayso.gate.passkeys import proof_needed, require_passkeys
@@ -29,7 +27,8 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
 from sayso.gate.signin import make_link, sign_out, signed_in, use_link
 from sayso.gate.tokens import find_token, issue_token, revoke_token
-from tests.attack.by_hand import Copy, Place
+from tests.attack.by_hand import Copy, Place, load_by_a_yes, save_by_a_yes
+from tests.gate.answers import answer_question
 
 LOSABLE = ("entries", "nodes", "secrets")
 """Tables of the audit trail: with these put back, what was reported may be gone as well."""
@@ -54,6 +53,11 @@ class Probe(msgspec.Struct, frozen=True):
 def edit(session: str, number: int) -> Request:
     call = make_call("edit", {"path": f"{number}.py"}, target=f"{number}.py")
     return make_request(call, [Operation("files.edit")], session=session)
+
+
+def bare(session: str) -> Request:
+    """A call that needs no consent by itself."""
+    return make_request(make_call("work", {}), [Operation("capability.work")], session=session)
 
 
 def command(session: str, number: int) -> Request:
@@ -236,27 +240,27 @@ def hand_off(life: Life, session: str, number: int) -> None:
 
     first = opened(life.gate)
     hear_message(life.gate, first, f"Grant standing consent for: deploy {number}")
-    save_handoff(life.gate, first)
+    save_by_a_yes(life.gate, first)
     life.copies.append(life.place.hand.copy())
-    take_handoff(life.gate, opened(life.gate))
-    life.add("a hand-off that was taken", lambda gate: bool(take_handoff(gate, opened(gate))))
+    load_by_a_yes(life.gate, opened(life.gate))
+    life.add("a hand-off that was taken", lambda gate: bool(load_by_a_yes(gate, opened(gate))))
 
 
 def have_an_effect(life: Life, session: str, number: int) -> None:
     key = f"effect {number}"
-    call = start_ungated(life.gate, edit(session, number), holder="one", effect_key=key)
+    call = start_ungated(life.gate, bare(session), holder="one", effect_key=key)
     end_call(life.gate, call.call, call.fence, "succeeded")
 
     def happens(gate: Gate) -> bool:
         fresh = open_session(gate, agent="tester", owner="host")
-        return start_ungated(gate, edit(fresh, number), holder="two", effect_key=key).runs
+        return start_ungated(gate, bare(fresh), holder="two", effect_key=key).runs
 
     life.add("an effect that happened", happens)
 
 
 def park_and_end(life: Life, session: str, number: int) -> None:
     question = authorize(life.gate, edit(session, number)).question
-    call = start_ungated(life.gate, edit(session, number), holder="one")
+    call = start_ungated(life.gate, bare(session), holder="one")
     if question is None:
         return
     life.copies.append(life.place.hand.copy())
