@@ -18,6 +18,7 @@ from sayso.core.model import Call, Operation, Origin, Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
 from sayso.core.session import Outer, Plan, Run, Scope, Session, Task, View, apply
+from sayso.core.terms import terms_of
 from sayso.gate.play import Player
 from sayso.gate.request import make_call, make_request
 
@@ -199,7 +200,15 @@ def test_a_digest_swapped_onto_another_call_covers_only_operations_that_were_ask
 def test_an_approval_whose_operations_lack_one_of_the_call_does_not_let_the_call_run() -> None:
     call = request("git.commit", "mail.send")
     partial = Grant(
-        "g1", "call", call.digest, Risk.HIGH, NOW + 60, "session", Pins(operations=("git.commit",)), uses=1
+        "g1",
+        "call",
+        call.digest,
+        Risk.HIGH,
+        NOW + 60,
+        "session",
+        Pins(operations=("git.commit",)),
+        uses=1,
+        terms=terms_of(POLICY, [("git.commit", Risk.MODERATE)]),
     )
     decision = decided(call, Session(grants={partial.key: (Held(partial),)}))
     assert decision.verdict is Verdict.ASK

@@ -308,13 +308,14 @@ def test_a_call_that_ended_is_not_run_or_ended_again_with_its_rows_of_before(
     assert question is not None
     park_call(place.gate, call.call, call.fence, question.id)
     waiting = place.hand.copy("calls")
-    resumed = unpark_call(place.gate, call.call, holder="one")
+    resumed = unpark_call(place.gate, call.call, holder="one", fence=call.fence)
     end_call(place.gate, call.call, resumed.fence, "succeeded")
     for copy in (running, waiting):
         place.hand.put_back(copy)
         gate, before = again(place), place.reported()
-        with pytest.raises(TamperedCall):
-            unpark_call(gate, call.call, holder="two")
+        for waits in (None, call.fence):
+            with pytest.raises(TamperedCall):
+                unpark_call(gate, call.call, holder="two", fence=waits)
         for fence in (call.fence, resumed.fence):
             with pytest.raises(TamperedCall):
                 end_call(gate, call.call, fence, "failed")

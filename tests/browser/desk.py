@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from sayso.core.model import Operation
+from sayso.core.model import Declared, Operation
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.authorize import Bundle
 from sayso.gate.calls import start_call
@@ -52,7 +52,9 @@ class Desk(msgspec.Struct, frozen=True):
         """An agent wants to do this; the question that opens."""
         given = args if args is not None else {"command": command}
         call = make_call(tool, given, command=command, folder="/home/ana/sayso-demo", **where)
-        request = make_request(call, _named(operations), session=session, agent=agent)
+        named = _named(operations)
+        declared = Declared(tuple(named), "host")
+        request = make_request(call, named, session=session, agent=agent, declared=declared)
         attempt = start_call(self.gate, request, holder="desk", bundle=bundle)
         assert attempt.question is not None, attempt.record
         return attempt.question

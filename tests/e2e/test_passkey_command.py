@@ -5,6 +5,7 @@ from __future__ import annotations
 from sayso.gate.gate import Gate
 from sayso.gate.passkeys import list_passkeys, required
 from tests.e2e.operator_place import Place
+from tests.gate.answers import digest_of
 from tests.gate.signing import added, asked
 from tests.service.authenticator import Authenticator
 
@@ -30,7 +31,9 @@ def test_a_person_at_the_terminal_allows_without_a_passkey_and_the_trail_says_so
     place: Place, gate: Gate
 ) -> None:
     added(gate, Authenticator())
-    assert place.sayso("approve", asked(gate), "--preset", "chat").returncode == 0
+    question = asked(gate)
+    seen = ("--seen", digest_of(gate, question))
+    assert place.sayso("approve", question, *seen, "--preset", "chat").returncode == 0
     with gate.store.read() as tx:
         (row,) = [row for row in tx.entries("main") if row.event == "ANSWERED"]
     assert b'"signed":false' in (row.body or b"")

@@ -26,6 +26,8 @@ def item_of(world: World, tool: Tool) -> Item:
     fact = world.facts[tool.operation]
     floor = LOW if fact.listed is None else FLOORS[fact.listed]
     risk = max(floor, tool.risk) if fact.risk is None else fact.risk
+    if world.preset is not None and tool.risk is not None:  # a preset never lowers what code declares
+        risk = max(risk, tool.risk)
     weight = risk if tool.weight is None else tool.weight
     return Item(tool.operation, risk, weight if fact.weight is None else fact.weight)
 

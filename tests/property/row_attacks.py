@@ -266,11 +266,11 @@ def park_and_end(life: Life, session: str, number: int) -> None:
     life.copies.append(life.place.hand.copy())
     park_call(life.gate, call.call, call.fence, question.id)
     life.copies.append(life.place.hand.copy())
-    resumed = unpark_call(life.gate, call.call, holder="one")
+    resumed = unpark_call(life.gate, call.call, holder="one", fence=call.fence)
     end_call(life.gate, call.call, resumed.fence, "succeeded")
 
     def goes_on(gate: Gate) -> bool:
-        return unpark_call(gate, call.call, holder="two").runs
+        return unpark_call(gate, call.call, holder="two", fence=call.fence).runs
 
     def ends(gate: Gate) -> bool:
         end_call(gate, call.call, resumed.fence, "failed")

@@ -377,7 +377,7 @@ def stricter_policies(world: World, name: str) -> Iterator[World]:
     if not detail.always_ask:
         entries[name] = changed(detail, always_ask=True)
         yield changed(world, policy=with_entries(policy, entries))
-    if detail.risk is not None and detail.risk < Risk.HIGH:
+    if detail.risk is not None and detail.risk < Risk.HIGH and not detail.preset:
         entries[name] = changed(detail, risk=Risk.HIGH)
         yield changed(world, policy=with_entries(policy, entries))
     yield from tightened(world, name)

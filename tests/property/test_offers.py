@@ -42,7 +42,10 @@ class Asked(msgspec.Struct, frozen=True):
 
     def answered(self, given: str) -> Session:
         question = next(iter(self.session.questions.values()))
-        return apply(self.session, answer(question, given, self.world.policy, self.session, self.world.now))
+        seen = question.request.digest
+        return apply(
+            self.session, answer(question, given, self.world.policy, self.session, self.world.now, seen=seen)
+        )
 
     def again(self, session: Session, after: float = 0.0) -> Decision:
         """The decision for the identical call in this session, so much later."""
@@ -260,7 +263,7 @@ def test_a_question_is_answered_once() -> None:
         question = next(iter(asked.session.questions.values()))
         after = asked.answered("deny")
         with pytest.raises(UnknownAnswer):
-            answer(question, "once", world.policy, after, world.now)
+            answer(question, "once", world.policy, after, world.now, seen=question.request.digest)
 
     hold(check, seed=212, count=500)
 
@@ -277,7 +280,8 @@ def test_a_call_asked_again_after_its_question_expired_opens_one_that_can_be_ans
         if again is None:
             return
         question = max(again.session.questions.values(), key=lambda each: each.opened_at)
-        assert answer(question, "once", later.policy, again.session, later.now)
+        seen = question.request.digest
+        assert answer(question, "once", later.policy, again.session, later.now, seen=seen)
 
     hold(check, seed=213)
 

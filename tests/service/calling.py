@@ -91,6 +91,12 @@ class Service:
         name: str = told["question"]
         return name
 
+    def answer(self, question: str, given: str) -> None:
+        """The operator is shown the whole question, and gives this answer."""
+        shown = self.told("operator", "GET", f"/v1/questions/{question}")
+        body = {"answer": given, "digest": shown["digest"]}
+        self.told("operator", "POST", f"/v1/questions/{question}/answer", body)
+
     @asynccontextmanager
     async def streaming(
         self, who: str | None, path: str, headers: Mapping[str, str] | None = None

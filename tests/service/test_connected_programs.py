@@ -331,7 +331,7 @@ def test_a_connected_run_goes_on_only_while_its_consent_lasts(
             return asyncio.run(session.aretry(call, wait=0)) if is_async else session.retry(call, wait=0)
 
         call = session.run("publish", wait=0).operation_id or ""
-        operator.answer(asked_for(operator, "git.push"), "once")
+        say(operator, asked_for(operator, "git.push"), "once")
         assert (again(call).status, entered) == ("timeout", ["publish"])
         operator.answer(asked_for(operator, "tasks.create"), "deny" if how == "deny" else "once")
         if how in ("stop", "Revoke all consent"):

@@ -34,7 +34,7 @@ def started(service: Service, session: str, **more: Any) -> dict[str, Any]:
 def a_run(service: Service, session: str, answer: str = "once", **more: Any) -> dict[str, Any]:
     """A run of a workflow that a person allowed."""
     asked = service.told("host", "POST", "/v1/calls", {**DIGEST, "session": session, **more})
-    service.told("operator", "POST", f"/v1/questions/{asked['question']}/answer", {"answer": answer})
+    service.answer(asked["question"], answer)
     told: dict[str, Any] = service.told(
         "host", "POST", f"/v1/calls/{asked['operation_id']}/retry", {"beats": True}
     )
@@ -128,7 +128,7 @@ def test_a_parked_call_is_gone_on_with_once(service: Service) -> None:
         NOTE["steps"],
     )
     assert service.post("host", f"{path}/resume", {"attempt": "a"}).status_code == 409, "still open"
-    service.told("operator", "POST", f"/v1/questions/{question}/answer", {"answer": "once"})
+    service.answer(question, "once")
     first = service.told("host", "POST", f"{path}/resume", {"attempt": "a"})
     again = service.told("host", "POST", f"{path}/resume", {"attempt": "a"})
     assert first["fence"] == again["fence"] > call["fence"]
@@ -140,7 +140,7 @@ def test_a_parked_call_is_gone_on_with_once(service: Service) -> None:
 def ended(service: Service, session: str, question: str, how: str) -> None:
     """The question is answered, and then the consent of the session ends."""
     given = "deny" if how == "denied" else "once"
-    service.told("operator", "POST", f"/v1/questions/{question}/answer", {"answer": given})
+    service.answer(question, given)
     if how in ("stop", "Revoke all consent"):
         service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": how})
     if how == "end":
@@ -328,7 +328,7 @@ def test_a_call_asked_for_with_a_state_is_not_run_without_it(service: Service) -
     call = write(service, session, state="3 rows")
     question = service.told("operator", "GET", f"/v1/questions/{call['question']}")
     assert question["world"] == "3 rows"
-    service.told("operator", "POST", f"/v1/questions/{call['question']}/answer", {"answer": "once"})
+    service.answer(call["question"], "once")
     retry = f"/v1/calls/{call['operation_id']}/retry"
     assert service.post("host", retry).status_code == 409
     assert service.told("host", "POST", retry, {"state": "4 rows"})["status"] == "pending"
@@ -384,7 +384,7 @@ def test_replays_of_what_failed_have_the_effect_once(service: Service) -> None:
 def test_a_replay_meets_the_state_of_now(service: Service) -> None:
     session = service.opened()
     call = write(service, session, state="3 rows")
-    service.told("operator", "POST", f"/v1/questions/{call['question']}/answer", {"answer": "once"})
+    service.answer(call["question"], "once")
     replay = f"/v1/calls/{call['operation_id']}/replay"
     assert service.post("host", replay, {"session": session}).status_code == 409
     other = service.told("host", "POST", replay, {"session": session, "state": "4 rows"})

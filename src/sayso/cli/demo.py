@@ -132,9 +132,7 @@ def _asking_here(gate: Gate) -> Callable[[str], object]:
     def ask(name: str) -> None:
         question = door.question(name)
         call, session = question.request.call, question.request.session
-        door.asker.show(
-            question, lambda edited: request_for(door, session, call.tool, edited, call.command, 0.0)
-        )
+        door.asker.show(question, lambda edited: request_for(door, session, call.tool, edited, None, 0.0))
 
     return ask
 

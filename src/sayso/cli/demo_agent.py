@@ -21,7 +21,8 @@ class Job(msgspec.Struct, frozen=True):
     says: str
     tool: str
     args: dict[str, Any]
-    command: str | None = None
+    line: str | None = None
+    """What a person would type for it; only to be shown."""
 
 
 class Runs(msgspec.Struct, frozen=True):
@@ -106,18 +107,18 @@ def work(
         tell("agent", job.says)
         told = _requested(client, session, job)
         if told.status == "pending":
-            tell("asked", f"{job.command or job.tool}: {told.reason}")
+            tell("asked", f"{job.line or job.tool}: {told.reason}")
             asked(told.question or "")
             told = _answered(client, told) if patient else replace(told, reason="nobody is here to ask")
         if told.status != "allowed" or told.call is None:
-            tell("not run", f"{job.command or job.tool}: {told.reason}")
+            tell("not run", f"{job.line or job.tool}: {told.reason}")
             continue
         done = _done(folder, told.call.tool, told.call.args)
         state = "succeeded" if done.returncode == 0 else "failed"
         client.post(
             f"/v1/calls/{told.operation_id}/outcome", json={"fence": told.fence, "state": state}
         ).raise_for_status()
-        tell("ran" if state == "succeeded" else "failed", f"{job.command or job.tool} {done.said}".rstrip())
+        tell("ran" if state == "succeeded" else "failed", f"{job.line or job.tool} {done.said}".rstrip())
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -126,7 +127,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 def _requested(client: Any, session: str, job: Job) -> Told:
-    body = {"tool": job.tool, "args": job.args, "command": job.command, "session": session}
+    body = {"tool": job.tool, "args": job.args, "session": session}
     return _told(client.post("/v1/calls", json=body))
 
 
