@@ -50,6 +50,8 @@ COVERT: list[dict[str, Any]] = [
     {"command": "git push", "sandbox": False},
     {"command": "git push", "run_in_background": True},
     {"command": "git push", "unknown": 0},
+    {"command": "git push", "description": {"env": {"LD_PRELOAD": "x"}}},
+    {"command": "git push", "timeout": [1], "description": "a\nb"},
     {"command": "git push", "description": "push", "args": ["--force"]},
     {"command": "git push --force"},
     {"command": "git push\ngit push --force"},
@@ -108,6 +110,45 @@ def test_standing_consent_for_a_command_never_covers_what_else_a_call_does(
         called = session.call(tool, args)
         assert not called.allowed
         assert called.rule != "allowlist"
+
+
+@pytest.mark.parametrize("folder", ["/elsewhere", "/", "/work/../etc", "/workspace2"])
+def test_standing_consent_never_covers_a_command_in_another_folder(gate: Sayso, folder: str) -> None:
+    with a_service(gate) as service:
+        session = service.opened(workspace="/workspace")
+        give_grant(gate.gate, session, by="ana", command="./deploy.sh")
+        body = {"tool": "run_bash", "args": {"command": "./deploy.sh"}, "session": session}
+        there = service.told("host", "POST", "/v1/calls", {**body, "folder": folder})
+        assert there["rule"] != "allowlist"
+        inside = service.told("host", "POST", "/v1/calls", {**body, "folder": "/workspace/sub"})
+        assert inside["rule"] == "allowlist"
+
+
+GIT_FLAGS: list[tuple[str, str, dict[str, Any]]] = [
+    ("/pr", "git_push", {"force": True, "branch": "main"}),
+    ("/pr", "git_push", {"args": ["--force", "origin", "main"]}),
+    ("/pr", "git_push", {"remote": "origin", "branch": "+main"}),
+    ("/pr", "git_push", {"refspec": "-f"}),
+    ("/commit", "git_commit", {"message": "x", "amend": True}),
+    ("/commit", "git_commit", {"message": "x", "extra": "--amend"}),
+]
+
+
+@pytest.mark.parametrize(("slash", "tool", "args"), GIT_FLAGS, ids=repr)
+@pytest.mark.parametrize("preset", ["chat", "balanced", "coding"])
+def test_no_slash_command_lets_flags_rewrite_history(
+    preset: str, slash: str, tool: str, args: dict[str, Any]
+) -> None:
+    with a_gate(f"extends: [{preset}]") as gate, gate.session(agent="a") as session:
+        session.hear(slash)
+        assert not session.call(tool, args).allowed
+
+
+@pytest.mark.parametrize("tool", ["git_diff", "git_log", "git_status"])
+def test_a_git_tool_with_flags_is_never_free(gate: Sayso, tool: str) -> None:
+    with gate.session(agent="a") as session:
+        assert session.call(tool, {}).allowed
+        assert not session.call(tool, {"args": ["--output=.bashrc"]}).allowed
 
 
 @pytest.mark.parametrize("args", PLAIN, ids=repr)

@@ -82,6 +82,30 @@ def test_a_yes_to_one_write_never_lets_a_decorated_writer_change_secrets(work: P
     assert ran == ["notes.txt"]
 
 
+OTHER_PATHS: list[tuple[str, dict[str, Any]]] = [
+    ("read_file", {"path": "notes.txt", "paths": ["~/.ssh/id_rsa"]}),
+    ("Read", {"file_path": "notes.txt", "path": "~/.ssh/id_rsa"}),
+    ("Grep", {"pattern": "KEY", "path": ".", "glob": ".env"}),
+    ("grep_files", {"path": ".", "include": "../home/.ssh/id_rsa"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "args"), OTHER_PATHS, ids=repr)
+def test_a_secret_named_beside_the_declared_path_is_never_read_unasked(
+    work: Path, tool: str, args: dict[str, Any]
+) -> None:
+    with a_gate("extends: [balanced]") as gate:
+        session = gate.session(agent="a", workspace=str(work))
+        assert not session.call(tool, args).allowed
+
+
+@pytest.mark.parametrize("tool", ["Glob", "Grep", "glob_files", "grep_files", "list_files", "search_files"])
+def test_listing_and_searching_without_a_path_go_through_the_working_folder(work: Path, tool: str) -> None:
+    with a_gate("extends: [balanced]") as gate:
+        session = gate.session(agent="a", workspace=str(work))
+        assert session.call(tool, {"pattern": "**/*.py"}).allowed
+
+
 def test_a_condition_that_leads_to_a_blocked_operation_is_never_passed_over_in_code() -> None:
     ran: list[int] = []
     with a_gate(WHEN) as gate, gate.session(agent="a").active():

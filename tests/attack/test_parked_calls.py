@@ -101,12 +101,12 @@ RETRIES: list[Retry] = [in_python, in_async_python, over_mcp]
 NAMES = ["send", "gather", "digest"]
 
 
-def parked(program: Program, session: Session, name: str) -> str:
-    """A run that was allowed once, entered, and now waits at the gate inside it."""
+def parked(program: Program, session: Session, name: str, given: str = "once") -> str:
+    """A run that was allowed, entered, and now waits at the gate inside it."""
     gate = program.gate
     first = session.run(name, wait=0)
     if name != "gather":
-        answer_open(gate, "once")
+        answer_open(gate, given)
         first = session.retry(first.operation_id or "", wait=0)
     assert (first.status, program.entered) == ("timeout", [name])
     return first.operation_id or ""
@@ -176,6 +176,25 @@ def test_no_run_goes_on_after_the_grant_it_was_started_with_was_revoked(store: S
     program.gate.revoke(first.id, by="ana")
     assert in_python(program.gate, session, call) == "denied"
     assert program.entered == [name]
+
+
+@pytest.mark.parametrize("given", ["task", "temporary", "always"])
+@pytest.mark.parametrize("by_phrase", [True, False])
+def test_no_run_goes_on_after_the_wider_grant_of_the_same_answer_was_revoked(
+    store: Store, given: str, by_phrase: bool
+) -> None:
+    program = Program(store)
+    session = program.gate.session()
+    session.hear("send it")
+    call = parked(program, session, "send", given)
+    (wider,) = program.gate.grants(session.id)
+    answer_open(program.gate, "once")
+    if by_phrase:
+        session.hear(f"Revoke consent for: {wider.value}")
+    else:
+        program.gate.revoke(wider.id, by="ana")
+    assert in_python(program.gate, session, call) == "denied"
+    assert program.entered == ["send"]
 
 
 def test_no_run_goes_on_after_trust_in_its_workflow_was_withdrawn(store: Store) -> None:

@@ -24,7 +24,7 @@ from sayso.gate.conversation import hear_message
 from sayso.gate.copy import copy_store
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, TamperedSession
-from sayso.gate.grants import give_grant, list_grants, revoke_all
+from sayso.gate.grants import TamperedGrant, give_grant, list_grants, revoke_all, revoke_grant
 from sayso.gate.lease import park_call, unpark_call
 from sayso.gate.open import open_to_look
 from sayso.gate.outcome import end_call
@@ -218,6 +218,19 @@ def test_grants_taken_away_while_all_is_cleared_do_not_come_back(
     gate = again(place)
     hear_message(gate, session, "what is next?")
     assert not runs(gate, edit(session))
+    assert place.reported() > 0
+
+
+def test_a_grant_taken_away_while_it_is_revoked_by_its_id_does_not_come_back(
+    place: Place, session: str, again: Again
+) -> None:
+    grant = give_grant(place.gate, session, by="ana", operation="files.edit")
+    copy = place.hand.copy("grants")
+    place.hand.run("DELETE FROM grants")
+    with pytest.raises(TamperedGrant):
+        revoke_grant(place.gate, grant.id, by="ana")
+    place.hand.put_back(copy)
+    assert not runs(again(place), edit(session))
     assert place.reported() > 0
 
 

@@ -126,6 +126,22 @@ def test_a_replay_never_follows_a_swapped_path(work: Path) -> None:
     assert ran == []
 
 
+@pytest.mark.parametrize("preset", ["balanced", "coding", "chat"])
+def test_a_workspace_that_was_swapped_for_a_link_takes_no_consent_along(work: Path, preset: str) -> None:
+    elsewhere = work.parent / "elsewhere"
+    elsewhere.mkdir()
+    with a_gate(f"extends: [{preset}]") as gate:
+        session = gate.session(agent="a", workspace=str(work))
+        session.hear("write it down")
+        session.call("write_file", EDIT)
+        answer_last(gate, session.id, "task")
+        assert session.call("write_file", {**EDIT, "content": "more"}).allowed
+        work.rename(work.parent / "work.old")
+        work.symlink_to(elsewhere)
+        assert not session.call("write_file", {"path": "x.desktop", "content": "x"}).allowed
+        assert not session.call("write_file", {"path": str(elsewhere / "y"), "content": "x"}).allowed
+
+
 def test_a_path_that_stays_the_same_is_still_approved(work: Path) -> None:
     with a_gate("extends: [balanced]") as gate:
         session = gate.session(agent="a", workspace=str(work))

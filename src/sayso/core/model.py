@@ -108,10 +108,15 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def command_line(self) -> str | None:
-        """The command without outer white space, if the call runs that command and nothing else counts."""
-        if self.command is None or self.beside:
+        """The command without outer white space, if that is all the call runs, in its workspace."""
+        if self.command is None or self.beside or not self._in_workspace:
             return None
         return trim_command(self.command)
+
+    @property
+    def _in_workspace(self) -> bool:
+        folder, workspace = self.folder, self.workspace.rstrip("/")
+        return not folder or not workspace or folder == workspace or folder.startswith(f"{workspace}/")
 
 
 def trim_command(command: str) -> str:

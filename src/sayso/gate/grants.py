@@ -16,7 +16,7 @@ from sayso.core.model import Risk
 from sayso.core.session import Session
 from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
-from sayso.gate.gate import Gate, UnknownSession, everything, loaded, settle, time_trusted
+from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, time_trusted
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, Wanted, children_of, load
 from sayso.store.base import GrantRow, Reader, Writer
@@ -251,6 +251,8 @@ def _record_given(gate: Gate, tx: Writer, found: Loaded, grant: Grant) -> None:
 def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:
     """The grant in its session; None for it if its rows cannot be believed."""
     row = tx.grant(grant)
+    if row is None and (hidden := _taken_away(gate, tx, grant)) is not None:
+        return hidden, None
     if row is None:
         raise UnknownGrant(f"there is no grant {words.visible(grant)}", hint="sayso grants lists them")
     try:
@@ -260,6 +262,15 @@ def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:
     if gate.sealer.is_void(row):
         raise UnknownGrant(f"{grant} has ended: the store has begun a new epoch since")
     return found, next((held for held in found.session.held if held.grant.id == grant), None)
+
+
+def _taken_away(gate: Gate, tx: Writer, grant: str) -> Loaded | None:
+    """The session that names this grant as alive although its row is gone. Saved again, it does not."""
+    try:
+        found = loaded(gate, tx, grant.rpartition(".g")[0], everything())
+    except (UnknownSession, TamperedSession):
+        return None
+    return found if grant in found.missing else None
 
 
 def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> bool:

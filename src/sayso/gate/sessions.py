@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os.path
 import secrets
+from pathlib import Path
 
 from sayso.core.effects import Cleared
 from sayso.core.session import Session
@@ -17,7 +19,11 @@ from sayso.store.base import SessionRow
 def open_session(
     gate: Gate, *, agent: str, owner: str, user: str = "", workspace: str = "", parent: str | None = None
 ) -> str:
-    """A new session with a clean slate. A child of a session is stopped and cleared with it."""
+    """A new session with a clean slate. A child of a session is stopped and cleared with it.
+
+    The workspace is the folder that the name leads to now: one swapped for a link later is not it.
+    """
+    workspace = os.path.realpath(workspace) if Path(workspace).is_absolute() else workspace
     session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace)
     with writing(gate) as tx:
         if parent is not None:

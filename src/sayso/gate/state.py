@@ -11,7 +11,7 @@ in which changes reach the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -98,6 +98,8 @@ def save(
     spends = list(_spends(old, after, spent, tx.now, call))
     until = {held.grant.id: held.grant.expires_at + DAY for held in old.held}
     over = {spend.grant: until[spend.grant] for spend in spends if spend.what == "revoke"}
+    if over and was.calls:
+        over |= _given_with(tx, sealer, old.id, over)
     for spend in spends:
         tx.add_spend(_after_all(tx, spend) if spend.what == "revoke" else spend)
     kept = Kept(
@@ -116,6 +118,13 @@ def save(
         kept = _without_what_is_over(kept, old, after, tx.now)
         count = before.row.spends + len(spends)
         keep(tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept)
+
+
+def _given_with(tx: Reader, sealer: Sealer, session: str, over: Collection[str]) -> dict[str, float]:
+    """The grants that were given by the same answers as these: what one of them started ends with all."""
+    given = [grant for row in tx.grants(session) if (grant := sealer.open_grant(row)) is not None]
+    answers = {grant.question for grant in given if grant.id in over and grant.question is not None}
+    return {grant.id: grant.expires_at + DAY for grant in given if grant.question in answers}
 
 
 def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:

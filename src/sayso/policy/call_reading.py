@@ -122,8 +122,18 @@ def beside_command(
 def _beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
     """The arguments that do not hold the command, are not empty, and are not listed as harmless."""
     listed = () if entry is None else entry.ignore
-    harmless = {name.removeprefix("args.") for name in (*holding, *listed)}
-    return tuple(name for name, value in args.items() if name not in harmless and value not in _EMPTY)
+    holds = {name.removeprefix("args.") for name in holding}
+    harmless = {name.removeprefix("args.") for name in listed}
+    return tuple(
+        name
+        for name, value in args.items()
+        if name not in holds and value not in _EMPTY and not (name in harmless and _is_plain(value))
+    )
+
+
+def _is_plain(value: object) -> bool:
+    """One line of text, a number, or a yes or no; what holds more may hold anything."""
+    return isinstance(value, (bool, int, float)) or (isinstance(value, str) and "\n" not in value)
 
 
 _EMPTY: tuple[object, ...] = (None, "", [], {}, ())

@@ -8,6 +8,7 @@ every request, for arguments that by their names hold paths, whatever tool and d
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,12 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
-from sayso.core.digest import decode
+from sayso.core.digest import MAX_DEPTH, decode
 from sayso.core.model import Call, Operation
 from sayso.policy.because import because, piece
 from sayso.policy.paths import Place, locate
 from sayso.policy.protected import Found
 from sayso.policy.protected_names import DOMAIN, Guarded
-from sayso.policy.spellings import DEEPEST
 from sayso.policy.verbs import DELETES, INTO, READS, changes, only_reads, verb_of
 
 _PATHS = re.compile(
@@ -33,10 +33,13 @@ _PATHS = re.compile(
 _QUICK = re.compile(rb"[/\\.%~$]|soul|agents|sayso", re.IGNORECASE)
 """Without any of these there is no path to a guarded file."""
 _LONGEST = 4096
+_LONGEST_NAME = 255
 _MOST_LINES = 4
 _REMOTE = re.compile(r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\][^/\\]*/?(?!.*\.\.)", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
 """A path whatever the argument is called."""
+_OWN = re.compile(r"sayso|gate\.key", re.IGNORECASE)
+"""Texts that may name one of Sayso's own files, however they are put."""
 _TEXTS = re.compile(
     r"content|text|string|message|body|quer|pattern|regex|prompt|title|descri|comment|command|code|script|subject",
     re.IGNORECASE,
@@ -44,8 +47,8 @@ _TEXTS = re.compile(
 """Names of arguments in which a path is only mentioned."""
 _PATCHES = re.compile(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
 _PATCHED = re.compile(
-    r"^(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|\+\+\+|---|(?:rename|copy) (?:to|from))"
-    r"[ \t]+(?:[ab]/)?([^\t\r\n]+)",
+    r"^[ \t]*(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|\+\+\+|---|(?:rename|copy) (?:to|from)"
+    r"|diff --git[ \t]+\S+)[ \t]*(?:[ab]/)?([^\t\r\n]+)",
     re.MULTILINE,
 )
 """The files that a patch names."""
@@ -71,12 +74,13 @@ def guarded_path(operation: str, path: object, *, folder: str, workspace: str, h
 
 def with_guard(call: Call, operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """The operations, and those of self_modification that the call's arguments come to, by their names."""
-    if not _QUICK.search(call.arguments):
+    arguments = decode(call.arguments) if len(call.arguments) > len(b"{}") else {}
+    if not _QUICK.search(call.arguments) and not any(_links_in(arguments, call.folder)):
         return tuple(operations)
     named = (call.tool, *(one.name for one in operations))
     known = {one.name for one in operations if one.barred is not None}
     found: dict[str, Operation] = {}
-    for one in _paths_in(decode(call.arguments)):
+    for one in (*_paths_in(arguments), *_links_in(arguments, call.folder)):
         place = locate(one.path, folder=call.folder, workspace=call.workspace, home=str(Path.home()))
         action = _done_to(place.guarded.at, named, one.sure)
         operation = None if action is None else barred(action)
@@ -113,20 +117,49 @@ class _Given(msgspec.Struct, frozen=True):
 
 def _paths_in(value: Any, name: str = "", depth: int = 0) -> Iterator[_Given]:
     """Every text under a name for paths, any other that looks like one, and the files a patch names."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return
     if isinstance(value, Mapping):
         for key, member in value.items():
+            yield from _paths_in(key, name, depth + 1)
             yield from _paths_in(member, key, depth + 1)
     elif isinstance(value, (list, tuple)):
         for member in value:
             yield from _paths_in(member, name, depth + 1)
     elif isinstance(value, str):
         sure = _PATHS.search(name) is not None and _may_be_path(value)
-        if sure or (_PLAIN.fullmatch(value) and not _TEXTS.search(name)):
-            yield _Given(name, value, sure)
+        inner = value.strip(" \t\r\n'\"`<>()[]")
+        mentions = _OWN.search(inner) and not _TEXTS.search(name) and _may_be_path(inner)
+        if sure or mentions or _PLAIN.fullmatch(inner):
+            yield _Given(name, value if sure else inner, sure)
         if _PATCHES.search(name):
             yield from (_Given(name, path, sure=True) for path in _PATCHED.findall(value))
+
+
+def _links_in(value: Any, folder: str, name: str = "", depth: int = 0) -> Iterator[_Given]:
+    """Every text that is the name of a link in the working folder, whatever the argument is called."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _links_in(key, folder, name, depth + 1)
+            yield from _links_in(member, folder, key, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _links_in(member, folder, name, depth + 1)
+    elif isinstance(value, str) and _is_link(value.strip(), folder):
+        yield _Given(name, value.strip(), sure=True)
+
+
+def _is_link(text: str, folder: str) -> bool:
+    """Whether a file of this name is a symbolic link, or has other names."""
+    if not text or len(text) > _LONGEST_NAME or "/" in text or "\0" in text:
+        return False
+    try:
+        found = Path(folder or ".", text).lstat()
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1)
 
 
 def _may_be_path(text: str) -> bool:

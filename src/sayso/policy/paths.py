@@ -116,7 +116,7 @@ def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = Fa
     fixed = _before_wildcards(written) if wild else written
     try:
         real = os.path.realpath(fixed)
-        root = os.path.realpath(workspace) if workspace else ""
+        root = _unmoved(workspace)
     except (OSError, ValueError):
         return Place(None, secret=_is_secret(written))
     rest = written[len(fixed) :]
@@ -140,6 +140,11 @@ def _guarded(written: str, real: str, rest: str, **where: str) -> Found:
     parent, name = os.path.split(written.removesuffix(rest).rstrip("/"))
     link = f"{os.path.realpath(parent)}/{name}{rest}"
     return find_guarded(real + rest, link, os.path.normpath(written), **where)
+
+
+def _unmoved(workspace: str) -> str:
+    """The workspace, unless a link has taken its place since the session was opened: then there is none."""
+    return workspace if workspace and os.path.realpath(workspace) == workspace else ""
 
 
 def _before_wildcards(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,13 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.policy.arguments import filled, found_at, values_at
 from sayso.policy.because import because, distinct, named_in, piece
-from sayso.policy.verbs import DELETES, INTO, READS, verb_of
+from sayso.policy.git_flags import really_done
+from sayso.policy.verbs import DELETES, INTO, LISTS, READS, verb_of
 
 if TYPE_CHECKING:
     from sayso.policy.paths import Place
 
+LONGEST_PATH = 4096
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
 
@@ -156,7 +158,9 @@ def _undeclared(tool: str, policy: Policy) -> Operation:
 
 
 def _named(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
-    return [Operation(entry.operation or "tools.unknown", reading=None if entry.operation else Risk.HIGH)]
+    if entry.operation is None:
+        return [Operation("tools.unknown", reading=Risk.HIGH)]
+    return [really_done(entry.operation, args)]
 
 
 def _recipient(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
@@ -201,10 +205,38 @@ def _barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> 
 
 def _path(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
     operation = entry.operation or "files.write"
+    found = found_at(args, entry.source or "") or [("", _here(operation, where))]
     return [
-        _at_path(operation, value, policy, where, piece(name, value))
-        for name, value in found_at(args, entry.source or "") or [("", None)]
+        *(_at_path(operation, value, policy, where, piece(name, value)) for name, value in found),
+        *_other_paths(operation, entry, args, policy, where),
     ]
+
+
+def _here(operation: str, where: Where) -> str | None:
+    """Listing and searching without a path go through the working folder; all else cannot be told."""
+    return where.folder or None if verb_of(operation) in LISTS else None
+
+
+_NAMES_PATHS = re.compile(r"path|file(?!ter)|folder|dir(?:ectory)?s?$|glob|includes?$", re.IGNORECASE)
+
+
+def _other_paths(
+    operation: str, entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where
+) -> Iterator[Operation]:
+    """What the arguments beside the declared ones add: a tool may take a path under another name."""
+    from sayso.policy.paths import locate
+
+    read = {name for name, _ in found_at(args, entry.source or "")}
+    for name in args:
+        if name in read or not _NAMES_PATHS.search(name):
+            continue
+        for value in values_at(args, name):
+            if not isinstance(value, str) or len(value) > LONGEST_PATH or "\n" in value:
+                continue
+            place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
+            leads_out = verb_of(operation) not in READS and place.real is not None and not place.inside
+            if place.secret or leads_out:
+                yield _at_path(operation, value, policy, where, piece(name, value))
 
 
 def _at_path(

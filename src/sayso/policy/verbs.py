@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 READS = ("read", "list", "search", "show", "stat", "view", "history", "find", "grep")
 DELETES = ("delete", "remove")
+LISTS = ("list", "search", "find", "grep")
+"""Reads that without a path go through the working folder."""
 INTO = ("read", "search", "find", "grep")
 """Reads that go into what lies in a folder."""
 
