@@ -177,3 +177,14 @@ def test_a_detail_of_the_operators_that_sets_no_risk_does_not_lower_anything() -
 
         with pytest.raises(ConsentRequired):
             act()
+
+
+@pytest.mark.parametrize("preset", ["chat", "balanced", "coding", "trusting"])
+def test_a_yes_to_file_edits_never_lets_a_file_be_deleted(work: Path, preset: str) -> None:
+    with a_gate(f"extends: [{preset}]") as gate:
+        session = gate.session(agent="a", workspace=str(work))
+        session.hear("tidy up")
+        session.call("edit_file", {"path": "notes.txt", "old": "a", "new": "b"})
+        answer_last(gate, session.id, "task")
+        assert session.call("edit_file", {"path": "notes.txt", "old": "b", "new": "c"}).rule == "task_grant"
+        assert not session.call("delete_file", {"path": "notes.txt"}).allowed
