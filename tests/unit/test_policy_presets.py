@@ -119,7 +119,7 @@ def test_each_preset_has_the_settings_of_its_source() -> None:
 def test_chat_has_the_categories_and_commands_of_the_conversation() -> None:
     chat = load_preset("chat")
     assert chat.categories["file-edit"] == "file edits"
-    assert chat.entry("files.delete").category_words == "file edits"
+    assert chat.entry("files.delete").category == "files.delete", "consent for edits deletes nothing"
     assert chat.entry("git.commit").category_words == "git"
     assert chat.entry("lint.run").category == "test-build"
     assert chat.entry("pr.update").category == "git-remote"
