@@ -38,10 +38,11 @@ def open_question(
     if twin is not None:
         return twin
     task = session.task
-    text = question_text(decision, request, policy, later)
+    name = f"{session.id}.q{session.asked + 1}"
+    text = question_text(decision, request, policy, later, name=name)
     unconfirmed = task is not None and task.unconfirmed
     return Question(
-        id=f"{session.id}.q{session.asked + 1}",
+        id=name,
         request=request,
         items=decision.asked,
         offers=decision.offers,
@@ -173,8 +174,13 @@ def _no_wider_than_asked(question: Question, policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, settings=settings)
 
 
-def question_text(decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = ()) -> str:
-    """Why it is asked, all of what would run, what a yes covers, and for risky calls what they do."""
+def question_text(
+    decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = (), *, name: str = "ID"
+) -> str:
+    """Why it is asked, all of what would run, what a yes covers, and for risky calls what they do.
+
+    `name` is the question's id, if it is really opened.
+    """
     asked = decision.asked
     declared = {operation.name: operation.reason for operation in request.operations}
     reasons = (policy.entry(item.operation).reason or declared[item.operation] for item in asked)
@@ -183,7 +189,7 @@ def question_text(decision: Decision, request: Request, policy: Policy, later: t
     lines = [*call_lines(request, asked), *map(words.asked_later, later)]
     notes = [words.covers(category if _for_task(decision) else None), _asked_by(request)]
     if not _complete(decision, request, later):
-        notes.append(words.FOLDED)
+        notes.append(words.folded(name))
     return words.question(decision.rule, decision.reason, category, lines, notes, will)
 
 

@@ -215,9 +215,24 @@ def question(
 
 AS_ABOVE = "as above"
 NOT_SEEN = "this is high risk, and it is not certain that the whole call was shown"
-FOLDED = (
-    "Part of this call is folded; `sayso inbox` and the page show all of it. At high risk a yes counts there."
-)
+LEFT_OPEN = "nothing was answered: the question was left open"
+TYPE_ALLOW = "to let it run, answer again and type the word `allow`; `sayso deny` refuses it"
+
+
+def folded(question: str) -> str:
+    shown = f"Part of this call is folded; `sayso inbox {question}` and the page show all of it."
+    return f"{shown} At high risk a yes counts there."
+
+
+def wrong_digest(given: str, digest: str) -> str:
+    """Why an answer that names this digest is no answer to the question about that one."""
+    if len(given) < len(digest):
+        return f"the digest given has {len(given)} characters; all {len(digest)} digits of it are needed"
+    return "the digest given differs from that of the question: the answer is about another call"
+
+
+def where_digest_is(question: str) -> str:
+    return f"read the question again: `sayso inbox {question}` and the page show its whole digest"
 
 
 def does(operation: str, risk: str) -> str:
