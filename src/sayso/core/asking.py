@@ -31,10 +31,12 @@ def open_question(
     bundle: str | None = None,
     later: tuple[str, ...] = (),
 ) -> Question:
-    """The question an ask opens; the same call asked again joins the one that is open."""
-    twin = next(
-        (q for q in session.questions.values() if _same(q, request) and is_open(q, session, now)), None
-    )
+    """The question an ask opens; the same call, asked again by the same rules, joins the one that is open.
+
+    By other rules it is a new question, which takes the place of the old one: why it is asked is always true.
+    """
+    alike = (q for q in session.questions.values() if _same(q, request) and _by_same_rules(q, decision))
+    twin = next((q for q in alike if is_open(q, session, now)), None)
     if twin is not None:
         return twin
     task = session.task
@@ -66,6 +68,15 @@ def is_open(question: Question, session: Session, now: float) -> bool:
 
 def _same(question: Question, request: Request) -> bool:
     return question.claim is None and question.request.digest == request.digest
+
+
+def _by_same_rules(question: Question, decision: Decision) -> bool:
+    """Whether it asks for the same operations, each by the rule and at the risk by which it would be now."""
+    before, now = (
+        [(item.operation, item.ruling.rule, item.risk) for item in items]
+        for items in (question.items, decision.asked)
+    )
+    return before == now
 
 
 def show(question: Question, session: Session) -> tuple[Effect, ...]:

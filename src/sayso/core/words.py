@@ -239,6 +239,10 @@ LEFT_OPEN = "nothing was answered: the question was left open"
 TYPE_ALLOW = "to let it run, answer again and type the word `allow`; `sayso deny` refuses it"
 
 
+def replaced(question: str) -> str:
+    return f"the call is asked again, by question {question}"
+
+
 def folded(question: str) -> str:
     shown = f"Part of this call is folded; `sayso inbox {question}` and the page show all of it."
     return f"{shown} At high risk a yes counts there."
