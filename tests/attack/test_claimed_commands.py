@@ -188,3 +188,17 @@ def test_what_can_change_a_command_is_never_listed_as_harmless(name: str) -> Non
 def test_a_command_is_never_two_arguments() -> None:
     with pytest.raises(PolicyProblems, match="one argument"):
         load_text("extends: [balanced]\ntools: [{tool: sh, resolve: shell, command: 'args.a, args.b'}]")
+
+
+def test_a_refused_command_says_whether_the_tool_declares_one_and_which_argument_it_is(gate: Sayso) -> None:
+    with gate.session(agent="a") as session:
+        with pytest.raises(MalformedRequest) as undeclared:
+            session.call("frobnicate", {"line": "git push"}, command="git push")
+        with pytest.raises(MalformedRequest) as different:
+            session.call("run_bash", {"command": "ls"}, command="git push")
+    assert "frobnicate is not declared to run a command" in undeclared.value.message
+    hint = str(undeclared.value.hint)
+    assert "leave `command` out" in hint
+    assert "{tool: frobnicate, command: args.line}" in hint
+    assert "argument command" in different.value.message
+    assert different.value.hint == "leave `command` out: Sayso reads it from the argument command"

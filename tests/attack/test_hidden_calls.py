@@ -138,7 +138,8 @@ def test_no_answer_allows_high_risk_without_naming_the_call_that_was_shown(
     call = risky(session)
     question = asked(gate, call)
     give = answer_question if isinstance(given, str) else answer_items
-    with pytest.raises(NotSeen, match="shown") as refused:
+    said = "differs from that of the question" if seen else "not certain that the whole call was shown"
+    with pytest.raises(NotSeen, match=said) as refused:
         give(gate, question, given, by="ana", seen=seen)
     assert f"sayso inbox {question}" in str(refused.value.hint)
     assert rule(gate, call) == "risky"
@@ -162,6 +163,16 @@ def test_an_edit_that_raises_the_risk_is_not_allowed_from_a_view_that_folded(
     question = asked(gate, call)
     with pytest.raises(NotSeen):
         edit_and_allow(gate, question, worse, by="ana")
+
+
+@pytest.mark.parametrize("seen", ["0" * 64, "0" * 12, "short", "0" * 65])
+def test_a_yes_about_another_call_allows_nothing_at_any_risk(gate: Gate, session: str, seen: str) -> None:
+    edit = make_request(make_call("edit", {"path": "a"}), [Operation("files.edit")], session=session)
+    question = asked(gate, edit)
+    for give, given in ((answer_question, "once"), (answer_items, {"1": "once"})):
+        with pytest.raises(NotSeen, match="all 64 digits" if len(seen) < 64 else "differs"):
+            give(gate, question, given, by="ana", seen=seen)  # type: ignore[operator]
+    assert rule(gate, edit) != "approved_call"
 
 
 def test_whoever_saw_nothing_can_still_say_no_and_approve_moderate_risk(gate: Gate, session: str) -> None:

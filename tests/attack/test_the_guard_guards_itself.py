@@ -286,3 +286,16 @@ def test_text_that_only_mentions_the_guard_is_text(coder: Agent) -> None:
     assert coder.operations("Write", {"file_path": "src/a.py", "content": text}) == {"files.write"}
     assert coder.verdict("post_comment", {"text": text, "title": "AGENTS.md"}) is Verdict.ASK
     assert coder.operations("git_add", {"paths": ["AGENTS.md"]}) == {"git.add"}
+
+
+@pytest.mark.parametrize("tool", ["Write", "write_file", "frobnicate"])
+@pytest.mark.parametrize("path", ["~/.config/sayso/policy.yaml", ".sayso.yaml"])
+def test_no_denial_for_the_guard_blames_the_policy_or_hides_which_file_was_meant(
+    anybody: Agent, home: Path, tool: str, path: str
+) -> None:
+    with anybody.gate.session(agent="a", workspace=str(home / "project")) as session:
+        called = session.call(tool, {"path": path, "file_path": path, "content": "x"})
+    assert called.decision.verdict is Verdict.DENY
+    assert "by the policy" not in called.reason
+    assert Path(path).name in called.reason
+    assert "do it yourself, outside the agent" in called.reason

@@ -189,10 +189,19 @@ def test_no_approve_without_a_terminal_takes_high_risk_that_nobody_was_shown(
     place: Place, gate: Gate, session: str, content: str
 ) -> None:
     question = asked(gate, write(session, content))
-    for words in ([], ["--seen", ""], ["--seen", "0" * 64], ["--seen", digest_of(gate, question)[:12]]):
-        ran = place.sayso("approve", question, *words, *CHAT)
-        assert (ran.returncode, ran.stdout) == (1, ""), words
+    digest = digest_of(gate, question)
+    for seen, said in (
+        ([], "not certain that the whole call was shown"),
+        (["--seen", ""], "not certain that the whole call was shown"),
+        (["--seen", "0" * 64], "differs from that of the question"),
+        (["--seen", f"{digest}0"], "differs from that of the question"),
+        (["--seen", digest[:12]], "all 64 digits"),
+        (["--seen", digest[:63]], "all 64 digits"),
+    ):
+        ran = place.sayso("approve", question, *seen, *CHAT)
+        assert (ran.returncode, ran.stdout) == (1, ""), seen
         assert f"sayso inbox {question}" in ran.stderr
+        assert said in " ".join(ran.stderr.split()), seen
     assert rule(gate, write(session, content)) == "risky"
     whole = place.sayso("inbox", question).stdout
     assert digest_of(gate, question) in whole
@@ -211,8 +220,12 @@ def test_approve_at_a_terminal_shows_all_of_a_high_risk_call_and_wants_the_word(
         assert "THE-END" in screen.wait_for(APPROVE)
         screen.type(f"{typed}\n")
         approving.wait(PATIENCE)
+    screen.read()
+    told = " ".join(screen.text.split())
     screen.close()
     assert approving.returncode == code
+    assert ("was left open" in told and "`allow`" in told) == (code != 0)
+    assert "not certain" not in told
     stands = "answered" if code == 0 else "open"
     with gate.store.read() as tx:
         row = tx.question(question)

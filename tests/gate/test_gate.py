@@ -179,3 +179,40 @@ def test_an_edit_into_what_the_policy_never_allows_stays_a_no(gate: Gate, sessio
     with pytest.raises(EditRefused):
         edit_and_allow(gate, question.id, edit(other, "b.py"), by="ana")
     assert answer_question(gate, question.id, "once", by="ana").yours
+
+
+def test_no_question_goes_on_saying_stop_once_the_stop_is_lifted(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "stop")
+    before = asked(gate, push(session)).question
+    assert before is not None
+    assert asked(gate, push(session)).question == before
+    hear_message(gate, session, "go on with the parser")
+    done = asked(gate, push(session))
+    after = done.question
+    assert after is not None
+    assert done.opened
+    assert after.id != before.id
+    assert "stop" not in after.text.lower()
+    assert [item.ruling.rule for item in after.items] == ["risky"]
+    assert asked(gate, push(session)).question == after
+    with gate.store.read() as tx:
+        old, new = tx.question(before.id), tx.question(after.id)
+        told = [row for row in tx.entries(gate.stream, limit=1_000) if row.event == "CANCELLED"]
+    assert old is not None
+    assert new is not None
+    assert (old.state, new.state) == ("cancelled", "open")
+    assert len(told) == 1
+    assert not answer_question(gate, before.id, "once", by="ana").yours
+    assert authorize(gate, push(session)).decision.verdict is Verdict.ASK
+    assert answer_question(gate, after.id, "once", by="ana").yours
+    assert authorize(gate, push(session)).decision.rule == "approved_call"
+
+
+def test_a_question_asked_again_by_another_rule_takes_no_further_place(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "stop")
+    for number in range(MOST_OPEN):
+        asked(gate, edit(session, f"{number}.py"))
+    assert authorize(gate, edit(session, "more.py")).decision.rule == "flooding"
+    hear_message(gate, session, "go on with the parser")
+    assert asked(gate, edit(session, "0.py")).opened
+    assert authorize(gate, edit(session, "more.py")).decision.rule == "flooding"

@@ -55,9 +55,13 @@ def test_no_operator_allows_high_risk_without_naming_the_call_that_was_shown(
     question = service.asked(call=PUSH)
     refused = answer(service, question, **body)
     assert (refused.status_code, refused.json()["code"]) == (409, "not_seen")
-    assert answer(service, question, **body, digest="0" * 64).json()["code"] == "stale"
-    assert service.told("operator", "GET", f"/v1/questions/{question}")["state"] == "open"
     seen = service.told("operator", "GET", f"/v1/questions/{question}")["digest"]
+    for wrong, said in (("0" * 64, "differs from that of the question"), (seen[:12], "all 64 digits")):
+        stale = answer(service, question, **body, digest=wrong).json()
+        assert stale["code"] == "stale"
+        assert said in stale["detail"]
+        assert f"sayso inbox {question}" in stale["hint"]
+    assert service.told("operator", "GET", f"/v1/questions/{question}")["state"] == "open"
     assert answer(service, question, **body, digest=seen).json()["yours"]
 
 

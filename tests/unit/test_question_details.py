@@ -188,3 +188,10 @@ def test_a_yes_lifts_the_suspension_of_what_it_is_about_and_of_nothing_else() ->
     opened, session = asked(Session(turn=5, suspended=suspended))
     effects = answer(opened, "once", POLICY, session, NOW)
     assert [effect for effect in effects if isinstance(effect, Lifted)] == [Lifted("git-local")]
+
+
+def test_a_folded_question_names_the_command_that_shows_all_of_it() -> None:
+    request = make_request(make_call("write", {"text": "x" * 3_000}), [Operation("git.commit")])
+    opened, _ = asked(Session(), request)
+    assert not opened.complete
+    assert f"`sayso inbox {opened.id}` and the page show all of it" in opened.text

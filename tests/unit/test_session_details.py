@@ -27,7 +27,9 @@ def grant(name: str, kind: Kind = "operation", value: str = "git.commit", **fiel
 
 
 def question(name: str) -> Question:
-    return Question(name, REQUEST, (), (), "Proceed?", turn=1, opened_at=NOW)
+    """A question about a call of its own."""
+    request = msgspec.structs.replace(REQUEST, digest=f"digest of {name}")
+    return Question(name, request, (), (), "Proceed?", turn=1, opened_at=NOW)
 
 
 COMMAND = grant("g1", "command", "git status")
@@ -163,6 +165,15 @@ def test_a_question_counts_once_however_often_it_is_opened() -> None:
     assert changes(fx.Opened(third)) == {"questions": {**FULL.questions, "q3": third}, "asked": 3}
     again = msgspec.structs.replace(question("q1"), text="Still?")
     assert changes(fx.Opened(again)) == {"questions": {**FULL.questions, "q1": again}}
+
+
+def test_a_call_has_one_open_question() -> None:
+    other = msgspec.structs.replace(question("q1"), id="q3")
+    assert changes(fx.Opened(other)) == {
+        "questions": {"q2": question("q2"), "q3": other},
+        "shown": {"q2": 5},
+        "asked": 3,
+    }
 
 
 def test_a_question_is_shown_in_its_turn_and_closed_with_all_that_is_known_of_it() -> None:

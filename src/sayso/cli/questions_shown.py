@@ -8,6 +8,8 @@ import shutil
 import msgspec
 
 from sayso.cli.operating import Waiting, span, waiting
+from sayso.core import words
+from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.answer import UnknownQuestion
@@ -47,7 +49,7 @@ def whole_lines(one: Shown) -> list[str]:
     lines = [f"{told.id}  {told.risk} risk, {span(told.left)} left", ""]
     lines += fact_lines(one.asked, look, one.now)
     lines += ["", "Answers:"]
-    lines += [f"  {name:10} {visible(words, None)}" for name, words in told.covers.items()]
+    lines += [f"  {name:10} {visible(covered, None)}" for name, covered in told.covers.items()]
     if one.asked.question.risk > Risk.MODERATE:
         lines += ["", HOW.format(id=told.id, digest=told.digest)]
     return lines
@@ -56,7 +58,8 @@ def whole_lines(one: Shown) -> list[str]:
 def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     """The digest of the call, once a person at the terminal has it all on screen and typed the word.
 
-    Below high risk nobody is asked, and nothing is claimed to have been seen; nor where nobody is there.
+    Below high risk nobody is asked, and nothing is claimed to have been seen; nor where there is no terminal.
+    Whoever types something else leaves the question open.
     """
     from sayso.surfaces.terminal import Terminal
 
@@ -65,4 +68,7 @@ def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
         return None
     asked = Asked(found, row.expires_at, lambda: why_asked(gate, found))
-    return found.request.digest if Terminal().confirm(asked, answer) else None
+    confirmed = Terminal().confirm(asked, answer)
+    if confirmed is False:
+        raise LeftOpen(words.LEFT_OPEN, hint=words.TYPE_ALLOW)
+    return found.request.digest if confirmed else None

@@ -31,17 +31,20 @@ def open_question(
     bundle: str | None = None,
     later: tuple[str, ...] = (),
 ) -> Question:
-    """The question an ask opens; the same call asked again joins the one that is open."""
-    twin = next(
-        (q for q in session.questions.values() if _same(q, request) and is_open(q, session, now)), None
-    )
+    """The question an ask opens; the same call, asked again by the same rules, joins the one that is open.
+
+    By other rules it is a new question, which takes the place of the old one: why it is asked is always true.
+    """
+    alike = (q for q in session.questions.values() if _same(q, request) and _by_same_rules(q, decision))
+    twin = next((q for q in alike if is_open(q, session, now)), None)
     if twin is not None:
         return twin
     task = session.task
-    text = question_text(decision, request, policy, later)
+    name = f"{session.id}.q{session.asked + 1}"
+    text = question_text(decision, request, policy, later, name=name)
     unconfirmed = task is not None and task.unconfirmed
     return Question(
-        id=f"{session.id}.q{session.asked + 1}",
+        id=name,
         request=request,
         items=decision.asked,
         offers=decision.offers,
@@ -65,6 +68,15 @@ def is_open(question: Question, session: Session, now: float) -> bool:
 
 def _same(question: Question, request: Request) -> bool:
     return question.claim is None and question.request.digest == request.digest
+
+
+def _by_same_rules(question: Question, decision: Decision) -> bool:
+    """Whether it asks for the same operations, each by the rule and at the risk by which it would be now."""
+    before, now = (
+        [(item.operation, item.ruling.rule, item.risk) for item in items]
+        for items in (question.items, decision.asked)
+    )
+    return before == now
 
 
 def show(question: Question, session: Session) -> tuple[Effect, ...]:
@@ -173,8 +185,13 @@ def _no_wider_than_asked(question: Question, policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, settings=settings)
 
 
-def question_text(decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = ()) -> str:
-    """Why it is asked, all of what would run, what a yes covers, and for risky calls what they do."""
+def question_text(
+    decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = (), *, name: str = "ID"
+) -> str:
+    """Why it is asked, all of what would run, what a yes covers, and for risky calls what they do.
+
+    `name` is the question's id, if it is really opened.
+    """
     asked = decision.asked
     declared = {operation.name: operation.reason for operation in request.operations}
     reasons = (policy.entry(item.operation).reason or declared[item.operation] for item in asked)
@@ -183,7 +200,7 @@ def question_text(decision: Decision, request: Request, policy: Policy, later: t
     lines = [*call_lines(request, asked), *map(words.asked_later, later)]
     notes = [words.covers(category if _for_task(decision) else None), _asked_by(request)]
     if not _complete(decision, request, later):
-        notes.append(words.FOLDED)
+        notes.append(words.folded(name))
     return words.question(decision.rule, decision.reason, category, lines, notes, will)
 
 

@@ -47,6 +47,12 @@ class NotSeen(SaysoError):
     code = "not_seen"
 
 
+class LeftOpen(SaysoError):
+    """Somebody was asked for a word and gave another. Nothing was answered; the question stays open."""
+
+    code = "left_open"
+
+
 class PolicyError(SaysoError):
     """A policy that cannot be used. The one in force before stays in force."""
 

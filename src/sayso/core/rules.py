@@ -42,10 +42,10 @@ Rule = Callable[[Subject], Said]
 
 def blocked(s: Subject) -> Said:
     """Never runs: no grant, slash command, mode, signature or click is looked at after this."""
+    if s.operation.barred is not None:  # whatever the policy says: that it blocks it too is not the reason
+        return _deny("blocked", s.operation.barred, words.attempted(s.entry.name))
     if s.tier is BLOCKED:
         return _deny("blocked", words.blocked(s.entry), words.attempted(s.entry.name))
-    if s.operation.barred is not None:
-        return _deny("blocked", s.operation.barred, words.attempted(s.entry.name))
     if s.tier is None and s.policy.settings.unlisted == "block":
         return _deny("blocked", words.unlisted_blocked(s.entry.name), words.attempted(s.entry.name))
     return "the policy does not block it"

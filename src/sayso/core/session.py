@@ -263,9 +263,19 @@ def _refused(session: Session, effect: fx.Refused) -> Session:
 
 
 def _opened(session: Session, effect: fx.Opened) -> Session:
+    """A call has one open question: a new one takes the place of the one before."""
     question: Question = effect.question
     asked = session.asked + (question.id not in session.questions)
+    for before in replaced_by(question, session):
+        session = _closed(session, fx.Closed(before, ""))
     return _replace(session, questions={**session.questions, question.id: question}, asked=asked)
+
+
+def replaced_by(question: Question, session: Session) -> tuple[str, ...]:
+    """The open questions about the same call that this one takes the place of."""
+    others = (one for one in session.questions.values() if one.id != question.id and one.claim is None)
+    same = (one.id for one in others if one.request.digest == question.request.digest)
+    return tuple(same) if question.claim is None else ()
 
 
 def _shown(session: Session, effect: fx.Shown) -> Session:

@@ -5,6 +5,7 @@
   pass for a line of ours.
 - A long value is folded with its true length. A rendering with a fold is not complete.
 - Above moderate risk a yes counts only if whoever gave it names the digest of the call it was shown whole.
+- A yes that names another digest counts nowhere.
 """
 
 from __future__ import annotations
@@ -55,9 +56,13 @@ def is_all(call: Call) -> bool:
 def check_seen(question: Question, seen: str | None, risk: Risk = Risk.LOW) -> None:
     """Refuse to allow more than moderate risk to somebody who was not shown this very call, whole.
 
-    `risk` is that of an edited call, which runs in its place.
+    Whoever names another call than the one asked about allows nothing, at any risk. `risk` is that of an
+    edited call, which runs in its place.
     """
-    if max(question.risk, risk) > Risk.MODERATE and seen != question.request.digest:
+    digest = question.request.digest
+    if seen and seen != digest:
+        raise NotSeen(words.wrong_digest(seen, digest), hint=words.where_digest_is(question.id))
+    if max(question.risk, risk) > Risk.MODERATE and not seen:
         raise NotSeen(words.NOT_SEEN, hint=words.how_to_see(question.id))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from sayso.core.grants import Grant, Held
 from sayso.core.policy import Entry
 
+LONGEST_NAME = 200
 FOLD_AT = 2_000
 
 
@@ -78,9 +79,28 @@ def unlisted_blocked(name: str) -> str:
     return f"{name} is not listed, and the policy blocks what is not listed"
 
 
-def guarded(action: str) -> str:
-    """Why an operation on the guard's own files is refused under every policy."""
-    return f"an agent may never do this to its own guard or instructions: {action.replace('_', ' ')}"
+def guarded(action: str, meant: str) -> str:
+    """Why an operation on the guard's own files is refused under every policy, and which file was meant."""
+    what = f"{action.replace('_', ' ')} ({visible(meant, LONGEST_NAME)})"
+    never = f"an agent may never do this to its own guard or instructions: {what}"
+    return f"{never}; do it yourself, outside the agent"
+
+
+def runs_no_command(tool: str) -> str:
+    return f"the tool {visible(tool, LONGEST_NAME)} is not declared to run a command"
+
+
+def declare_command(tool: str, argument: str) -> str:
+    entry = f"{{tool: {visible(tool, LONGEST_NAME)}, command: args.{visible(argument, LONGEST_NAME)}}}"
+    return f"leave `command` out, or declare it in the policy: {entry}"
+
+
+def other_command(argument: str) -> str:
+    return f"the command differs from the argument {argument}, which this tool is declared to run"
+
+
+def leave_command_out(argument: str) -> str:
+    return f"leave `command` out: Sayso reads it from the argument {argument}"
 
 
 def needs_trusted_channel(name: str) -> str:
@@ -215,9 +235,28 @@ def question(
 
 AS_ABOVE = "as above"
 NOT_SEEN = "this is high risk, and it is not certain that the whole call was shown"
-FOLDED = (
-    "Part of this call is folded; `sayso inbox` and the page show all of it. At high risk a yes counts there."
-)
+LEFT_OPEN = "nothing was answered: the question was left open"
+TYPE_ALLOW = "to let it run, answer again and type the word `allow`; `sayso deny` refuses it"
+
+
+def replaced(question: str) -> str:
+    return f"the call is asked again, by question {question}"
+
+
+def folded(question: str) -> str:
+    shown = f"Part of this call is folded; `sayso inbox {question}` and the page show all of it."
+    return f"{shown} At high risk a yes counts there."
+
+
+def wrong_digest(given: str, digest: str) -> str:
+    """Why an answer that names this digest is no answer to the question about that one."""
+    if len(given) < len(digest):
+        return f"the digest given has {len(given)} characters; all {len(digest)} digits of it are needed"
+    return "the digest given differs from that of the question: the answer is about another call"
+
+
+def where_digest_is(question: str) -> str:
+    return f"read the question again: `sayso inbox {question}` and the page show its whole digest"
 
 
 def does(operation: str, risk: str) -> str:

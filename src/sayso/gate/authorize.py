@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.asking import open_question
 from sayso.core.decide import decide
 from sayso.core.decision import Decision, Question
@@ -14,7 +15,7 @@ from sayso.core.effects import Alerted, Noticed, Opened
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
-from sayso.core.session import Scope, Session
+from sayso.core.session import Scope, Session, replaced_by
 from sayso.gate.call_rows import finding_in, running
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
@@ -104,6 +105,9 @@ def authorize_in(
         stands = (call, running(fence))
     settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     entry = record_decision(gate, tx, request, decision, question, bundle, call)
+    for before in () if question is None else replaced_by(question, found.session):
+        details = {"question": before, "why": words.replaced(question.id)}
+        record(tx, "CANCELLED", session=request.session, details=details, stream=gate.stream)
     new = question is not None and question.id not in found.session.questions
     return Authorized(decision, question, entry, new, found.session.clearings)
 
@@ -156,12 +160,19 @@ def _question(
         return None
     label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
     question = open_question(decision, request, gate.policy, session, tx.now, bundle=label, later=later)
-    return None if question.id not in session.questions and flooded(gate, tx, request.session) else question
+    if question.id in session.questions:
+        return question
+    replaced = len(replaced_by(question, session))
+    return None if flooded(gate, tx, request.session, replaced) else question
 
 
-def flooded(gate: Gate, tx: Writer, session: str) -> bool:
-    """Whether this session has asked too much; what nobody answered in time does not count as open."""
+def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> bool:
+    """Whether this session has asked too much; what nobody answered in time does not count as open.
+
+    Nor do those that the next question takes the place of.
+    """
     still_open, lately = tx.count_questions(session, since=tx.now - HOUR)
+    still_open -= replaced
     if still_open >= MOST_OPEN:
         still_open -= expire_in(gate, tx, session)
     return still_open >= MOST_OPEN or lately >= MOST_AN_HOUR

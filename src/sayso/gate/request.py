@@ -60,7 +60,7 @@ def read_request(
 ) -> Request:
     """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
     reading = _reading(call, declared, policy)
-    check_command(command, reading)
+    check_command(command, reading, call)
     read = msgspec.structs.replace(
         call, command=reading.command, beside=reading.beside, target=reading.target, places=reading.places
     )

@@ -14,8 +14,10 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
+from sayso.core.digest import decode
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Declared, Operation, Risk
+from sayso.core.model import Call, Declared, Operation, Risk
 from sayso.core.policy import Policy, Tool
 from sayso.policy.resolve import (
     Where,
@@ -28,10 +30,14 @@ from sayso.policy.resolve import (
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What the policy and the declarations make of a call, at the moment it was read."""
+    """What the policy and the declarations make of a call, at the moment it was read.
+
+    `command_from` is the argument that the tool is declared to run as a command, if it is declared at all.
+    """
 
     operations: tuple[Operation, ...]
     command: str | None = None
+    command_from: str | None = None
     beside: tuple[str, ...] = ()
     target: str | None = None
     places: tuple[str, ...] = ()
@@ -50,19 +56,23 @@ def read_call(
     return Reading(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),
         command=command,
+        command_from=entry.command_from,
         beside=() if command is None else _beside(args, entry, (entry.command_from or "",)),
         target=target_for(tool, args, policy, **folders),
         places=real_places(entry, args, where),
     )
 
 
-def check_command(claimed: str | None, reading: Reading) -> None:
+def check_command(claimed: str | None, reading: Reading, call: Call) -> None:
     """Refuse a command that is not, word for word, the one the tool's declaration says it runs."""
-    if claimed is not None and claimed != reading.command:
-        raise MalformedRequest(
-            "the command is not what this tool is declared to run",
-            hint="name the argument that holds it in the policy: {tool: ..., command: args.command}",
-        )
+    if claimed is None or claimed == reading.command:
+        return
+    if reading.command_from is not None:
+        argument = reading.command_from.removeprefix("args.")
+        raise MalformedRequest(words.other_command(argument), hint=words.leave_command_out(argument))
+    holding = (name for name, value in decode(call.arguments).items() if value == claimed)
+    hint = words.declare_command(call.tool, next(holding, "ARGUMENT"))
+    raise MalformedRequest(words.runs_no_command(call.tool), hint=hint)
 
 
 def command_in(args: Mapping[str, Any], entry: Tool) -> str | None:

@@ -59,11 +59,11 @@ def touching_guard(operation: str, place: Place) -> Operation | None:
     verb, found = verb_of(operation), place.guarded
     if verb not in READS:
         guarded = found.at or found.around
-        return None if guarded is None else barred(_changing(guarded, verb))
+        return None if guarded is None else barred(_changing(guarded, verb), place.real)
     look = found.at.look if found.at is not None else None
     if look is None and verb in INTO and found.around is not None:
         look = found.around.look
-    return None if look is None else barred(look)
+    return None if look is None else barred(look, place.real)
 
 
 def guarded_path(operation: str, path: object, *, folder: str, workspace: str, home: str) -> Operation | None:
@@ -83,15 +83,15 @@ def with_guard(call: Call, operations: Sequence[Operation]) -> tuple[Operation, 
     for one in (*_paths_in(arguments), *_links_in(arguments, call.folder)):
         place = locate(one.path, folder=call.folder, workspace=call.workspace, home=str(Path.home()))
         action = _done_to(place.guarded.at, named, one.sure)
-        operation = None if action is None else barred(action)
+        operation = None if action is None else barred(action, f"{one.argument}: {place.real or one.path}")
         if operation is not None and operation.name not in known:
             found[operation.name] = because(operation, piece(one.argument, one.path))
     return (*operations, *found.values())
 
 
-def barred(action: str) -> Operation:
-    """An operation of self_modification that no policy, grant or click allows."""
-    return Operation(f"{DOMAIN}.{action}", barred=words.guarded(action))
+def barred(action: str, meant: str | None) -> Operation:
+    """An operation of self_modification that no policy, grant or click allows, on the file that was meant."""
+    return Operation(f"{DOMAIN}.{action}", barred=words.guarded(action, meant or "a path in its arguments"))
 
 
 def _changing(guarded: Guarded, verb: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sayso.core import words
 from sayso.core.decision import Question
 from sayso.core.digest import decode
 from sayso.core.model import Call, Request
@@ -22,7 +23,6 @@ from sayso.service.signing import signing
 from sayso.store.base import QuestionRow
 
 MOST_REASON = 2_000
-STALE = "this is not what the question is about"
 NO_COMMAND = "this call has no command to edit"
 EDIT_ARGUMENTS = "edit its arguments"
 ELSEWHERE = "only the program that asks can edit this call"
@@ -44,7 +44,8 @@ def answer(context: Context) -> Answered:
 def check_body(row: QuestionRow, body: AnswerBody) -> None:
     """Refuse what is no answer, or one to something else than what is asked."""
     if body.digest is not None and body.digest != row.digest:
-        raise Refused(409, "stale", STALE, hint="read the question again, and answer what it says now")
+        said = words.wrong_digest(body.digest, row.digest)
+        raise Refused(409, "stale", said, hint=words.where_digest_is(row.id))
     if (body.answer is None) == (body.items is None):
         raise Refused(422, "malformed", "give one answer, or one for each item")
     edits = body.edited is not None or body.command is not None

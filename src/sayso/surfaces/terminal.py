@@ -79,16 +79,18 @@ class Terminal:
             log.warning("the question could not be shown on the terminal: %s", kind_and_place(error))
             return None
 
-    def confirm(self, asked: Asked, answer: str) -> bool:
+    def confirm(self, asked: Asked, answer: str) -> bool | None:
         """Show the whole question; whether the person typed `allow` to give this answer to it.
 
-        False as well where there is no terminal.
+        None where there is no terminal to show it on.
         """
         never = threading.Event()
         try:
             with self._line.turn(never, self._write), opened(self._path) as device:
                 return self._confirmed(device, asked, answer, never)
-        except (NoTerminal, Ended):
+        except NoTerminal:
+            return None
+        except Ended:
             return False
 
     def tell(self, notice: str) -> None:

@@ -76,7 +76,7 @@ export function view(place, page) {
 
   /** Answered elsewhere while it was being read: it says so, and after a while makes room. */
   function over(question) {
-    if (!question.yours) say(`${named(question)}: ${ending(question)}`);
+    if (!question.yours) say(`${ending(question)}: ${named(question)}`);
     setTimeout(() => chosen === question.id && next(question.id), READ_AFTER);
   }
 
@@ -89,7 +89,7 @@ export function view(place, page) {
     try {
       const { yours } = await signed(question, given);
       const told = ending(all.questions.get(question.id));
-      say(`${named(question)}: ${yours ? "" : "already "}${told}`, yours ? "" : "bad");
+      say(`${yours ? "" : "already "}${told}: ${named(question)}`, yours ? "" : "bad");
       if (yours) next(question.id);
     } catch (problem) {
       say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");

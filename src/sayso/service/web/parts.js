@@ -126,7 +126,7 @@ export function proof(seq, name) {
   return act(name, { class: "plain", "aria-label": `Download the proof of entry ${seq}` }, save);
 }
 
-/** A word at the edge of the page, also for those who hear it. */
+/** A word in a row of its own above the content, also for those who hear it. Only a complaint is never cut. */
 export function say(text, kind = "") {
   const place = document.getElementById("said");
   const note = h("p", { class: kind }, text);
