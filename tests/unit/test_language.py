@@ -334,7 +334,8 @@ def test_a_medium_confidence_phrase_is_a_medium_assent(phrase: str, sentence: st
     ],
 )
 def test_phrases_may_stand_together_and_with_small_words(text: str) -> None:
-    assert hear(text) == Message(text=text, kind="assent", assent="high")
+    of_plan = "plan" in text
+    assert hear(text) == Message(text=text, kind="assent", assent="high", of_plan=of_plan)
 
 
 @pytest.mark.parametrize(
