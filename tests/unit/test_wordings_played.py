@@ -75,3 +75,38 @@ def test_after_a_yes_that_named_the_plan_the_open_question_is_shown_again_and_a_
     *_, heard, _, call = played("Implement X", PLAN, PUSH, "go ahead with the plan", "yes", PUSH)
     assert "git push" in said(heard)
     assert call["verdict"] == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    """just src/a.py|a.py only|just 1|drop b.py|remove b.py|all except 2|1 yes, 2 no|❌ b.py
+    could you skip b.py?|yes, remove b.py|yes, but not [b.py]|yes [not b.py]
+    yes, but not b.py\u200b|yes, but not b\u200b.py
+    yes, but not src/*.py|delete b.py|only a.py|everything but b.py|please leave b.py
+    yes, start with a.py, b.py later|yes but b.py's mine|would you mind leaving b.py out?|b.py can stay
+    hmm, b.py no|tests only|b.py please not""".replace("\n    ", "|").split("|"),
+)
+@pytest.mark.parametrize("then", [["yes"], ["yes", "yes"], ["ok", "yes"]])
+def test_what_narrows_a_plan_is_never_overheard_by_the_yes_after_it(text: str, then: list[str]) -> None:
+    """Either it is taken out, or the whole rendering is shown again before a yes counts."""
+    *heard, call = played("X", PLAN, text, *then, edit("src/b.py"))
+    shown_whole = ["  - src/b.py" in said(told) for told in heard[2:-1]]
+    assert call["verdict"] == "ask" or any(shown_whole)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["just src/a.py", "a.py only", "drop b.py", "remove b.py", "❌ b.py", "could you skip b.py?", "just 1"],
+)
+def test_a_narrowing_right_after_a_plan_is_rendered_again(text: str) -> None:
+    *_, heard, _, call = played("X", PLAN, text, "yes", edit("src/b.py"))
+    assert "Proceed with this adjusted version?" in said(heard)
+    assert "- src/b.py" not in said(heard)
+    assert call["verdict"] == "ask"
+
+
+def test_a_late_yes_is_never_asked_back_without_the_plan_being_shown_again() -> None:
+    *_, heard, _, call = played("X", PLAN, "hm", "yes", "yes", edit("src/b.py"))
+    assert "- src/b.py" in said(heard)
+    assert "Just to confirm, you want me to proceed with the plan?" in said(heard)
+    assert call["verdict"] == "allow"

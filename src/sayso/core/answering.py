@@ -268,9 +268,11 @@ def _yes_to_plan(h: Hearing, plan: Plan) -> None:
         _show(h, plan, words.CONFIRM_SHOWN)
     elif h.message.assent == "high" and turn - plan.since == 1:
         _accept(h, plan)
-    else:
+    elif turn - plan.since == 1:
         h.change(pending=Pending("plan", turn, plan=plan.id))
         h.announced.append(words.CONFIRM_PLAN)
+    else:  # something else was said since it was shown
+        _show(h, plan, words.CONFIRM_PLAN)
 
 
 def _show(h: Hearing, plan: Plan, question: str) -> None:
