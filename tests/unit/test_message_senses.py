@@ -462,3 +462,93 @@ def test_a_yes_in_these_words_is_no_other_topic(text: str) -> None:
 def test_going_on_with_another_file_is_no_other_topic() -> None:
     assert hear("Now let's do the same for b.py").topic is None
     assert hear("Let's do the docs instead").topic == "the docs"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "do not continue",
+        "don't proceed",
+        "don't go ahead",
+        "I don't want b.py touched",
+        "I don't consent to edits",
+        "no further edits",
+        "do NOT, under any circumstances, edit b.py",
+        "b.py must not be modified",
+        "let's not edit b.py",
+        "we should not edit b.py",
+        "we shouldn't edit b.py",
+        "you'd better not edit b.py",
+        "you'd better not",
+        "editing b.py isn't allowed",
+        "edits aren't permitted",
+        "pls don't edit b.py",
+        "@agent do not edit b.py",
+        "do\nnot edit b.py",
+        "ask me before you edit b.py",
+        "I'll edit b.py myself",
+        "let's not push",
+        "we shouldn't push",
+        "don't `git push`",
+        "no git push",
+        "I don't want pushes",
+        "pls don't push",
+        "b.py should never be changed",
+        "b.py may not be deleted",
+        "no pushing",
+        "no more pushes",
+        "plz do not push",
+        "hey @bot don't push",
+        "I don't want any pushes",
+        "lets not push",
+        "we won't push",
+        "you are not to push",
+        "nobody pushes",
+        "no edits to b.py",
+        "I do not consent to pushing",
+        "I do not allow edits",
+        "I'll push it myself",
+        "I will do the push myself",
+        "check with me before pushing",
+        "never push",
+        "pushing isn't permitted",
+        "git push isn't allowed",
+        "git push is not allowed",
+        "please no pushes",
+        "don't run git push",
+        "dont push",
+        "do not ever push",
+        "can we not push?",
+        "let us not push",
+    ],
+)
+def test_a_prohibition_never_leaves_consent_alive_however_it_is_put(text: str) -> None:
+    message = hear(text)
+    assert message.forbids
+    assert not loosens(message)
+    assert "push" not in text or contains("git push", message.forbidden)
+    assert "b.py" not in text or contains("edit src/b.py", message.forbidden)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't forget to push",
+        "don't worry about b.py",
+        "I don't know",
+        "don't hesitate to ask",
+        "let's not worry",
+        "I'll be back",
+        "we should edit b.py",
+        "I don't mind",
+        "why don't we edit b.py",
+        "I'll take a look",
+        "b.py was modified",
+        "ask me anything",
+        "do it",
+        "why isn't b.py edited?",
+        "I don't see why not",
+    ],
+)
+def test_what_forbids_nothing_takes_no_consent_back(text: str) -> None:
+    assert not hear(text).forbids
