@@ -552,3 +552,56 @@ def test_a_prohibition_never_leaves_consent_alive_however_it_is_put(text: str) -
 )
 def test_what_forbids_nothing_takes_no_consent_back(text: str) -> None:
     assert not hear(text).forbids
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "main off limits",
+        "production excepted",
+        "staging branch preferred",
+        "feature branches",
+        "main branch protected",
+        "dry run please",
+        "make sure tests pass",
+        "go easy",
+        "no force",
+        "force pushes excluded",
+        "with care",
+        "max 3 times",
+        "Fridays excluded",
+        "valid one hour",
+        "supervised",
+        "nothing fancy",
+        "ask first",
+        "find out first",
+        "origin",
+        "hotfixes",
+    ],
+)
+@pytest.mark.parametrize("first", ["git push", "`git push`", "npm test, git push"])
+def test_a_limit_in_words_the_grammar_does_not_know_never_leaves_a_grant(first: str, said: str) -> None:
+    message = hear(f"Grant standing consent for: {first}, {said}")
+    assert message.grants == ()
+    assert message.problem is not None
+    assert "backticks" in message.problem
+
+
+@pytest.mark.parametrize(
+    ("listed", "granted"),
+    [
+        ("git push, npm test", ("git push", "npm test")),
+        ("git push, .cursor/scripts/pr-create.sh", ("git push", ".cursor/scripts/pr-create.sh")),
+        ("git push, make", ("git push", "make")),
+        ("git push, make test", ("git push", "make test")),
+        ("git push, make -j4 all docs", ("git push", "make -j4 all docs")),
+        ("git push, go test ./...", ("git push", "go test ./...")),
+        ("git push, `deployer main off limits`", ("git push", "deployer main off limits")),
+        ("mytool sync", ("mytool sync",)),
+        ("git push, python3.12 -m build", ("git push", "python3.12 -m build")),
+        ("git push, CI=1 npm test", ("git push", "CI=1 npm test")),
+        ("git push and npm test", ()),
+    ],
+)
+def test_commands_in_a_list_are_granted_as_they_stand(listed: str, granted: tuple[str, ...]) -> None:
+    assert hear(f"Grant standing consent for: {listed}").grants == granted

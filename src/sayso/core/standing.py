@@ -13,6 +13,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised
 from sayso.core.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
+from sayso.core.programs import looks_like_command
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -85,7 +86,8 @@ def _read_grant(grant: re.Match[str], own: str) -> Standing:
 def _find_limit(text: str) -> str | None:
     """The first entry that speaks instead of naming a command: "but not to main", "git push if it works".
 
-    Words of the language around commands give it away. In backticks a command is taken as it stands.
+    Words of the language around commands give it away, and from the second entry on a beginning that is no
+    program's. In backticks a command is taken as it stands.
     """
     pieces = _split(text)[0]
     for at, piece in enumerate(pieces):
@@ -96,7 +98,7 @@ def _find_limit(text: str) -> str | None:
         shell = ";" in bare and tokens & {"if", "while", "until"}
         if (tokens & _SPEECH and not shell) or bare.endswith("?"):
             return piece.strip()
-        if at and _SPEECH_ENTRY.match(fold(bare)):
+        if at and (_SPEECH_ENTRY.match(fold(bare)) or not looks_like_command(_AND.sub("", piece.strip()))):
             return piece.strip()
     return None
 
