@@ -605,3 +605,53 @@ def test_a_limit_in_words_the_grammar_does_not_know_never_leaves_a_grant(first: 
 )
 def test_commands_in_a_list_are_granted_as_they_stand(listed: str, granted: tuple[str, ...]) -> None:
     assert hear(f"Grant standing consent for: {listed}").grants == granted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "revoke all existing consent",
+        "revoke all previous consent",
+        "revoke all prior consents",
+        "revoke all current consent",
+        "Revoke all active consent",
+        "revoke all remaining consent",
+        "revoke any and all consent",
+        "revoke every consent",
+        "_revoke all consent_",
+        "clear all consent",
+        "remove all consent",
+        "consent revoked",
+        "I no longer consent",
+        "revoke",
+        "revoke it",
+        "revoke that",
+        "Revoke!",
+        "please revoke",
+        "REVOKE ALL  CONSENT",
+        "🚫 revoke all consent",
+        "delete all consents",
+        "all consent is revoked",
+        "revoke them",
+        "revoke this",
+        "drop all consents",
+        "revoke all the consent I gave",
+        "I revoke all my consents now",
+        "My consent is withdrawn",
+        "permission revoked",
+        "**Revoke all consent**",
+        "revoke all outstanding approvals",
+        "reset all consent",
+        "revoke all of it",
+        "forget all consent",
+        "revoke consent please",
+        "Revoke all consents!!",
+        "revoke my previous consent",
+        "I withdraw consent",
+        "I take back my consent",
+    ],
+)
+def test_a_revocation_of_everything_is_never_overheard(text: str) -> None:
+    message = hear(text)
+    assert message.revoke_all
+    assert not loosens(message)

@@ -110,3 +110,33 @@ def test_a_late_yes_is_never_asked_back_without_the_plan_being_shown_again() -> 
     assert "- src/b.py" in said(heard)
     assert "Just to confirm, you want me to proceed with the plan?" in said(heard)
     assert call["verdict"] == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Revoke consent for: git push (high, used 0 times)",
+        "Revoke consent for:  git  push",
+        "REVOKE CONSENT FOR: GIT PUSH",
+        "Revoke consent for: npm test; git push",
+        "Revoke consent for:\n- npm test (high, used 0 times)\n- git push (high, used 0 times)",
+        "Revoke consent for:\ngit push\nnpm test",
+        "Revoke consent for: 🚀 git push 🚀",
+        "remove git push from the allowlist",
+        "please take `git push` off the allowlist",
+        "don't `git push`",
+        "no git push",
+        "let's not push",
+        "pls don't push",
+    ],
+)
+def test_what_takes_a_command_off_the_allowlist_never_leaves_it_there(text: str) -> None:
+    *_, call = played("Grant standing consent for: git push, npm test", text, PUSH)
+    assert call["verdict"] == "ask"
+
+
+@pytest.mark.parametrize("text", ["git add", "git add -A", "git commit", "git", "Git Commit"])
+def test_a_command_that_task_consent_covers_never_runs_after_its_consent_was_revoked(text: str) -> None:
+    *_, heard, call = played("X", ADD, "yes", ADD, f"Revoke consent for: {text}", ADD)
+    assert "Nothing was revoked" not in said(heard)
+    assert call["verdict"] == "ask"
