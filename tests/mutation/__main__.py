@@ -37,7 +37,7 @@ WHOLE = (
 SAMPLED = {
     **dict.fromkeys(
         ("language", "standing", "assent", "plans", "plan_reading", "plan_text", "plan_markup",
-         "plan_change", "own_words", "phrases", "look_alikes"),
+         "plan_change", "plan_names", "own_words", "phrases", "look_alikes"),
         12,
     ),
     **dict.fromkeys(TRAIL, 10),

@@ -266,11 +266,9 @@ def test_the_queries_are_read(text: str, query: str | None) -> None:
         "Don’t do that",
         "please don't",
         "never mind",
-        "don't go ahead",
         "No tests are needed",
         "I'm not okay with this",
         "I do not want this",
-        "you may not proceed",
         "that does not look good",
         "I don't think so",
     ],
@@ -334,7 +332,8 @@ def test_a_medium_confidence_phrase_is_a_medium_assent(phrase: str, sentence: st
     ],
 )
 def test_phrases_may_stand_together_and_with_small_words(text: str) -> None:
-    assert hear(text) == Message(text=text, kind="assent", assent="high")
+    of_plan = "plan" in text
+    assert hear(text) == Message(text=text, kind="assent", assent="high", of_plan=of_plan)
 
 
 @pytest.mark.parametrize(

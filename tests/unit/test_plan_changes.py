@@ -141,3 +141,76 @@ def test_what_is_left_out_is_left_out_alone(said: str) -> None:
 )
 def test_a_message_that_narrows_the_plan_is_a_change_however_it_is_put(said: str, change: str | None) -> None:
     assert spoken_change(said, PLAN) == change
+
+
+@pytest.mark.parametrize(
+    "named",
+    """[b.py]|<b.py>|{b.py}|@b.py|#b.py|~b.py|-b.py|b.py…|b.py—ok|b.py's|b.py=|b.py\u200b|b\u200b.py|((b.py))|*b.py*
+    "b.py"|‘b.py’|$b.py|^b.py^|b.py&co|b.py->x|!b.py|%b.py%|+b.py|src\\b.py|./src/b.py|B.PY|b.pyx|•b.py""".replace(
+        "\n    ", "|"
+    ).split("|"),
+)
+@pytest.mark.parametrize("put", ["not {}", "skip {}", "{} later", "{} is off limits", "leave {} alone"])
+def test_marks_around_a_name_never_keep_it_in_the_plan(put: str, named: str) -> None:
+    assert "src/b.py" not in str(adjust(PLAN, put.format(named), KNOWN).covers)
+
+
+@pytest.mark.parametrize(
+    "glob", ["src/*.py", "src/**", "*.py", "src/*", "**/*.py", "[ab].py", "s*", "src/?.py"]
+)
+def test_a_pattern_takes_out_all_that_it_fits(glob: str) -> None:
+    assert adjust(PLAN, f"not {glob}", KNOWN).covers == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes [b.py excluded]",
+        "yes [not b.py]",
+        "yes {not b.py}",
+        "yes, **b.py** later",
+        "yes, <b.py> is off limits",
+    ],
+)
+def test_a_change_in_brackets_is_never_overheard(text: str) -> None:
+    change = spoken_change(text, PLAN)
+    assert change is not None
+    assert adjust(PLAN, change, KNOWN).covers == A_ONLY
+
+
+@pytest.mark.parametrize(
+    "verb", ["remove", "delete", "drop", "replace", "change", "move", "rename", "revert", "undo", "cut"]
+)
+def test_what_a_yes_wants_removed_or_replaced_never_stays_in_the_plan(verb: str) -> None:
+    assert adjust(PLAN, f"{verb} b.py", KNOWN).covers == A_ONLY
+    assert "git.commit" not in adjust(PLAN, f"{verb} the commit step", KNOWN).covers
+
+
+@pytest.mark.parametrize(
+    "text",
+    """just src/a.py|a.py only|src/a.py only please|drop b.py|remove b.py|❌ b.py|could you skip b.py?|no b.py
+    can you please leave b.py out?|all except b.py|everything but b.py|b.py ❌|a.py yes, b.py no|not b.py
+    please drop b.py|cut b.py|take b.py out""".replace("\n    ", "|").split("|"),
+)
+def test_a_narrowing_without_a_yes_is_never_overheard(text: str) -> None:
+    change = spoken_change(text, PLAN)
+    assert change is not None
+    assert "src/b.py" not in str(adjust(PLAN, change, KNOWN).covers)
+
+
+@pytest.mark.parametrize(
+    "text", ["just 1", "all except 2", "1 yes, 2 no", "only the first", "1 only", "step 2 later"]
+)
+def test_numbers_that_the_plan_does_not_have_never_leave_anything_in_it(text: str) -> None:
+    change = spoken_change(text, PLAN)
+    assert change is not None
+    assert adjust(PLAN, change, KNOWN).covers == {}
+
+
+@pytest.mark.parametrize("text", ["start with a.py", "begin with b.py", "start with b.py and then commit"])
+def test_a_word_about_the_order_never_leaves_the_plan_without_what_comes_first(text: str) -> None:
+    assert adjust(PLAN, text, KNOWN).covers == UNCHANGED
+
+
+def test_a_word_about_the_order_with_a_limit_leaves_nothing() -> None:
+    assert adjust(PLAN, "start with a.py, then ask me", KNOWN).covers == {}

@@ -47,7 +47,7 @@ def test_the_rendering_asked_back_does_not_stand_for_a_later_message() -> None:
     _, session = heard(proposed(shown=False), "yes")
     _, session = heard(session, "what about the docs")
     told, session = heard(session, "yes")
-    assert told.announced == (words.CONFIRM_PLAN,)
+    assert told.announced == (f"{PLAN.text}\n{words.CONFIRM_PLAN}",)
     assert given(told.effects) == []
 
 

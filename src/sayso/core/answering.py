@@ -40,12 +40,14 @@ def name_questions(h: Hearing) -> None:
     if choice is None or says is None or (says == "yes" and m.refusal):
         return
     names = tuple(question.id for question in choice.questions)
-    plain = msgspec.structs.replace(m, assent=None, once=False, change=None, question=False, imperatives=())
+    plain = msgspec.structs.replace(
+        m, assent=None, once=False, of_plan=False, change=None, question=False, imperatives=()
+    )
     if says == "no":
         h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=names)
     else:
-        kind = "medium" if m.assent == "medium" else "assent"
-        strength = "medium" if m.assent == "medium" else "high"
+        hesitant = choice.hesitant or m.assent == "medium"
+        kind, strength = ("medium", "medium") if hesitant else ("assent", "high")
         h.message = msgspec.structs.replace(plain, kind=kind, assent=strength, chosen=names)
 
 
@@ -57,6 +59,9 @@ def assent(h: Hearing) -> None:
     """A yes, of whatever strength, with or without a change."""
     shown = _just_shown(h)
     chosen = [q for q in shown if q.id in h.message.chosen] or [q for q in shown if _was_asked_back(h, q)]
+    if shown and h.message.of_plan:
+        _keep_asking(h, shown)
+        return
     if chosen or len(shown) == 1:
         _yes_to_questions(h, chosen or shown)
         return
@@ -76,6 +81,13 @@ def assent(h: Hearing) -> None:
         h.announced.append(words.PROCEED_WITH_WHAT)
         return
     _yes_to_plan(h, plan)
+
+
+def _keep_asking(h: Hearing, shown: list[Question]) -> None:
+    """A yes to the plan answers no open question, and no plan is agreed to while one is open."""
+    h.do(*(fx.Shown(question.id, h.session.turn) for question in shown))
+    h.did.append("not an answer: it speaks of the plan, and a question is open")
+    h.announced.append(words.question_first(_numbered(shown)))
 
 
 def refuse(h: Hearing) -> None:
@@ -256,9 +268,11 @@ def _yes_to_plan(h: Hearing, plan: Plan) -> None:
         _show(h, plan, words.CONFIRM_SHOWN)
     elif h.message.assent == "high" and turn - plan.since == 1:
         _accept(h, plan)
-    else:
+    elif turn - plan.since == 1:
         h.change(pending=Pending("plan", turn, plan=plan.id))
         h.announced.append(words.CONFIRM_PLAN)
+    else:  # something else was said since it was shown
+        _show(h, plan, words.CONFIRM_PLAN)
 
 
 def _show(h: Hearing, plan: Plan, question: str) -> None:

@@ -29,13 +29,14 @@ from sayso.core.phrases import (
 class Assent(msgspec.Struct, frozen=True):
     """At most one of three: how strong a plain yes is, the change asked for with it, or that it asks back.
 
-    `once` says that a plain yes is for one call only.
+    `once` says that a plain yes is for one call only, `of_plan` that it speaks of the plan.
     """
 
     strength: str | None = None
     change: str | None = None
     question: bool = False
     once: bool = False
+    of_plan: bool = False
 
 
 NONE = Assent()
@@ -53,7 +54,8 @@ def read_assent(said: str, asks: bool) -> Assent:
         return _changed(yes.rest)
     if _TRAILS_OFF.search(said) or _IRONY.search(said):
         return NONE
-    return Assent("medium" if _HALF_HEARTED.search(said) else yes.strength, once=yes.once)
+    of_plan = _OF_PLAN.search(said) is not None
+    return Assent("medium" if _HALF_HEARTED.search(said) else yes.strength, once=yes.once, of_plan=of_plan)
 
 
 def after_idiom(said: str) -> str | None:
@@ -144,6 +146,9 @@ _IRONY = _expression(
 # Said in good faith as often as not, so it is asked back.
 _HALF_HEARTED = _expression(
     r"\A(?:oh[\s,]+)?(?:yeah|yea)[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?[\s.!]*\Z|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
+)
+_OF_PLAN = _expression(
+    r"\b(?:plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed|suggested)\b"
 )
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}")
 _CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")

@@ -13,25 +13,29 @@ from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, NO_WORDS, POLITE, p
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The questions a message names, and whether it says yes or no to them itself; None leaves that open."""
+    """The questions a message names, and whether it says yes or no to them itself; None leaves that open.
+
+    `hesitant` says that its yes is one of those that are asked back.
+    """
 
     questions: tuple[Question, ...]
     says: str | None = None
+    hesitant: bool = False
 
 
 def read_choice(text: str, asked: Sequence[Question]) -> Choice | None:
     """Read a message that is nothing but a choice, with or without a yes or no before it; else None."""
     said = " ".join(undecorated(text.replace("’", "'")).split()).rstrip(".! ")
-    lead = _LEAD.match(said)
-    says = None if lead is None else "yes" if lead["yes"] else "no"
-    said = said[lead.end() :] if lead is not None else said
-    tail = _TAIL.search(said)
-    if says is None and tail is not None:
-        says, said = ("yes" if tail["yes"] else "no"), said[: tail.start()]
+    spoken = _LEAD.match(said)
+    if spoken is not None:
+        said = said[spoken.end() :]
+    elif (spoken := _TAIL.search(said)) is not None:
+        said = said[: spoken.start()]
+    says = None if spoken is None else "no" if spoken["no"] else "yes"
     if _NONE.fullmatch(said):
         return Choice(tuple(asked), "no") if says != "yes" else None
     named = _named(_ASIDE.sub("", said), asked)
-    return Choice(named, says) if named else None
+    return Choice(named, says, spoken is not None and spoken["hesitant"] is not None) if named else None
 
 
 def _named(said: str, asked: Sequence[Question]) -> tuple[Question, ...]:
@@ -81,11 +85,10 @@ def _expression(text: str) -> re.Pattern[str]:
 
 _WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _NOS = rf"{NO_WORDS}|not|deny|reject|refuse|decline|denied|rejected"
-_YESES = f"{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))}|approve|allow|accept"
-_LEAD = _expression(
-    rf"(?:(?P<yes>{_YESES})|(?P<no>{_NOS}))(?![\w'])[\s,:;–—-]*(?:(?:to|for|with|on|just|only|please)\s+)*(?=\S)"
-)
-_TAIL = _expression(rf"[\s,:;–—-]+(?:(?P<yes>{_YESES})|(?P<no>{_NOS}))\Z")
+_YESES = f"{pattern(HIGH_PHRASES)}|approve|allow|accept"
+_ANSWERS = rf"(?P<yes>{_YESES})|(?P<hesitant>{pattern(MEDIUM_PHRASES)})|(?P<no>{_NOS})"
+_LEAD = _expression(rf"(?:{_ANSWERS})(?![\w'])[\s,:;–—-]*(?:(?:to|for|with|on|just|only|please)\s+)*(?=\S)")
+_TAIL = _expression(rf"[\s,:;–—-]+(?:{_ANSWERS})\Z")
 _ASIDE = _expression(rf"\A(?:i\s+mean|just|only|please)\s+|[\s,]+(?:{pattern(POLITE)}|only|then)\Z")
 _ALL = _expression(
     r"both(?:\s+of\s+(?:them|these))?|all(?:\s+of\s+(?:them|these|it))?|all\s+(?:two|three|four|five|\d+)"

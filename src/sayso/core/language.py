@@ -38,9 +38,9 @@ class Message(msgspec.Struct, frozen=True):
 
     `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
     leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
-    `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call. `chosen`
-    are the questions it names, if any. `problem` is a sentence for the user about a list that could not be
-    taken as it stands.
+    `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
+    `of_plan` says that it speaks of the plan. `chosen` are the questions it names, if any. `problem` is a
+    sentence for the user about a list that could not be taken as it stands.
     """
 
     text: str
@@ -58,6 +58,7 @@ class Message(msgspec.Struct, frozen=True):
     forbidden: tuple[str, ...] = ()
     assent: str | None = None
     once: bool = False
+    of_plan: bool = False
     chosen: tuple[str, ...] = ()
     change: str | None = None
     question: bool = False
@@ -256,6 +257,7 @@ def _loosened(message: Message, phrases: Phrases, *, commands: bool) -> Message:
         refusal=refusal,
         assent=assent.strength,
         once=assent.once,
+        of_plan=assent.of_plan,
         change=assent.change,
         question=assent.question,
         imperatives=_imperatives(text) if commands else (),

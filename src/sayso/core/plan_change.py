@@ -17,9 +17,10 @@ import msgspec
 
 from sayso.core import plan_reading as reading
 from sayso.core.look_alikes import APOSTROPHES
-from sayso.core.own_words import BLANK, LONGEST, fold, mask_quotations
+from sayso.core.own_words import LONGEST, fold, mask_quotations, readings
 from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
 from sayso.core.plan_markup import speaks_against
+from sayso.core.plan_names import is_called, is_pattern, means, points_at, recalls, stem, stems_of, words_of
 from sayso.core.plan_text import PlanText
 from sayso.core.plan_words import CHANGE_VERBS, EVERYDAY, FILLERS, FOR_THE_USER, POSTPONE
 from sayso.core.plans import render
@@ -37,7 +38,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
     """The plan after a change, rendered. What it names after it, it named before."""
-    for pieces in _sentences(change):
+    for pieces in (each for seen in readings(change) for each in _sentences(seen)):
         before = plan.places
         for piece in pieces:
             pointless = piece.marked and plan.places != before  # "b.py must | not change" points at b.py
@@ -49,15 +50,15 @@ def spoken_change(text: str, plan: PlanText) -> str | None:
     """The change that a message makes to a plan without a word like "but": "yes, avoid b.py", "b.py later".
 
     It takes away only, so in doubt it is one: a yes followed by a restriction or by something the plan names,
-    or a statement that excludes, postpones or keeps for the user something the plan names. A question changes
-    nothing.
+    or a statement that excludes, postpones or keeps for the user something the plan names, or that chooses
+    by number. A question changes nothing, but for "could you skip b.py?".
     """
     said = text.translate(APOSTROPHES).strip()
-    if "?" in said or len(said) > LONGEST:
+    if len(said) > LONGEST or ("?" in said and not _REQUEST.match(said)):
         return None
     yes = _YES.match(said)
     if yes is None:
-        return said if _excludes(fold(said)) and _names_something(said, plan) else None
+        return said if _narrows(fold(said), plan) else None
     rest = said[yes.end() :].strip(" .,;:!")
     if not rest or _IDIOM.fullmatch(rest):
         return None
@@ -68,15 +69,21 @@ def begins_with_yes(text: str) -> bool:
     return _YES.match(text.translate(APOSTROPHES).strip()) is not None
 
 
+def _narrows(folded: str, plan: PlanText) -> bool:
+    if _NUMBERED.match(folded) and _NARROWS.search(folded):
+        return True
+    return (_excludes(folded) or _NARROWS.search(folded) is not None) and _names_something(folded, plan)
+
+
 def _excludes(folded: str) -> bool:
     return speaks_against(folded) is not None or _TAKES_BACK.search(folded) is not None
 
 
 def _names_something(text: str, plan: PlanText) -> bool:
-    spoken = _words(text)
-    stems = frozenset(map(_stem, spoken))
-    return any(_is_called(word, target) for word in spoken for target in plan.targets) or any(
-        _means(stems, name) for name in plan.operations
+    spoken = words_of(text)
+    stems = frozenset(map(stem, spoken))
+    return any(is_called(word, target) for word in spoken for target in plan.targets) or any(
+        means(stems, name) for name in plan.operations
     )
 
 
@@ -87,6 +94,8 @@ def _apply(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bo
         return plan
     if not piece.marked and _chooses(piece.words, plan):
         return _keep(plan, piece.words, known)
+    if not piece.marked and _ORDERS.search(fold(piece.words)):
+        return _nothing(plan)
     return _take_out(
         plan, piece, known, restrict=restrict and (piece.marked or _restricts(fold(piece.words)))
     )
@@ -141,24 +150,27 @@ def _at_marks(sentence: str) -> Iterator[Piece]:
 
 def _agrees(words: str, plan: PlanText) -> bool:
     """Whether words only say, with a verb, to do what the plan names, or something it does not name."""
-    spoken = _words(words)
-    return any(_stem(word) in _VERBS for word in spoken) and all(_is_known(word, plan) for word in spoken)
+    spoken = words_of(words)
+    stems = frozenset(map(stem, spoken))
+    if not stems.isdisjoint(_UNDOING) and _names_something(words, plan):
+        return False
+    return not stems.isdisjoint(_VERBS) and all(_is_known(word, plan) for word in spoken)
 
 
 def _chooses(words: str, plan: PlanText) -> bool:
     """Whether a yes is given to a part of the plan only: "go ahead with a.py", "yes to the tests"."""
-    first, *rest = _words(words) or [""]
+    first, *rest = words_of(words) or [""]
     return first in _TO and _names_something(words, plan) and all(_is_known(word, plan) for word in rest)
 
 
 def _is_known(word: str, plan: PlanText) -> bool:
-    stem = _stem(word)
+    root = stem(word)
     return (
         word in FILLERS
-        or stem in _VERBS
+        or root in _VERBS
         or bool(reading.targets(word))
-        or any(_is_called(word, target) for target in plan.targets)
-        or any(stem in _stems_of(operation) for operation in plan.operations)
+        or any(is_called(word, target) for target in plan.targets)
+        or any(root in stems_of(operation) for operation in plan.operations)
     )
 
 
@@ -166,22 +178,22 @@ def _is_known(word: str, plan: PlanText) -> bool:
 
 
 def _take_out(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
-    spoken = _words(piece.words)
-    targets = [name for name in plan.targets if _points_at(spoken, name)]
-    stems = frozenset(map(_stem, spoken)) - (_FILE_STEMS if targets else frozenset())
+    spoken = words_of(piece.words)
+    targets = [name for name in plan.targets if points_at(spoken, name)]
+    stems = frozenset(map(stem, spoken)) - (_FILE_STEMS if targets else frozenset())
     of_files = _on_files(piece.words, known)
-    operations = [name for name in plan.operations if _recalls(stems, name) and name not in of_files]
+    operations = [name for name in plan.operations if recalls(stems, name) and name not in of_files]
     if operations or targets:
         return _less(plan, operations, targets)
-    strange = any(reading.targets(word) for word in spoken)
-    if strange or any(_means(stems, name) for name in known if name not in plan.operations):
+    strange = any(reading.targets(word) for word in spoken) and not any(map(is_pattern, spoken))
+    if strange or any(means(stems, name) for name in known if name not in plan.operations):
         return plan
     return _nothing(plan) if restrict else plan
 
 
 def _on_files(words: str, known: Collection[str]) -> set[str]:
     """The operations on files that words name together with a file: "edit b.py" speaks of b.py alone."""
-    verbs = [found.start() for found in re.finditer(r"\w+", words) if _stem(found[0].lower()) in _VERBS]
+    verbs = [found.start() for found in re.finditer(r"\w+", words) if stem(found[0].lower()) in _VERBS]
     promised = [reading.operations(words[start:], known) for start in verbs[:20]]
     return {
         name for each in promised for name, places in each.items() if places and name.startswith("files.")
@@ -193,11 +205,11 @@ def _restricts(folded: str) -> bool:
 
 
 def _keep(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
-    spoken = _words(words)
-    stems = frozenset(map(_stem, spoken))
+    spoken = words_of(words)
+    stems = frozenset(map(stem, spoken))
     promised = reading.operations(words, known)
-    operations = [name for name in plan.operations if name in promised or _means(stems, name)]
-    targets = [name for name in plan.targets if any(_is_called(word, name) for word in spoken)]
+    operations = [name for name in plan.operations if name in promised or means(stems, name)]
+    targets = [name for name in plan.targets if any(is_called(word, name) for word in spoken)]
     strange = bool(reading.targets(words)) and not targets
     if strange or not (operations or targets) or not all(_is_known(word, plan) for word in spoken):
         return _nothing(plan)
@@ -241,81 +253,42 @@ def _less(plan: PlanText, operations: Collection[str], targets: Collection[str])
 
 
 def _speaks_of(change: str, operations: Collection[str], targets: Collection[str]) -> bool:
-    spoken = _words(change)
-    stems = frozenset(map(_stem, spoken))
-    return any(_means(stems, name) for name in operations) or any(
-        _points_at(spoken, name) for name in targets
-    )
+    spoken = words_of(change)
+    stems = frozenset(map(stem, spoken))
+    return any(means(stems, name) for name in operations) or any(points_at(spoken, name) for name in targets)
 
 
-# --- names --------------------------------------------------------------------------------------------------
-
-
-def _recalls(stems: Collection[str], operation: str) -> bool:
-    """Whether words recall the operation, loosely: "no git" and "don't commit" both recall git.commit."""
-    return any(stem in stems for stem in _stems_of(operation))
-
-
-def _means(stems: Collection[str], operation: str) -> bool:
-    """Whether words mean this operation: its action, or its domain if the action is too common to tell."""
-    domain, action, *_ = _stems_of(operation)
-    return (domain if action in _COMMON_ACTIONS else action) in stems
-
-
-def _stems_of(operation: str) -> list[str]:
-    domain, _, action = operation.partition(".")
-    return [_stem(part) for part in (domain, *re.split(r"[_-]", action))]
-
-
-def _is_called(word: str, target: str) -> bool:
-    """Whether a word names the target: in full, by its last part, or by that without its ending."""
-    base = _parts(target)[-1]
-    if word in _ARTICLES:
-        return False
-    return word.removesuffix("()") in {target.lower(), target.lower().removesuffix("()"), base, _bare(base)}
-
-
-def _points_at(spoken: Collection[str], target: str) -> bool:
-    """Whether words may point at the target: by name, folder, ending, or a word of its name."""
-    parts = _parts(target)
-    ending = parts[-1].rpartition(".")[2]
-    pieces = {_stem(piece) for part in parts for piece in re.split(r"[\W_]+", _bare(part)) if len(piece) > 2}
-    plain = {*parts, *(f"{part}/" for part in parts), f".{ending}", f"*.{ending}", ending}
-    return any(
-        word in plain or _parts(word)[-1] == parts[-1] or _is_called(word, target) or _stem(word) in pieces
-        for word in spoken
-    )
-
-
-def _parts(target: str) -> list[str]:
-    return [part for part in re.split(r"[/\\]", target.lower().removesuffix("()")) if part] or [
-        target.lower()
-    ]
-
-
-def _bare(name: str) -> str:
-    return name.rpartition(".")[0] or name
-
-
-def _words(text: str) -> list[str]:
-    found = (word.strip(".,:;!'\"") for word in re.split(r"[\s,;:()`]+", text.lower()))
-    return [word for word in found if word and word != BLANK * len(word)]
-
-
-def _stem(word: str) -> str:
-    word = word.removesuffix("'s")
-    bare = re.sub(r"(?:ing|er|ed|es|s|e)$", "", word) if len(word) > 3 else word
-    return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
-
-
-# Words too common to tell one operation from another.
-_COMMON_ACTIONS = frozenset(
-    {"run", "creat", "writ", "add", "read", "send", "list", "make", "mak", "get", "set"}
-)
 _FILE_STEMS = frozenset({"fil", "file"})
 _VERBS = frozenset(
-    _stem(verb)
-    for verb in CHANGE_VERBS.union(*(row.verbs.split("|") for row in EVERYDAY), {"do", "touch", "go"})
+    stem(verb)
+    for verb in CHANGE_VERBS.union(
+        *(row.verbs.split("|") for row in EVERYDAY), {"do", "touch", "go", "start", "begin"}
+    )
+)
+# Beside a name of the plan they may speak of the plan or of the thing itself: either way it goes out.
+_UNDOES = (
+    "remove",
+    "delete",
+    "drop",
+    "replace",
+    "change",
+    "move",
+    "rename",
+    "revert",
+    "undo",
+    "cut",
+    "erase",
+)
+_UNDOING = frozenset(map(stem, (*_UNDOES, "swap", "strike", "scrap")))
+_ORDERS = re.compile(r"\b(?:start|begin)(?:ning|ing)?\b")
+_REQUEST = re.compile(r"(?:please\s+)?(?:can|could|would|will)\s+(?:you|we)\b", re.IGNORECASE)
+_NARROWS = re.compile(
+    r"\b(?:only|just|except|but|skip|drop|remove|delete|cut|scrap|strike|take|leave|omit|no|not|yes|later|without"
+    r"|exclude|keep|minus|replace|change|move|rename|revert|undo)\b|[\u274c\u2716\u26d4\U0001f44e\U0001f6ab]"
+)
+_NUMBERED = re.compile(
+    r"(?:(?:please|only|just|all|everything|except|but|skip|drop|remove|not|no|for|and|the|number|step|part|item|do)"
+    r"[\s,]+)*#?(?:\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|last|one|two|three)(?![\w./-])"
 )
 
 _MARK = re.compile(
@@ -333,7 +306,6 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 _TO = frozenset({"with", "to", "for", "on"})
-_ARTICLES = frozenset({"a", "an", "i", "the"})
 _KEEP = re.compile(
     r"\b(?:only|just)\b(?!\s+(?:if|unless|when|once|after|before|as\s+long\s+as|until)\b)", re.IGNORECASE
 )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from sayso.core.own_words import clauses
+from sayso.core.own_words import BLANK, clauses
 from sayso.core.phrases import ACTS, HARMLESS_DONTS, NO_WORDS, POLITE, REFUSALS, pattern
 
 
@@ -27,8 +27,10 @@ class Refusal(msgspec.Struct, frozen=True):
 
 def read_refusal(spoken: str, shown: str) -> Refusal:
     """Read folded own words; `shown` is the same text with what is quoted, for the names in it."""
+    spoken = _in_one_clause(spoken)
     said = [(clean(words), asked) for words, asked in clauses(spoken)]
-    forbids = any(_forbids(words, asked) for words, asked in said)
+    with_quoted = clauses(_QUOTED.sub(" quoted ", spoken))
+    forbids = any(_forbids(clean(words), asked) for words, asked in with_quoted)
     refuses = forbids or _begins_with_no(said) or any(_refuses(words, asked) for words, asked in said)
     return Refusal(refuses, forbids, tuple(dict.fromkeys(_forbidden(shown))) if forbids else ())
 
@@ -51,6 +53,12 @@ def contains(command: str, forbidden: Iterable[str]) -> bool:
     return not spelled.isdisjoint(forbidden)
 
 
+def _in_one_clause(spoken: str) -> str:
+    """Folded own words with what splits a prohibition taken out: "@agent, do not, ever,\\nedit b.py"."""
+    spoken = _LINE_WITHIN.sub(r"\1 ", _MENTION.sub("please ", spoken))
+    return _ASIDE.sub(r"\1 ", spoken)
+
+
 def _begins_with_no(said: list[tuple[str, bool]]) -> bool:
     """Whether the first clause with any sense begins with no."""
     sense = next((words for words, _ in said if not _ONLY_LEAD.fullmatch(words)), "")
@@ -66,7 +74,9 @@ def _forbids(words: str, asked: bool) -> bool:
         return True
     if asked and _DONT_WE.search(words):
         return False
-    return any(found is not None for found in (_DONT.match(words), _FORBIDS.search(words)))
+    if _DONT.match(words) or _FORBIDS.search(words):
+        return True
+    return not asked and (_FORBIDS_PLAINLY.search(words) is not None or _KEEPS.search(words) is not None)
 
 
 def _forbidden(shown: str) -> Iterator[str]:
@@ -90,8 +100,9 @@ _NAME = re.compile(r"[\w./\\~-]*\w")
 _QUOTE_MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
 
 _LEAD_WORDS = (
-    "(?:please|oh|ah|hm+|um+|uh+|er+|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry|i think|i said"
-    "|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat|again|one more thing|btw|fyi)"
+    "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry"
+    "|i think|i said|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat"
+    "|again|one more thing|btw|fyi)"
 )
 _LEAD = f"(?:{_LEAD_WORDS} )*"
 _ONLY_LEAD = re.compile(rf"(?:{_LEAD_WORDS}(?: |$))*")
@@ -114,8 +125,8 @@ _REFUSES = re.compile(
     r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
 )
 _ACT = f"(?:{'|'.join(ACTS)})"
-_DONE_TO = f"(?:{'|'.join(re.sub('e$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
-_JUST_NO = r"(?: (?:do|try)(?: (?:it|that|this|so))?| proceed| go ahead| go on| continue)?(?: \w+ly)?\Z"
+_DONE_TO = f"(?:{'|'.join(re.sub('[ey]$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
+_JUST_NO = r"(?: (?:do|try)(?: (?:it|that|this|so))?)?(?: \w+ly)?\Z"
 _DONT = re.compile(rf"{_LEAD}(?:you ?)?{_NOT_MODAL}(?!\w){_HARMLESS}(?!{_JUST_NO})(?= \S)")
 _DONT_WE = re.compile(rf"\A{_LEAD}{_NOT_MODAL} (?:i|you|we|they|it|this|that)\b")
 _FORBIDS = re.compile(
@@ -127,7 +138,8 @@ _FORBIDS = re.compile(
     r"|\b(?:keep |get |take )?(?:your )?(?:hands|paws|fingers) off\b"
     r"|\bleave (?:\S+ ){1,6}(?:alone|as is|as it is|as they are|untouched|unchanged|be)\b"
     r"|\b(?:refrain|abstain|desist) from\b|\bkeep from \w+ing\b"
-    rf"|\Ano (?:more )?(?:\w+ing\b|(?:edits?|changes?|commits?|push(?:es)?|deletions?|deploy\w*|{_ACT})\b)"
+    rf"|\A{_LEAD}no (?:more |further |other |additional )?(?:git )?"
+    rf"(?:\w+ing\b|(?:edits?|changes?|commits?|push(?:es)?|deletions?|deploy\w*|{_ACT})\b)"
     rf"|\b(?:avoid|quit|cease) (?:\w+ing\b|\S*[./]\w)"
     r"|\b(?:is|are|'s|'re|stays?|remains?) (?:strictly |absolutely |completely )?"
     r"(?:off[ -]limits|forbidden|prohibited|banned|taboo|not allowed|not permitted|not to be)\b"
@@ -136,18 +148,49 @@ _FORBIDS = re.compile(
     r"|\bi(?:'d| would) (?:prefer|rather)(?: (?:you|it|that|if))+ (?:not|didn't|did not|don't|do not)\b"
     r"|\bunder no circumstances?\b"
 )
+# Said of what is planned or allowed, and no question.
+_FORBIDS_PLAINLY = re.compile(
+    rf"\b(?:let's|lets|let us) not(?! (?:{pattern(HARMLESS_DONTS)})\b)(?= \S)"
+    rf"|\b(?:we|you|they|agents?|nobody)(?:'d| had)? (?:{_NOT_MODAL}|won't|will not)(?: \w+){{0,2}}? {_ACT}\b"
+    rf"|\b(?:nobody|no one|noone) (?:\w+ )?{_ACT}(?:e?s)?\b|\b(?:'d|had) better not\b|\Abetter not\b"
+    r"|\b(?:isn't|aren't|is not|are not|'s not|'re not|is no longer|are no longer)"
+    r" (?:\w+ly )?(?:allowed|permitted|authori[sz]ed|acceptable|approved)\b"
+    r"|\bi (?:really |still |absolutely )?(?:don't|dont|do not|never) want (?!to\b|(?:it|this|that)\Z)\S"
+    r"|\bi (?:don't|dont|do not|won't|will not|no longer|never|can't|cannot) (?:\w+ly )?"
+    r"(?:consent|allow|permit|authori[sz]e|approve)(?: to| of)? (?!(?:it|this|that|to|of)\Z)\S"
+)
+# Kept for the user, or put to them first.
+_KEEPS = re.compile(
+    rf"\bi(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to) (?:.{{1,200}} )?{_ACT}\b"
+    r".*\b(?:myself|by hand|manually)\b"
+    r"|\bi(?:'ll| will) do .*\b(?:myself|by hand|manually)\b"
+    r"|\b(?:ask|check with|consult|confirm with|talk to|get approval from) (?:me|us)(?: first)? before \S"
+    r"|\b(?:always )?(?:ask|confirm|check)(?: first)? before (?:you )?"
+    rf"(?:{_DONE_TO}\w*|any\w*|every\w*|each)\b"
+)
+_QUOTED = re.compile(f"{BLANK}+")
+_MENTION = re.compile(r"(?<![\w@])@[\w-]+[,:]?\s+")
+_NEGATION = r"(?:do|must|should|may|shall|can|could|will|let's)"
+_LINE_WITHIN = re.compile(
+    rf"\b({_NEGATION}(?=\s+not\b)|(?:{_NEGATION} )?not|never|don't|dont)[ \t]*\n\s*(?=\w)"
+)
+_ASIDE = re.compile(r"\b(do not|don't|dont|never|must not|should not|not)\s*,[^,.;!?\n]{0,60},\s*")
 _FORBIDS_ASKING = re.compile(r"\b(?:can|could|would|will) you (?:please |kindly )?(?:not|refrain)\b")
 _MARK_OF_FORBIDDING = re.compile(
     r"(?P<passive>\b(?:is|are|stays?|remains?)\b[^,]*"
     r"\b(?:off[ -]limits|forbidden|prohibited|banned|taboo|not allowed|not permitted|not to be)\b"
+    r"|\b(?:isn't|aren't|not|no longer) (?:\w+ly )?(?:allowed|permitted|authori[sz]ed|acceptable|approved)\b"
     r"|\b(?:must|may|should|shall|can|could)(?: not| never|n't|not) be\b)"
     r"|\b(?:don't|dont|do not|never|not|mustn't|shouldn't|can't|cannot|won't|didn't|away from|out of|clear of"
-    r"|off|from|leave|avoid|quit|cease|forbid|prohibit|ban|no more|under no|no)\b"
+    r"|off|from|leave|avoid|quit|cease|forbid|prohibit|ban|no more|under no|no longer|nobody|no one|no"
+    r"|before|i'll|i will|i'm going to|i am going to|i'd rather|i'd like to)\b"
 )
 _SMALL = {
     "a", "an", "the", "any", "anything", "everything", "else", "it", "this", "that", "these", "those", "them",
     "they", "me", "my", "you", "your", "to", "on", "in", "of", "for", "and", "or", "nor", "at", "by", "with",
     "from", "into", "please", "do", "be", "is", "are", "was", "ever", "again", "now", "then", "yet", "more",
     "so", "just", "ok", "i", "we", "us", "all", "no", "not", "want", "thing", "things", "must", "may",
-    "off", "limits", "alone", "should", "can", "could",
+    "off", "limits", "alone", "should", "can", "could", "allowed", "permitted", "consent", "allow", "permit",
+    "under", "circumstances", "myself", "hand", "further", "better", "isn't", "aren't", "approve", "proceed",
+    "continue", "go", "ahead", "before", "first",
 }  # fmt: skip

@@ -21,7 +21,7 @@ def revoke_named(h: Hearing, entry: str) -> None:
     """Revoke one entry of a list, in every workspace. Names that match nothing revoke nothing and say so."""
     if any(_revoke(h, spelling) for spelling in _spellings(entry)):
         return
-    parts = [part for part in re.split(r"\s+(?:and|&)\s+", entry) if part.strip()]
+    parts = [part for part in re.split(r"\s+(?:and|&)\s+|\s*;\s*", entry) if part.strip()]
     missing = [part for part in parts if not any(_revoke(h, spelling) for spelling in _spellings(part))]
     for part in missing if len(parts) > 1 else [entry]:
         h.did.append(f"no standing consent for {words.visible(part)}")
@@ -31,7 +31,10 @@ def revoke_named(h: Hearing, entry: str) -> None:
 def _spellings(entry: str) -> Iterator[str]:
     """An entry as it stands, and without what people and listings put around a name."""
     bare = _AROUND.sub("", entry.strip()).strip(" `\"'")
-    yield from dict.fromkeys(filter(None, (entry.strip(), bare, _PREFIX.sub("", bare).strip(" `\"'"))))
+    plain = _SIGNS.sub("", bare)
+    yield from dict.fromkeys(
+        filter(None, (entry.strip(), bare, plain, _PREFIX.sub("", plain).strip(" `\"'")))
+    )
 
 
 def _revoke(h: Hearing, name: str) -> bool:
@@ -59,8 +62,12 @@ def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
     if spent(held, h.now):
         return False
     if grant.kind == "command" or grant.kind in ("tool", "workflow", "run"):
-        return grant.value == name or bool(operations.intersection(grant.pins.operations or ()))
-    return bool(operations.intersection(_operations_of(grant, h.policy))) or grant.pins.command == name
+        return _loosely(grant.value) == _loosely(name) or bool(
+            operations.intersection(grant.pins.operations or ())
+        )
+    return bool(operations.intersection(_operations_of(grant, h.policy))) or _loosely(
+        grant.pins.command or ""
+    ) == _loosely(name)
 
 
 def _operations_of(grant: Grant, policy: Policy) -> set[str]:
@@ -73,13 +80,23 @@ def _operations_of(grant: Grant, policy: Policy) -> set[str]:
 
 def _operations(name: str, policy: Policy) -> set[str]:
     """The operations that a name means: itself, or those of a category or domain, however it is spelled."""
-    wanted = _even(name)
+    wanted = {_even(name), _even(" ".join(name.split()[:2]))}  # of "git commit -m x", git commit
     meant = {name}
     for entry in policy.table.values():
-        spelled = {entry.name, entry.category, entry.category_words, entry.domain}
-        if wanted in map(_even, spelled):
+        spelled = {
+            entry.name,
+            entry.name.replace(".", " "),
+            entry.category,
+            entry.category_words,
+            entry.domain,
+        }
+        if not wanted.isdisjoint(map(_even, spelled)):
             meant.add(entry.name)
     return meant
+
+
+def _loosely(name: str) -> str:
+    return " ".join(name.casefold().split())
 
 
 def _even(name: str) -> str:
@@ -98,5 +115,6 @@ _PREFIX = re.compile(
     r"|task consent for)\s+",
     re.IGNORECASE,
 )
+_SIGNS = re.compile(r"\A[^\w./~$-]+|[^\w./)\"'*-]+\Z")
 _NOUN = re.compile(r" (?:commands?|operations?|calls?)\Z")
 _PLAN = re.compile(r"(?:the )?plan(?:'s)?(?: consent)?", re.IGNORECASE)

@@ -13,6 +13,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised
 from sayso.core.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
+from sayso.core.programs import looks_like_command
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -85,7 +86,8 @@ def _read_grant(grant: re.Match[str], own: str) -> Standing:
 def _find_limit(text: str) -> str | None:
     """The first entry that speaks instead of naming a command: "but not to main", "git push if it works".
 
-    Words of the language around commands give it away. In backticks a command is taken as it stands.
+    Words of the language around commands give it away, and from the second entry on a beginning that is no
+    program's. In backticks a command is taken as it stands.
     """
     pieces = _split(text)[0]
     for at, piece in enumerate(pieces):
@@ -96,7 +98,7 @@ def _find_limit(text: str) -> str | None:
         shell = ";" in bare and tokens & {"if", "while", "until"}
         if (tokens & _SPEECH and not shell) or bare.endswith("?"):
             return piece.strip()
-        if at and _SPEECH_ENTRY.match(fold(bare)):
+        if at and (_SPEECH_ENTRY.match(fold(bare)) or not looks_like_command(_AND.sub("", piece.strip()))):
             return piece.strip()
     return None
 
@@ -111,10 +113,16 @@ def _why_no_grant(heard: str) -> str:
 
 def _read_tightening(shown: str, own: str) -> Standing:
     spoken, lists = _take_revoke_lists(shown, own)
+    lists += [
+        _read_list(shown[found.start("named") : found.end("named")]) for found in _OFF_LIST.finditer(own)
+    ]
+    own = _EMPHASIS.sub(lambda marks: " " * len(marks[0]), own)
     named = [command for entries in lists for command in entries.commands]
     revokes = tuple(dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold(command))))
     all_named = len(revokes) < len(set(named))
-    revoke_all = all_named or any(form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING))
+    revoke_all = all_named or any(
+        form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING, _REVOKE_IT, _REVOKED)
+    )
     clear_allowlist = _CLEAR_ALLOWLIST.search(own) is not None
     clear_state = _CLEAR_STATE.search(own) is not None
     problems = [f"{entries.problem}: what could be read was revoked." for entries in lists if entries.problem]
@@ -142,13 +150,23 @@ def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
         start = phrase.end()
         following = found[at + 1].start() if at + 1 < len(found) else len(own)
         end = min(following, start + _LONGEST_LIST)
-        text, _ = _cut(shown[start:end].split("\n", 1)[0])
-        lists.append(_read_list(text.rstrip("? ")))
+        text, _ = _cut(_on_one_line(shown[start:end]))
+        lists.append(_read_list(_COUNTS.sub("", text).rstrip("? ")))
         # Without its colon the rest of the line may be no list at all, so stop words in it count.
         taken = len(text) if phrase["colon"] or phrase["bare"] or phrase["after"] else 0
         spoken += [own[done:start], BLANK * taken]
         done = start + taken
     return "".join([*spoken, own[done:]]), lists
+
+
+def _on_one_line(text: str) -> str:
+    """The line a list stands on; of one that begins on the next line, all its lines, at the same length."""
+    first = text.split("\n", 1)[0]
+    if first.strip() or "\n" not in text:
+        return first
+    block = text[: len(text) - len(text.lstrip())] + text.lstrip().split("\n\n", 1)[0]
+    ahead = len(block) - len(block.lstrip())
+    return " " * ahead + block[ahead:].replace("\n", ",")
 
 
 def _cut(text: str) -> tuple[str, str]:
@@ -244,7 +262,12 @@ _GRANT_LOOK = re.compile(r"\s*(?:please\s+)?grant\s+standing\s+consent\b")
 _GRANT = re.compile(
     r"\s*(?:please\s+)?grant\s+standing\s+consent\s+for\s*:(?P<list>[^\n\r]*)", re.IGNORECASE | re.ASCII
 )
-_KINDS = r"(?:(?:the|my|any|your|standing|session|task|workflow)\s+){0,3}"
+_KINDS = (
+    r"(?:(?:the|my|any|your|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
+    r"|remaining|outstanding|given|granted)\s+){0,3}"
+)
+_EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|\*+|~+")
+_COUNTS = re.compile(r"\s*\((?:\w+,\s*)?used\s+\d+\s+times?\)", re.IGNORECASE)
 _CONSENT = r"(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?)"
 _TAKE = r"(?:revok(?:e|ing)|withdraw(?:ing)?|rescind(?:ing)?|retract(?:ing)?|take\s+back|taking\s+back)"
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-)|(?<=\b(?:and|but)\s)|(?<=\bthen\s))[ \t]{0,8}"
@@ -256,7 +279,8 @@ _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
 _REVOKE = re.compile(
     rf"(?:\brevoke\s+{_KINDS}consents?"
     rf"|{_CLAUSE_START}{_LEAD}{_TAKE}\s+{_KINDS}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_FOR}"
-    rf"|{_CLAUSE_START}{_LEAD}revoke(?:\s*(?P<after>:)|\s+(?!(?:all|everything|anything|it|this|that|them)\b)"
+    rf"|{_CLAUSE_START}{_LEAD}revoke(?:\s*(?P<after>:)"
+    r"|\s+(?!(?:all|any|every|each|everything|anything|it|this|that|them|now|please|again|these|those)\b)"
     rf"(?!{_KINDS}(?:all\s+)?{_CONSENT}\b)(?=\S))"
 )
 _REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
@@ -264,6 +288,24 @@ _REVOKE_EVERYTHING = re.compile(
     rf"{_CLAUSE_START}{_LEAD}{_TAKE}\s+(?:all|everything|anything|it\s+all|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT})"
     r"(?:\s+(?:now|please|again|immediately|at\s+once|i\s+gave(?:\s+you)?|that\s+i\s+gave(?:\s+you)?|you\s+have|given))*"
     r"\s*(?=\Z|[.,;!?()\n—–]|\s-|\s(?:and|but|then)\b)"
+)
+_END_OF_CLAUSE = (
+    r"(?:\s+(?:now|please|again|immediately|at\s+once|pls))*\s*(?=\Z|[.,;!?()\n—–]|\s-|\s(?:and|but|then)\b)"
+)
+# In doubt "it" is everything.
+_REVOKE_IT = re.compile(
+    rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}(?:\s+(?:it|this|that|them|these|those|all\s+of\s+(?:it|them|these)))?"
+    rf"|(?:{_TAKE}|clear|remove|delete|drop|cancel|reset|forget|end|void)\s+"
+    rf"(?:(?:any|all|every|each|and|of)\s+){{1,4}}{_KINDS}{_CONSENT}(?!\s+state\b)){_END_OF_CLAUSE}"
+)
+_REVOKED = re.compile(
+    rf"{_CLAUSE_START}{_LEAD}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}\s+(?:(?:is|are|has|have|been|now|hereby)\s+){{0,3}}"
+    rf"(?:revoked|withdrawn|rescinded|retracted){_END_OF_CLAUSE}"
+    rf"|\bi\s+no\s+longer\s+(?:consent|approve|agree){_END_OF_CLAUSE}"
+)
+_OFF_LIST = re.compile(
+    rf"{_CLAUSE_START}{_LEAD}(?:remove|delete|drop|take|strike|cut)\s+(?P<named>[^\n]{{1,400}}?)\s+"
+    r"(?:from|off|out\s+of)\s+(?:of\s+)?(?:(?:the|my|your|session)\s+)*allowlist\b"
 )
 _EVERYTHING = re.compile(r"(?:all|all (?:of them|commands|of it)|everything|anything)(?: please| now)?")
 _CLEAR_ALLOWLIST = re.compile(rf"\bclear\s+{_KINDS}allowlist\b")

@@ -435,6 +435,13 @@ def which_one(lines: Iterable[str]) -> str:
     return "\n".join(["Several questions are open. Which one do you mean?", *lines])
 
 
+def question_first(lines: Iterable[str]) -> str:
+    said = (
+        "Nothing was answered: you spoke of the plan, and another question is open. Do you mean yes to this?"
+    )
+    return "\n".join([said, *lines])
+
+
 NO_LIMITS = (
     "Nothing was answered: a yes with a limit or a change cannot be kept here."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
