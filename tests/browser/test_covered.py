@@ -50,9 +50,9 @@ def test_the_word_about_the_last_answer_covers_nothing_of_the_next_question(
     expect(page.locator("#said p")).to_be_visible()
     for part in (".card", ".card-head", ".card .hero", ".bar", ".top"):
         assert boxes_apart(page, "#said p", part), part
-    box = page.locator("#said p").bounding_box()
-    assert box is not None
-    assert box["height"] < 45
+    row = page.locator("#said p").bounding_box()
+    assert row is not None
+    assert row["height"] < 45
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.scrollHeight") <= height
 

@@ -105,9 +105,8 @@ def authorize_in(
         stands = (call, running(fence))
     settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     entry = record_decision(gate, tx, request, decision, question, bundle, call)
-    for before in () if question is None else replaced_by(question, found.session):
-        details = {"question": before, "why": words.replaced(question.id)}
-        record(tx, "CANCELLED", session=request.session, details=details, stream=gate.stream)
+    if question is not None:
+        _record_replaced(gate, tx, question, found.session)
     new = question is not None and question.id not in found.session.questions
     return Authorized(decision, question, entry, new, found.session.clearings)
 
@@ -164,6 +163,13 @@ def _question(
         return question
     replaced = len(replaced_by(question, session))
     return None if flooded(gate, tx, request.session, replaced) else question
+
+
+def _record_replaced(gate: Gate, tx: Writer, question: Question, session: Session) -> None:
+    """The entry of each question that this one took the place of."""
+    for before in replaced_by(question, session):
+        details = {"question": before, "why": words.replaced(question.id)}
+        record(tx, "CANCELLED", session=session.id, details=details, stream=gate.stream)
 
 
 def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> bool:

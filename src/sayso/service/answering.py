@@ -79,7 +79,7 @@ def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
         _check_fits(call, arguments, body)
     elif body.command is not None:
         _put_command(context.gate.policy, call, arguments, body)
-    said = Said(request.declared, call.schema, call.folder)
+    said = Said(request.declared, call.schema, call.folder, door=call.door)
     return request_for(
         context.door, request.session, call.tool, arguments, body.command, request.confidence, said
     )

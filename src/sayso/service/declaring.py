@@ -23,6 +23,8 @@ from sayso.gate.workflows import Note, note_of
 from sayso.service.evaluated import MARK, runnable_arguments
 from sayso.service.problems import Refused
 
+HTTP = "http"
+"""The door of every call that comes over HTTP."""
 LONGEST_NAME = 200
 MOST_OPERATIONS = 100
 LONGEST_SAID = 10_000
@@ -68,7 +70,7 @@ def said_of(
     if schema.startswith(MARK):
         raise Refused(422, "malformed", f"no schema of a tool begins with {MARK}")
     named = Declared(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
-    return Said(named, schema, folder, said.state)
+    return Said(named, schema, folder, said.state, door=HTTP)
 
 
 def check_saying(token: Token, said: Saying) -> None:

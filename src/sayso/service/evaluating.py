@@ -18,6 +18,7 @@ from sayso.doors.python.host import Said, request_for
 from sayso.gate.explaining import preview
 from sayso.gate.request import make_call, read_request
 from sayso.service.callers import session_for
+from sayso.service.declaring import HTTP
 from sayso.service.endpoints import Context
 from sayso.service.evaluated import OPERATION as EVALUATED_OPERATION
 from sayso.service.evaluated import TOOL as EVALUATED_TOOL
@@ -103,7 +104,8 @@ def decide_evaluation(context: Context, session: str, body: EvaluationBody) -> t
     request = request_of(context, session, body)
     decisions = [preview(context.gate, request)]
     if _is_tool(body.resource.type):
-        plain = request_for(context.door, session, body.resource.id, body.resource.properties, None, 0.0)
+        properties = body.resource.properties
+        plain = request_for(context.door, session, body.resource.id, properties, None, 0.0, Said(door=HTTP))
         decisions.append(preview(context.gate, plain))
     for verdict in (Verdict.DENY, Verdict.ALLOW):
         for decision in decisions:
@@ -126,15 +128,15 @@ def _tool_evaluated(context: Context, session: str, body: EvaluationBody) -> Req
             f"{body.action.name!r} cannot be done with a tool", hint=f"use one of: {', '.join(CALLS)}"
         )
     args = tool_arguments(body.resource.properties, body.asked)
-    return request_for(context.door, session, body.resource.id, args, None, 0.0, Said(schema=EVALUATED_TOOL))
+    said = Said(schema=EVALUATED_TOOL, door=HTTP)
+    return request_for(context.door, session, body.resource.id, args, None, 0.0, said)
 
 
 def _operation_done(context: Context, session: str, body: EvaluationBody) -> Request:
     """What the policy says a tool of that name does; if it has none, the operation of that name."""
     row, name = context.door.row(session), _operation_named(body)
-    call = make_call(
-        name, body.asked, folder=row.workspace, workspace=row.workspace, schema=EVALUATED_OPERATION
-    )
+    where = {"folder": row.workspace, "workspace": row.workspace, "door": HTTP}
+    call = make_call(name, body.asked, schema=EVALUATED_OPERATION, **where)
     named = Declared((Operation(name),), "name")
     who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of(row)}
     return read_request(call, named, context.gate.policy, **who)

@@ -31,6 +31,8 @@ class Said(msgspec.Struct, frozen=True):
     state: str | None = None
     workflow: str | None = None
     """The workflow that the call starts, if it starts one."""
+    door: str = "python"
+    """The door the call came through; the digest covers it."""
 
 
 NOTHING_SAID = Said()
@@ -138,6 +140,7 @@ def request_for(
         workspace=row.workspace,
         schema=said.schema,
         state=said.state,
+        door=said.door,
     )
     who: dict[str, Any] = {
         "agent": row.agent,
