@@ -345,7 +345,6 @@ def test_phrases_may_stand_together_and_with_small_words(text: str) -> None:
         "yes,",
         "yes, but",
         "fine, whatever",
-        "I approve",
         "we could proceed tomorrow",
         "thanks",
         "great",

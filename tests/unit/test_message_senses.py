@@ -655,3 +655,33 @@ def test_a_revocation_of_everything_is_never_overheard(text: str) -> None:
     message = hear(text)
     assert message.revoke_all
     assert not loosens(message)
+
+
+@pytest.mark.parametrize("text", ["done 👍", "done ✅", "**done**", "_Done_", "done!", "✅ done"])
+def test_signs_around_an_acknowledgement_never_hide_it(text: str) -> None:
+    assert hear(text).done
+
+
+@pytest.mark.parametrize("text", ["thats wrong", "Wrong!", "wrong", "no, wrong", "this is wrong"])
+def test_a_short_correction_is_never_overheard(text: str) -> None:
+    assert hear(text).correction
+
+
+@pytest.mark.parametrize("text", ["pls pause", "lets pause", "hmm hang on", "plz halt", "um, hang on"])
+def test_a_stop_after_small_words_is_never_overheard(text: str) -> None:
+    assert hear(text).stop
+
+
+@pytest.mark.parametrize("text", ["change the task list to use a set", "the wrong file was edited"])
+def test_work_on_a_thing_called_task_or_wrong_ends_nothing(text: str) -> None:
+    assert hear(text).kind == "other"
+
+
+@pytest.mark.parametrize("text", ["I approve", "approve", "allow", "allow it", "yes pls", "yess", "Approve!"])
+def test_a_clear_yes_is_never_overheard(text: str) -> None:
+    assert hear(text).assent == "high"
+
+
+@pytest.mark.parametrize("text", ["n", "N", "hard no", "that's a no", "That is a no."])
+def test_a_clear_no_is_never_overheard(text: str) -> None:
+    assert hear(text).kind == "refusal"

@@ -140,3 +140,23 @@ def test_a_command_that_task_consent_covers_never_runs_after_its_consent_was_rev
     *_, heard, call = played("X", ADD, "yes", ADD, f"Revoke consent for: {text}", ADD)
     assert "Nothing was revoked" not in said(heard)
     assert call["verdict"] == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    """without pushing|skip the push|but not to main|if tests pass|ask me first|just kidding
+    what does this do?|--dry-run|to staging|when CI is green|only a draft|not now|tomorrow|after lunch
+    no|how does that work|maybe later""".replace("\n    ", "|").split("|"),
+)
+def test_a_slash_command_of_high_risk_with_a_limit_or_question_never_counts(text: str) -> None:
+    *_, call = played("X", f"/pr {text}", PUSH)
+    assert call["verdict"] == "ask"
+
+
+@pytest.mark.parametrize("text", ["/pr", "/pr Add a retry to the client", '/pr "Fix crash if empty"'])
+def test_a_slash_command_of_high_risk_with_a_title_counts(text: str) -> None:
+    assert played("X", text, PUSH)[-1]["verdict"] == "allow"
+
+
+def test_a_slash_command_of_moderate_risk_takes_any_words_for_its_text() -> None:
+    assert played("X", "/commit fix the wait loop if it hangs", ADD)[-1]["verdict"] == "allow"

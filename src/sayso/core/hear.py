@@ -15,7 +15,7 @@ from sayso.core import answering, words
 from sayso.core import effects as fx
 from sayso.core.clearing import clear
 from sayso.core.grants import DAY, Grant, Held, Pins, spent
-from sayso.core.language import Message, read
+from sayso.core.language import Message, limits_slash, read
 from sayso.core.model import Assurance, Risk
 from sayso.core.plan_change import begins_with_yes, spoken_change
 from sayso.core.policy import Policy
@@ -99,6 +99,7 @@ def hear(
     """
     message = _with_plan_in_view(read(text, policy.slash_commands, policy.phrases), session)
     h = Hearing(session, policy, message, now, assurance)
+    _doubt_slash(h)
     answering.name_questions(h)
     _advance(h)
     _tighten(h)
@@ -112,6 +113,17 @@ def hear(
     _begin_task(h)
     _confirm_long_task(h)
     return h.heard()
+
+
+def _doubt_slash(h: Hearing) -> None:
+    """A limit or question after a slash command of high risk: then the command does not count."""
+    slash = h.message.slash
+    if slash is None or not limits_slash(h.message.text):
+        return
+    entries = [h.policy.entry(name) for name in h.policy.slash_commands[slash].operations]
+    if any(entry.floor is None or entry.floor >= Risk.HIGH for entry in entries):
+        h.message = msgspec.structs.replace(h.message, slash=None, kind="other")
+        h.announced.append(words.slash_in_doubt(slash))
 
 
 def _with_plan_in_view(message: Message, session: Session) -> Message:

@@ -16,7 +16,9 @@ import msgspec
 from sayso.core.assent import after_idiom, read_assent
 from sayso.core.own_words import BLANK, LONGEST, clause_spans, fold, mask, readings, undecorated, undisguised
 from sayso.core.phrases import (
+    CHANGE_WORDS,
     HIGH_PHRASES,
+    LIMIT_WORDS,
     MEDIUM_PHRASES,
     POLITE,
     STOP_OPENINGS,
@@ -271,6 +273,12 @@ def _slash(text: str, slash_names: Collection[str]) -> str | None:
     return next((known for known in slash_names if known.casefold() == name.casefold()), None)
 
 
+def limits_slash(text: str) -> bool:
+    """Whether what follows a slash command, outside quotes, may limit it, ask about it or take it back."""
+    own = fold(mask(text)).split(maxsplit=1)
+    return len(own) > 1 and _LIMITS_SLASH.search(own[1]) is not None
+
+
 def _imperatives(text: str) -> tuple[str, ...]:
     """The commands of "Run `git status` and `git diff`" or "run git status", each as it stands."""
     order = _ORDER.fullmatch(text.strip())
@@ -299,8 +307,8 @@ _NO_SIGN = re.compile(
 )
 _QUOTES = re.compile(r"""[`"'“”«».!,]+""")
 _STOP_LEAD = (
-    "(?:(?:please|ok|okay|oh|hey|no|yes|yeah|well|so|and|but|then|now|just|actually|sorry|you should|let's"
-    "|can you|could you|i said) )*"
+    "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|no|yes|yeah|well|so|and|but|then|now|just"
+    "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
 _STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
 _AND_STOP = re.compile(
@@ -319,6 +327,15 @@ _TAKES_BACK = re.compile(
     r"|clear (?:all |the |my )*consent state)\b"
 )
 
+# In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
+_JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
+_LIMITS_SLASH = re.compile(
+    rf"\?|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
+    rf"|\b(?:{pattern({*CHANGE_WORDS, *LIMIT_WORDS} - _JOINING)}|no|nope|kidding|joking|ask|what|why|how|who"
+    r"|which|does|should|would|could|can|maybe|perhaps|later|tomorrow|first|draft|dry[ -]?run|pretend"
+    r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
+    r"|explain|help|nothing|none)\b"
+)
 _ORDER = re.compile(
     r"(?:(?:please|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
     r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",

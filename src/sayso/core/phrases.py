@@ -54,9 +54,18 @@ HIGH_PHRASES = (
     "by all means",
     "affirmative",
     "agreed",
+    "approve",
+    "i approve",
+    "approve it",
+    "i approve it",
+    "allow",
+    "allow it",
+    "yess",
+    "yesss",
+    "yes yes",
 )
 
-MEDIUM_PHRASES = ("ok", "okay", "sure", "fine", "that works")
+MEDIUM_PHRASES = ("ok", "okay", "sure", "fine", "that works", "continue")
 
 ONCE_PHRASES = (
     "once",
@@ -78,7 +87,7 @@ ONCE_PHRASES = (
 )
 """A yes that covers the one call it answers."""
 
-POLITE = ("please", "thanks", "thank you", "thanks a lot", "many thanks", "cheers")
+POLITE = ("please", "pls", "plz", "thanks", "thank you", "thanks a lot", "many thanks", "cheers")
 
 REFUSALS = (
     "no",
@@ -130,6 +139,12 @@ REFUSALS = (
     "not this time",
     "not today",
     "no go",
+    "n",
+    "hard no",
+    "that's a no",
+    "thats a no",
+    "that is a no",
+    "it's a no",
     "none",
     "none of them",
     "none of these",

@@ -15,7 +15,8 @@ def corrects(spoken: str) -> bool:
 
 def acknowledges(spoken: str) -> bool:
     """Whether a clause of folded own words says that the task is over: "done", "next task"."""
-    return any(_DONE.fullmatch(words) for words, asked in clauses(spoken) if not asked)
+    plain = _SIGNS.sub(" ", spoken)
+    return any(_DONE.fullmatch(words) for words, asked in clauses(plain) if not asked)
 
 
 def find_topic(spoken: str, shown: str) -> str | None:
@@ -29,13 +30,16 @@ def find_topic(spoken: str, shown: str) -> str | None:
     return None
 
 
+# Emphasis, emoji and other signs around words; what masks a quotation stays.
+_SIGNS = re.compile(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
 _DONE = re.compile(
     r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
     rf"(?:{pattern(DONE_PHRASES)})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
 )
 _CORRECTION = re.compile(
-    r"\b(?:that|this|it)(?:'s|\s+is|\s+was|\s+looks)\s+"
+    r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)[\s.!]*\Z"
+    r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+"
     r"(?:(?:all|also|completely|just|plain|quite|simply|still|the|totally)\s+)?(?:wrong|incorrect)\b"
     r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
     r"|\bnot\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
@@ -54,7 +58,7 @@ _LETS = (
 _WORK = r"(?:work\s+on|focus\s+on|turn\s+to|start\s+on|tackle)"
 _TURN = (
     r"(?:switch(?:ing)?(?:\s+over|\s+back)?\s+to|mov(?:e|ing)\s+on\s+to|mov(?:e|ing)\s+(?:over\s+)?to|turn(?:ing)?\s+to"
-    r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task)(?:\s+to)?)"
+    r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task(?!\s+(?!to\b)\w))(?:\s+to)?)"
 )
 _NEW = (
     r"(?:(?:a\s+|the\s+|here's\s+a\s+|here\s+is\s+a\s+|start\s+a\s+|begin\s+a\s+)?"

@@ -442,6 +442,13 @@ def question_first(lines: Iterable[str]) -> str:
     return "\n".join([said, *lines])
 
 
+def slash_in_doubt(slash: str) -> str:
+    return (
+        f"{slash} does not count: what follows it may limit it or ask about it, and it stands for high risk."
+        f" Say {slash} alone, or put its text in quotes."
+    )
+
+
 NO_LIMITS = (
     "Nothing was answered: a yes with a limit or a change cannot be kept here."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
