@@ -160,3 +160,14 @@ def test_a_slash_command_of_high_risk_with_a_title_counts(text: str) -> None:
 
 def test_a_slash_command_of_moderate_risk_takes_any_words_for_its_text() -> None:
     assert played("X", "/commit fix the wait loop if it hangs", ADD)[-1]["verdict"] == "allow"
+
+
+def test_what_was_consented_to_never_leaves_out_an_accepted_plan() -> None:
+    *_, heard = played("X", PLAN, "yes", "What have I consented to?")
+    assert said(heard).startswith("Session Allowlist:")
+    assert "- plan: files.edit on src/a.py, src/b.py (granted turn 2)" in said(heard)
+
+
+def test_what_was_consented_to_never_leaves_out_an_approval_that_was_not_used_yet() -> None:
+    *_, heard = played("X", PUSH, "yes", "What have I consented to?")
+    assert "- approval of git.push (granted turn 2)" in said(heard)

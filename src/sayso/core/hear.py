@@ -25,6 +25,8 @@ from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Session, Task, apply
 
 CONFIRM_TASK_EVERY = 25
+LISTED = frozenset({"command", "category"})
+"""The kinds of grants that have a block of their own in what the user consented to."""
 LOOSENING = frozenset({"grant", "slash", "assent", "medium", "modify", "imperative"})
 
 
@@ -277,7 +279,12 @@ def _answer_queries(h: Hearing) -> None:
         task = h.session.task
         name = task.name if task else "none"
         risky = [one.grant for one in h.session.held if one.grant.kind == "operation" and _risky(one, h.now)]
-        blocks += [words.task_block(name, consented(h.session, h.now), risky), words.TO_REVOKE]
+        blocks.append(words.task_block(name, consented(h.session, h.now), risky))
+        other = [
+            one.grant for one in h.session.held if not spent(one, h.now) and one.grant.kind not in LISTED
+        ]
+        blocks += [words.other_block(other)] if other else []
+        blocks.append(words.TO_REVOKE)
     h.announced.append("\n\n".join(blocks))
 
 

@@ -488,6 +488,16 @@ def task_block(name: str, consents: Iterable[Grant], risky: Iterable[Grant]) -> 
     )
 
 
+def other_block(grants: Iterable[Grant]) -> str:
+    """What else is allowed: the plan's operations with their targets, approvals, remembered answers."""
+    lines = (f"- {_other(grant)} (granted turn {grant.turn})" for grant in grants)
+    return "\n".join(["Also consented:", *dict.fromkeys(lines)])
+
+
+def _other(grant: Grant) -> str:
+    return f"plan: {planned(grant.value, grant.pins.targets)}" if grant.group is not None else consent(grant)
+
+
 def _with_turns(grants: Iterable[Grant]) -> str:
     """Each once, with the turn it was last granted in."""
     return ", ".join(
