@@ -42,7 +42,7 @@ BESIDE = {
     "origin": 15,  # set by the door, never by a request (SPEC 2)
     "reading": 11,  # what a reading of the call found; only scripts may give it (SPEC 16)
     "operations": 21,  # none or several at once: a tool's declaration names one
-    "target": 8,  # named in the script without standing in an argument
+    "target": 10,  # named in the script without standing in an argument
 }
 """Why a call goes through the door beside HTTP, and in how many vectors."""
 UNTOLD = {("call", "cleared_has"): 2}
