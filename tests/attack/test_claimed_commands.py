@@ -131,6 +131,13 @@ GIT_FLAGS: list[tuple[str, str, dict[str, Any]]] = [
     ("/pr", "git_push", {"refspec": "-f"}),
     ("/commit", "git_commit", {"message": "x", "amend": True}),
     ("/commit", "git_commit", {"message": "x", "extra": "--amend"}),
+    ("/pr", "git_push", {"branch": "main --force"}),
+    ("/pr", "git_push", {"remote": "ext::sh -c id"}),
+    ("/pr", "git_push", {"remote": "/elsewhere"}),
+    ("/pr", "git_push", {"f": True}),
+    ("/pr", "git_push", {"cwd": "/elsewhere"}),
+    ("/commit", "git_commit", {"message": "x", "config": {"core.hooksPath": "x"}}),
+    ("/commit", "git_commit", {"message": "x", "env": {"GIT_EDITOR": "x"}}),
 ]
 
 

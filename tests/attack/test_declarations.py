@@ -87,6 +87,9 @@ OTHER_PATHS: list[tuple[str, dict[str, Any]]] = [
     ("Read", {"file_path": "notes.txt", "path": "~/.ssh/id_rsa"}),
     ("Grep", {"pattern": "KEY", "path": ".", "glob": ".env"}),
     ("grep_files", {"path": ".", "include": "../home/.ssh/id_rsa"}),
+    ("Read", {"file_path": "notes.txt", "doc": "~/.ssh/id_rsa"}),
+    ("Read", {"file_path": "notes.txt", "files": {"~/.ssh/id_rsa": 1}}),
+    ("Read", {"file_path": "notes.txt", "x": {"path": ".env"}}),
 ]
 
 
@@ -97,6 +100,31 @@ def test_a_secret_named_beside_the_declared_path_is_never_read_unasked(
     with a_gate("extends: [balanced]") as gate:
         session = gate.session(agent="a", workspace=str(work))
         assert not session.call(tool, args).allowed
+
+
+OTHER_TARGETS: list[dict[str, Any]] = [
+    {"dest": "~/.ssh/authorized_keys"},
+    {"output": "/etc/cron.d/x"},
+    {"also": ["/etc/passwd"]},
+    {"backup": ".git/hooks/pre-commit"},
+    {"backup": ".env"},
+    {"root": "/etc"},
+    {"files": {"/etc/cron.d/x": "x"}},
+    {"uri": "file:///etc/passwd"},
+]
+
+
+@pytest.mark.parametrize("more", OTHER_TARGETS, ids=repr)
+def test_a_yes_to_edits_never_covers_a_target_named_beside_the_declared_path(
+    work: Path, more: dict[str, Any]
+) -> None:
+    with a_gate("extends: [coding]") as gate:
+        session = gate.session(agent="a", workspace=str(work))
+        session.hear("write it down")
+        session.call("Write", {"file_path": "notes.txt", "content": "x"})
+        answer_last(gate, session.id, "task")
+        assert session.call("Write", {"file_path": "notes.txt", "content": "see /etc/passwd"}).allowed
+        assert not session.call("Write", {"file_path": "notes.txt", "content": "x", **more}).allowed
 
 
 @pytest.mark.parametrize("tool", ["Glob", "Grep", "glob_files", "grep_files", "list_files", "search_files"])

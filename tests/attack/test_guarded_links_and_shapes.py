@@ -29,6 +29,9 @@ def linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / "kk").symlink_to(key)
     (project / "notes").symlink_to("AGENTS.md")
     os.link(key, project / "hard")
+    (project / "sub").mkdir()
+    (project / "sub" / "k").symlink_to(key)
+    (project / "5").symlink_to(key)
     return project
 
 
@@ -69,6 +72,11 @@ SHAPES: list[dict[str, object]] = [
     {"code": POLICY_FILE},
     {"subject": KEY_FILE},
     {"doc": "kk"},
+    {"document": "sub/k"},
+    {"document": 5},
+    {"document": "AGENTS.md"},
+    {"document": ".claude/settings.json"},
+    {"sub/k": "x"},
     {"anything": ["conf"]},
     DEEP,
     {"patch": "*** Begin Patch\n*** Update File:AGENTS.md\n@@\n+x\n*** End Patch"},

@@ -19,11 +19,19 @@ RISKIER = {
     "git.branch": "git.branch_force_delete",
     "git.branch_delete": "git.branch_force_delete",
 }
-FLAGS = re.compile(
-    r"force|amend|hard|mirror|prune|delete|rewrite|rebase|squash|fixup|no_?verify|args|argv|flags?$|options?$|extra|output",
-    re.IGNORECASE,
-)
-"""Names of arguments that make a git command another one, if they are set."""
+KNOWN = frozenset(
+    {
+        "message", "msg", "body", "title", "description", "comment",
+        "path", "paths", "file", "files", "pathspec", "filename", "file_path",
+        "branch", "branch_name", "name", "remote", "ref", "refspec", "revision", "commit", "sha", "base",
+        "head", "target", "source", "start_point", "tag", "author", "since", "until", "max_count", "limit",
+        "n", "count", "staged", "cached", "stat", "name_only", "oneline", "short", "porcelain", "create",
+        "all", "context", "context_lines", "timeout",
+    }
+)  # fmt: skip
+"""Names of arguments that leave a git command what it is. Any other that is set may make it another one."""
+_PLAIN_REMOTE = re.compile(r"[\w.@-]+")
+_FLAG = re.compile(r"(?:^|\s)[-+]|::")
 PROSE = re.compile(r"message|title|body|text|descri|comment", re.IGNORECASE)
 """Names of arguments whose text is nobody's flag."""
 _NOTHING: tuple[object, ...] = (None, False, "", [], {}, 0)
@@ -37,9 +45,14 @@ def really_done(operation: str, args: Mapping[str, Any]) -> Operation:
 
 
 def _has_flags(args: Mapping[str, Any]) -> bool:
-    named = any(FLAGS.search(name) and value not in _NOTHING for name, value in args.items())
-    spoken = [value for name, value in args.items() if not PROSE.search(name)]
-    return named or any(text.lstrip().startswith(("-", "+")) for text in _texts(spoken))
+    given = {name: value for name, value in args.items() if value not in _NOTHING}
+    remote = given.get("remote", "")
+    if given.keys() - KNOWN or not (
+        remote == "" or (isinstance(remote, str) and _PLAIN_REMOTE.fullmatch(remote))
+    ):
+        return True
+    spoken = [value for name, value in given.items() if not PROSE.search(name)]
+    return any(_FLAG.search(text) or text.startswith(":") for text in _texts(spoken))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -7,9 +7,10 @@ every request, for arguments that by their names hold paths, whatever tool and d
 
 from __future__ import annotations
 
+import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sayso.core.digest import MAX_DEPTH, decode
 from sayso.core.model import Call, Operation
 from sayso.policy.because import because, piece
 from sayso.policy.paths import Place, locate
-from sayso.policy.protected import Found
+from sayso.policy.protected import Found, find_named
 from sayso.policy.protected_names import DOMAIN, Guarded
 from sayso.policy.verbs import DELETES, INTO, READS, changes, only_reads, verb_of
 
@@ -33,7 +34,6 @@ _PATHS = re.compile(
 _QUICK = re.compile(rb"[/\\.%~$]|soul|agents|sayso", re.IGNORECASE)
 """Without any of these there is no path to a guarded file."""
 _LONGEST = 4096
-_LONGEST_NAME = 255
 _MOST_LINES = 4
 _REMOTE = re.compile(r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\][^/\\]*/?(?!.*\.\.)", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
@@ -107,6 +107,27 @@ def _done_to(guarded: Guarded | None, named: Sequence[str], sure: bool) -> str |
     return guarded.change if guarded.own or changes(named) else guarded.look
 
 
+def paths_beside(args: Mapping[str, Any], read: Collection[str]) -> Iterator[tuple[str, str]]:
+    """What else in the arguments may be a path, each with the argument it stands in."""
+    rest = {name: value for name, value in args.items() if name not in read}
+    yield from ((one.argument, one.path) for one in _paths_in(rest))
+    yield from ((name, text) for name, text in _short_texts(rest) if not _TEXTS.search(name))
+
+
+def _short_texts(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _short_texts(key, name, depth + 1)
+            yield from _short_texts(member, key, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _short_texts(member, name, depth + 1)
+    elif isinstance(value, str) and _may_be_path(value) and "\n" not in value:
+        yield name, value
+
+
 class _Given(msgspec.Struct, frozen=True):
     """A path in an argument. `sure`: the name of the argument says that it is one."""
 
@@ -129,8 +150,10 @@ def _paths_in(value: Any, name: str = "", depth: int = 0) -> Iterator[_Given]:
     elif isinstance(value, str):
         sure = _PATHS.search(name) is not None and _may_be_path(value)
         inner = value.strip(" \t\r\n'\"`<>()[]")
-        mentions = _OWN.search(inner) and not _TEXTS.search(name) and _may_be_path(inner)
-        if sure or mentions or _PLAIN.fullmatch(inner):
+        called = not _TEXTS.search(name) and _may_be_path(inner)
+        if not sure and called and find_named(inner).at is not None:
+            yield _Given(name, inner, sure=True)
+        elif sure or (called and _OWN.search(inner)) or _PLAIN.fullmatch(inner):
             yield _Given(name, value if sure else inner, sure)
         if _PATCHES.search(name):
             yield from (_Given(name, path, sure=True) for path in _PATCHED.findall(value))
@@ -147,19 +170,21 @@ def _links_in(value: Any, folder: str, name: str = "", depth: int = 0) -> Iterat
     elif isinstance(value, (list, tuple)):
         for member in value:
             yield from _links_in(member, folder, name, depth + 1)
-    elif isinstance(value, str) and _is_link(value.strip(), folder):
-        yield _Given(name, value.strip(), sure=True)
+    elif isinstance(value, (str, int, float)) and _is_link(str(value).strip(), folder):
+        yield _Given(name, str(value).strip(), sure=True)
 
 
 def _is_link(text: str, folder: str) -> bool:
-    """Whether a file of this name is a symbolic link, or has other names."""
-    if not text or len(text) > _LONGEST_NAME or "/" in text or "\0" in text:
+    """Whether a file of this name is a symbolic link, lies behind one, or has other names."""
+    if not text or len(text) > _LONGEST or "\n" in text or "\0" in text:
         return False
     try:
-        found = Path(folder or ".", text).lstat()
+        path = Path(os.path.realpath(folder or "."), text)
+        found = path.lstat()
+        elsewhere = os.path.realpath(path) != os.path.normpath(path)
     except (OSError, ValueError):
         return False
-    return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1)
+    return elsewhere or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1)
 
 
 def _may_be_path(text: str) -> bool:

@@ -22,7 +22,6 @@ from sayso.policy.verbs import DELETES, INTO, LISTS, READS, verb_of
 if TYPE_CHECKING:
     from sayso.policy.paths import Place
 
-LONGEST_PATH = 4096
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
 
@@ -160,6 +159,8 @@ def _undeclared(tool: str, policy: Policy) -> Operation:
 def _named(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
     if entry.operation is None:
         return [Operation("tools.unknown", reading=Risk.HIGH)]
+    if entry.command_from is not None:  # the command says what it does, and arguments beside it count
+        return [Operation(entry.operation)]
     return [really_done(entry.operation, args)]
 
 
@@ -217,26 +218,19 @@ def _here(operation: str, where: Where) -> str | None:
     return where.folder or None if verb_of(operation) in LISTS else None
 
 
-_NAMES_PATHS = re.compile(r"path|file(?!ter)|folder|dir(?:ectory)?s?$|glob|includes?$", re.IGNORECASE)
-
-
 def _other_paths(
     operation: str, entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where
 ) -> Iterator[Operation]:
     """What the arguments beside the declared ones add: a tool may take a path under another name."""
+    from sayso.policy.guarding import paths_beside
     from sayso.policy.paths import locate
 
     read = {name for name, _ in found_at(args, entry.source or "")}
-    for name in args:
-        if name in read or not _NAMES_PATHS.search(name):
-            continue
-        for value in values_at(args, name):
-            if not isinstance(value, str) or len(value) > LONGEST_PATH or "\n" in value:
-                continue
-            place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
-            leads_out = verb_of(operation) not in READS and place.real is not None and not place.inside
-            if place.secret or leads_out:
-                yield _at_path(operation, value, policy, where, piece(name, value))
+    for name, value in dict.fromkeys(paths_beside(args, read)):
+        place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
+        leads_out = (place.real is not None and not place.inside) or place.system or place.versions
+        if place.secret or (leads_out and verb_of(operation) not in READS):
+            yield _at_path(operation, value, policy, where, piece(name, value))
 
 
 def _at_path(
