@@ -12,6 +12,7 @@ ALLOWED_IMPORTS = frozenset(
         "collections",
         "collections.abc",
         "datetime",
+        "difflib",
         "enum",
         "fnmatch",
         "functools",

@@ -154,7 +154,7 @@ def _normalised(path: str) -> Iterator[str]:
 def _at_home(path: str) -> Iterator[str]:
     """`~ana/x` is in the home folder of that user, if there is one."""
     name, slash, rest = path.partition("/")
-    if not name.startswith("~") or name == "~":
+    if not name.startswith("~") or name == "~" or "\0" in name:
         return
     there = os.path.expanduser(name)  # noqa: PTH111  Path.expanduser raises for unknown users
     if there != name:
