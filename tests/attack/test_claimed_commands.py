@@ -112,7 +112,7 @@ def test_standing_consent_for_a_command_never_covers_what_else_a_call_does(
         assert called.rule != "allowlist"
 
 
-@pytest.mark.parametrize("folder", ["/elsewhere", "/", "/work/../etc", "/workspace2"])
+@pytest.mark.parametrize("folder", ["/elsewhere", "/", "/workspace/../etc", "/workspace2"])
 def test_standing_consent_never_covers_a_command_in_another_folder(gate: Sayso, folder: str) -> None:
     with a_service(gate) as service:
         session = service.opened(workspace="/workspace")

@@ -116,6 +116,8 @@ class Call(msgspec.Struct, frozen=True):
     @property
     def _in_workspace(self) -> bool:
         folder, workspace = self.folder, self.workspace.rstrip("/")
+        if ".." in folder.split("/"):
+            return False
         return not folder or not workspace or folder == workspace or folder.startswith(f"{workspace}/")
 
 
