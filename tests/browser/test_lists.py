@@ -16,7 +16,7 @@ from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.test_pages import no_violations
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 A_SESSION = 20
 """As many questions as one may have open."""
 
