@@ -229,9 +229,10 @@ class Model:
             return said
         risk = max(item.risk for item in question.items)
         names = tuple(item.operation for item in question.items)
-        ledger.grants.append(Grant("call", digest, risk, uses=1, operations=names))
-        if said == "always" and question.always is not None:
-            ledger.grants.append(question.always)
+        wider = question.always if said == "always" else None
+        ledger.grants.append(Grant("call", digest, risk, uses=1, operations=names, wider=wider))
+        if wider is not None:
+            ledger.grants.append(wider)
         return said
 
     # --- risks ---

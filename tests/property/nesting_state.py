@@ -45,7 +45,10 @@ def declared(program: Program, operation: str) -> Item:
 
 @dataclass
 class Grant:
-    """`only` is the one call it is for, if it is; `operations` are those of a call, a run or a workflow."""
+    """`only` is the one call it is for, if it is; `operations` are those of a call, a run or a workflow.
+
+    `wider` is what the same answer gave beside the approval of one call: revoked, it takes that with it.
+    """
 
     kind: str
     value: str
@@ -55,6 +58,10 @@ class Grant:
     operations: tuple[str, ...] = ()
     workflow: int | None = None
     revoked: bool = False
+    wider: Grant | None = None
+
+    def is_over(self) -> bool:
+        return self.revoked or (self.wider is not None and self.wider.revoked)
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class Ledger:
         """What rests on one of these is over with it."""
         for grant in self.grants:
             grant.revoked = grant.revoked or ended(grant)
-        self.drop(lambda grant: grant.revoked)
+        self.drop(Grant.is_over)
 
     def clear(self) -> None:
         self.revoke(lambda grant: True)
@@ -133,7 +140,7 @@ class Consent:
     clearings: int = 0
 
     def lasts(self, ledger: Ledger) -> bool:
-        return self.clearings == ledger.clearings and not any(grant.revoked for grant in self.grants)
+        return self.clearings == ledger.clearings and not any(grant.is_over() for grant in self.grants)
 
 
 @dataclass
