@@ -256,15 +256,15 @@ class Mark:
         """Keep these in memory only: what is not synced must not be marked."""
         self._learn(raised)
 
-    def holds(self, tx: Reader, stream: str) -> bool:
-        """Whether the store still has the entry the mark was last raised to."""
-        known = self._newest()
-        if known is None:
+    def holds(self, tx: Reader, stream: str, newest: tuple[int, bytes] | None) -> bool:
+        """Whether the store still has the entry that the mark named before this transaction began to read."""
+        if newest is None:
             return tx.head(stream) is None
-        found = tx.entries(stream, after=known[0] - 1, limit=1)
-        return bool(found) and found[0].seq == known[0] and found[0].hash == known[1]
+        found = tx.entries(stream, after=newest[0] - 1, limit=1)
+        return bool(found) and found[0].seq == newest[0] and found[0].hash == newest[1]
 
-    def _newest(self) -> tuple[int, bytes] | None:
+    def newest(self) -> tuple[int, bytes] | None:
+        """The number and hash of the entry the mark was last raised to."""
         if self._path is None:
             return None
         try:
