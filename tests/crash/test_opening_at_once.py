@@ -58,7 +58,9 @@ def starting() -> Iterator[Callable[[str], list[str]]]:
     with ExitStack() as all_of_them:
         running = [
             all_of_them.enter_context(
-                subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+                subprocess.Popen(
+                    [sys.executable, "-c", PROGRAM], cwd=ROOT, stdin=pipe, stdout=pipe, text=True
+                )
             )
             for _ in range(PROCESSES)
         ]
