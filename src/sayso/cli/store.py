@@ -59,7 +59,7 @@ def info(store: StoreFile = None, as_json: Json = False) -> None:
 
 @app.command(short_help="Bring an older store up to date.")
 def migrate(store: StoreFile = None, as_json: Json = False) -> None:
-    """Bring the schema of an older store up to date. Make a copy first: the file, or a dump of the database."""
+    """Bring the schema of an older store up to date. Make a copy first: of the file, or a dump."""
     from sayso.store.migrate import LATEST
 
     place = place_of(store)

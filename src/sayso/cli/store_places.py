@@ -1,4 +1,4 @@
-"""Where a store is: a file, or a schema in a PostgreSQL database; what `sayso store …` needs to know of it."""
+"""Where a store is: a file, or a schema in a PostgreSQL database."""
 
 from __future__ import annotations
 

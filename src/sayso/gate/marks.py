@@ -129,14 +129,19 @@ class Mark:
             raised[place] = (version, int(until))
 
     def missing(self, kind: str, there: set[str]) -> int:
-        """How many names of this kind are alive here and not among these."""
-        self._catch_up()
+        """How many names of this kind are alive here and not among these; or were when a reading began."""
+        reading: int | None = getattr(self._own, "reading", None)
+        if reading is None:
+            self._catch_up()
         found = {place_of(kind, name) for name in there}
-        mine = [place for place in list(self._known) if place[:1] == kind[:1].encode()]
-        return sum(
-            place not in found and not self._until.get(place) and self._known[place] < BURNED
-            for place in mine
-        )
+        with self._guard:
+            mine = [place for place in self._known if place[:1] == kind[:1].encode() and place not in found]
+            return sum(
+                not self._until.get(place)
+                and self._known[place] < BURNED
+                and (reading is None or self._late.get(place, -1) <= reading)
+                for place in mine
+            )
 
     def outdate(self, kinds: bytes, until: float) -> None:
         """All of these kinds are void from now on, so that they need not be kept for ever."""
