@@ -9,9 +9,10 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from urllib.parse import quote, urlencode
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sayso.store.postgres import PostgresStore
 from tests.contract.places import Open, kept
@@ -61,6 +62,13 @@ def new_schema(server: str) -> str:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return make_conninfo(server, options=f"-csearch_path={name}")
+
+
+def new_url(server: str) -> str:
+    """The same, as people write addresses."""
+    said = conninfo_to_dict(new_schema(server))
+    place = urlencode({name: said[name] for name in ("host", "options")}, quote_via=quote)
+    return f"postgresql://{said['user']}@/{said['dbname']}?{place}"
 
 
 @contextmanager

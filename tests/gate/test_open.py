@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
+from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.grants import list_grants
@@ -141,3 +143,24 @@ def test_a_store_put_back_from_a_copy_shows_no_grant_to_who_looks_and_starts_ane
     acted = open_to_act(load_preset("chat"), path, key=KEY, marks=tmp_path)
     assert entries(acted.store)[-1] == "EPOCH"
     assert list_grants(acted) == []
+
+
+def test_looking_while_another_gate_writes_never_shows_a_store_that_went_back(tmp_path: Path) -> None:
+    gate = open_gate(load_preset("balanced"), tmp_path / "s.db", key=KEY, marks=tmp_path)
+    over = threading.Event()
+
+    def write() -> None:
+        while not over.is_set():
+            open_session(gate, agent="tester", owner="host")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(100):
+            looking = open_to_look(tmp_path / "s.db", key=KEY, marks=tmp_path)
+            looking.store.close()
+            assert looking.sealer.epoch == gate.sealer.epoch
+            assert number % 10 or verify_audit(gate).clean
+    finally:
+        over.set()
+        writer.join()

@@ -25,7 +25,9 @@ OTHER_POLICY = (
 
 StoreFile = Annotated[
     str | None,
-    typer.Option("--store", metavar="FILE", envvar="SAYSO_STORE", help="The store, if not your own."),
+    typer.Option(
+        "--store", metavar="PLACE", envvar="SAYSO_STORE", help="A file or postgresql://…, if not your own."
+    ),
 ]
 InSession = Annotated[str | None, typer.Option("--session", metavar="ID", help="Of this session only.")]
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="As `sayso sessions` lists it.")]

@@ -11,6 +11,7 @@ import typer
 
 from sayso.cli.choice import Json, remark
 from sayso.cli.operate import StoreFile, acting
+from sayso.cli.store_places import ADDRESSES, is_address, place_of
 
 if TYPE_CHECKING:
     from sayso.gate.clock import Reading
@@ -31,22 +32,26 @@ Target = Annotated[
 
 @app.command(short_help="Make the store, if there is none.")
 def init(store: StoreFile = None, as_json: Json = False) -> None:
-    """Make the store where it belongs, for your eyes only. One that is there is left as it is."""
-    where = _place(store)
-    there = where.exists()
-    _opened(where, upgrade=not there).close()
+    """Make the store where it belongs: a file for your eyes only, or the tables in a PostgreSQL database.
+
+    One that is there is left as it is. Of several that run this at once, one makes it.
+    """
+    place = place_of(store)
+    there = place.schema() > 0
+    place.open(upgrade=not there).close()
     said = "was there already" if there else "is ready"
-    _tell(as_json, {"store": str(where), "made": not there}, [f"{where} {said}"])
+    _tell(as_json, {"store": place.shown, "made": not there}, [f"{place.shown} {said}"])
 
 
 @app.command(short_help="Where it is and what it holds.")
 def info(store: StoreFile = None, as_json: Json = False) -> None:
     """Where the store is, its schema, and how much it holds. Nothing in it is changed."""
-    where = _existing(store)
-    opened = _opened(where, upgrade=False)
+    place = place_of(store)
+    place.check_made()
+    opened = place.open(upgrade=False)
     try:
         with opened.read() as tx:
-            told = {"store": str(where), "bytes": where.stat().st_size} | _held(tx)
+            told = {"store": place.shown, "bytes": place.bytes_used()} | _held(tx)
     finally:
         opened.close()
     _tell(as_json, told, [f"{name.replace('_', ' ')}: {value}" for name, value in told.items()])
@@ -54,21 +59,14 @@ def info(store: StoreFile = None, as_json: Json = False) -> None:
 
 @app.command(short_help="Bring an older store up to date.")
 def migrate(store: StoreFile = None, as_json: Json = False) -> None:
-    """Bring the schema of an older store up to date. Make a copy first."""
-    from sayso.store.base import StoreBusy, StoreError, StoreNewer
+    """Bring the schema of an older store up to date. Make a copy first: of the file, or a dump."""
     from sayso.store.migrate import LATEST
 
-    where = _existing(store)
-    try:
-        _opened(where, upgrade=False).close()
-        changed = False
-    except (StoreBusy, StoreNewer):
-        raise
-    except StoreError:
-        _opened(where, upgrade=True).close()
-        changed = True
+    place = place_of(store)
+    changed = place.check_made() < LATEST
+    place.open(upgrade=changed).close()
     said = f"brought up to schema {LATEST}" if changed else f"nothing to do, the schema is {LATEST}"
-    _tell(as_json, {"store": str(where), "schema": LATEST, "changed": changed}, [f"{where}: {said}"])
+    _tell(as_json, {"store": place.shown, "schema": LATEST, "changed": changed}, [f"{place.shown}: {said}"])
 
 
 @app.command(short_help="Whether time can be trusted, and your word that it can.")
@@ -86,8 +84,8 @@ def clock(
     from sayso.cli.operating import operator
     from sayso.gate.clock import read_clock, trust_clock
 
-    if store is None or "://" not in store:
-        _existing(store)
+    if not is_address(store):
+        _existing_file(store)
     with acting(store) as gate:
         found = read_clock(gate)
         if accept and not found.trusted:
@@ -142,7 +140,7 @@ def copy(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
     from sayso.gate.copy import copy_store
     from sayso.gate.open import data_folder
 
-    where, address = _existing(store).absolute(), _address(to)
+    where, address = _existing_file(store).absolute(), _address(to)
     with _both(where, to) as (key, source, target), _progress() as told:
         copied = copy_store(
             source,
@@ -174,41 +172,30 @@ def unseal(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
     from sayso.gate.copy import unseal_store
     from sayso.gate.open import data_folder
 
-    where, address = _existing(store).absolute(), _address(to)
+    where, address = _existing_file(store).absolute(), _address(to)
     with _both(where, to) as (key, source, target):
         unseal_store(source, target, key, to=address, by=operator(), marks=data_folder())
     _tell(as_json, {"store": str(where), "sealed": False}, [f"{where} is in use again"])
 
 
-def _place(store: str | None) -> Path:
-    from sayso.core.errors import SaysoError
-    from sayso.gate.open import data_folder
+def _existing_file(store: str | None) -> Path:
+    """The file that a move is made from."""
+    from sayso.core.errors import MalformedRequest
 
-    if store is not None and "://" in store:
-        raise SaysoError("these commands are for stores that are files", hint="name a file")
-    return Path(store) if store is not None else data_folder() / "sayso.db"
-
-
-def _existing(store: str | None) -> Path:
-    from sayso.store.base import StoreError
-
-    where = _place(store)
+    if is_address(store):
+        raise MalformedRequest("a store moves from a file to PostgreSQL", hint="name a file with --store")
+    place = place_of(store)
+    where = Path(place.where)
     if not where.exists():
-        raise StoreError(f"there is no store at {where}", hint="sayso store init makes one")
+        place.check_made()
     return where
-
-
-def _opened(where: Path, *, upgrade: bool) -> Store:
-    from sayso.store.sqlite import SqliteStore
-
-    return SqliteStore(where, upgrade=upgrade)
 
 
 def _address(to: str) -> str:
     """The address as it may be shown and kept."""
     from sayso.core.errors import MalformedRequest
 
-    if not to.startswith(("postgresql://", "postgres://")):
+    if not to.startswith(ADDRESSES):
         raise MalformedRequest(
             "a store moves to PostgreSQL only", hint="--to postgresql://user@host/database"
         )
@@ -225,7 +212,7 @@ def _both(where: Path, to: str) -> Iterator[tuple[Key, Store, Store]]:
 
     key = load_key(KEY_NAME, data_folder() / "gate.key")
     with ExitStack() as opened:
-        source = opened.enter_context(closing(_opened(where, upgrade=False)))
+        source = opened.enter_context(closing(place_of(str(where)).open(upgrade=False)))
         yield key, source, opened.enter_context(closing(open_store(to)))
 
 

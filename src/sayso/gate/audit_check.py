@@ -268,8 +268,9 @@ def _mark(gate: Gate) -> Iterator[Finding]:
     """What the mark beside the key says, where there is one."""
     if gate.mark is None or gate.stream != MAIN:
         return
+    newest = gate.mark.newest()  # before the transaction: others go on writing meanwhile
     with gate.store.read() as tx:
-        if not gate.mark.holds(tx, MAIN):
+        if not gate.mark.holds(tx, MAIN, newest):
             text = "the entry that the mark beside the key speaks of is missing, or another"
             yield Finding(Kind.TRUNCATED, 0, text)
 

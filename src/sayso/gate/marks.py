@@ -129,14 +129,19 @@ class Mark:
             raised[place] = (version, int(until))
 
     def missing(self, kind: str, there: set[str]) -> int:
-        """How many names of this kind are alive here and not among these."""
-        self._catch_up()
+        """How many names of this kind are alive here and not among these; or were when a reading began."""
+        reading: int | None = getattr(self._own, "reading", None)
+        if reading is None:
+            self._catch_up()
         found = {place_of(kind, name) for name in there}
-        mine = [place for place in list(self._known) if place[:1] == kind[:1].encode()]
-        return sum(
-            place not in found and not self._until.get(place) and self._known[place] < BURNED
-            for place in mine
-        )
+        with self._guard:
+            mine = [place for place in self._known if place[:1] == kind[:1].encode() and place not in found]
+            return sum(
+                not self._until.get(place)
+                and self._known[place] < BURNED
+                and (reading is None or self._late.get(place, -1) <= reading)
+                for place in mine
+            )
 
     def outdate(self, kinds: bytes, until: float) -> None:
         """All of these kinds are void from now on, so that they need not be kept for ever."""
@@ -256,15 +261,15 @@ class Mark:
         """Keep these in memory only: what is not synced must not be marked."""
         self._learn(raised)
 
-    def holds(self, tx: Reader, stream: str) -> bool:
-        """Whether the store still has the entry the mark was last raised to."""
-        known = self._newest()
-        if known is None:
+    def holds(self, tx: Reader, stream: str, newest: tuple[int, bytes] | None) -> bool:
+        """Whether the store still has the entry that the mark named before this transaction began to read."""
+        if newest is None:
             return tx.head(stream) is None
-        found = tx.entries(stream, after=known[0] - 1, limit=1)
-        return bool(found) and found[0].seq == known[0] and found[0].hash == known[1]
+        found = tx.entries(stream, after=newest[0] - 1, limit=1)
+        return bool(found) and found[0].seq == newest[0] and found[0].hash == newest[1]
 
-    def _newest(self) -> tuple[int, bytes] | None:
+    def newest(self) -> tuple[int, bytes] | None:
+        """The number and hash of the entry the mark was last raised to."""
         if self._path is None:
             return None
         try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from sayso.core.audit import MAIN
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
@@ -15,6 +16,7 @@ from sayso.gate.journal import record
 from sayso.gate.marked_store import MarkedStore
 from sayso.gate.marks import BURNED, FORGOTTEN_AFTER, Mark, mark_of, refuse_moved_mark
 from sayso.gate.moves import refuse_moved
+from sayso.gate.opening import opening
 from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
@@ -55,18 +57,16 @@ def open_gate(
     file = getattr(opened, "path", None)  # memory and PostgreSQL have none
     if file is not None:
         own_places.guard_store(file)
-    name, mark = _named(opened, marks)
-    doubts = Doubts()
-    marked = MarkedStore(opened, mark or Mark(), doubts)
-    with marked.write() as tx:
-        refuse_moved(tx)
-        refuse_moved_mark(marked.mark)
-        unmarked = mark is not None and not mark.exists and tx.head("main") is not None
-        sealer = Sealer(mac_key(key), name, _epoch(tx, mark), marked.mark, doubts)
-        _see_permissions(tx, policy, sealer, unmarked=unmarked)
-        if tx.meta("policy") != policy.digest:
-            tx.set_meta("policy", policy.digest)
-            record(tx, "POLICY", details={"digest": policy.digest})
+    with opening(marks):
+        name, mark = _named(opened, marks)
+        marked = MarkedStore(opened, mark or Mark(), doubts := Doubts())
+        with marked.write() as tx:
+            unmarked = tx.head(MAIN) is not None and mark is not None and not mark.exists
+            sealer = Sealer(mac_key(key), name, _begin(tx, marked.mark, mark), marked.mark, doubts)
+            _see_permissions(tx, policy, sealer, unmarked=unmarked)
+            if tx.meta("policy") != policy.digest:
+                tx.set_meta("policy", policy.digest)
+                record(tx, "POLICY", details={"digest": policy.digest})
     return Gate(
         marked,
         policy,
@@ -99,13 +99,11 @@ def open_to_act(
     opened = _existing(store)
     with opened.read() as looked:
         _name(looked)
-    name, mark = _named(opened, marks)
-    doubts = Doubts()
-    marked = MarkedStore(opened, mark or Mark(), doubts)
-    with marked.write() as tx:
-        refuse_moved(tx)
-        refuse_moved_mark(marked.mark)
-        sealer = Sealer(mac_key(key), name, _epoch(tx, mark), marked.mark, doubts)
+    with opening(marks):
+        name, mark = _named(opened, marks)
+        marked = MarkedStore(opened, mark or Mark(), doubts := Doubts())
+        with marked.write() as tx:
+            sealer = Sealer(mac_key(key), name, _begin(tx, marked.mark, mark), marked.mark, doubts)
     return Gate(marked, policy or _blocking(), sealer, mark=mark, key=key)
 
 
@@ -124,8 +122,15 @@ def open_to_look(
         refuse_moved(tx)
         name, epoch = _name(tx), _number(tx.meta("epoch"))
         mark = None if marks is None or key is None else mark_of(tx, marks, name)
-        void = mark is not None and not (mark.holds(tx, "main") and epoch >= mark.version(*EPOCH))
+    void = mark is not None and _goes_back(opened, mark)
     return _looking(opened, key, name, epoch + void, mark)
+
+
+def _goes_back(opened: Store, mark: Mark) -> bool:
+    """Whether the store does not reach its mark, which is read first: others go on writing meanwhile."""
+    newest, epoch = mark.newest(), mark.version(*EPOCH)
+    with opened.read() as tx:
+        return not mark.holds(tx, MAIN, newest) or _number(tx.meta("epoch")) < epoch
 
 
 def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Gate:
@@ -158,12 +163,21 @@ def _named(opened: Store, marks: Path | None) -> tuple[str, Mark | None]:
         return name, None if marks is None else mark_of(tx, marks, name)
 
 
+def _begin(tx: Writer, known: Mark, mark: Mark | None) -> int:
+    """The epoch that this store is in, or begins now. Whoever opens it next waits for us."""
+    tx.head(MAIN)  # held from here on
+    refuse_moved(tx)
+    refuse_moved_mark(known)
+    return _epoch(tx, mark)
+
+
 def _new_name(opened: Store) -> str:
     """Name a store that is new, unless another process has just done so."""
     with opened.write() as tx:
         refuse_moved(tx)
+        newest = tx.head(MAIN)  # held from here on: who comes second finds the name of who came first
         name = tx.meta("name")
-        if name is None and tx.head("main") is not None:
+        if name is None and newest is not None:
             raise StoreError("the name of the store was taken away", hint="put back a copy that is whole")
         name = name or secrets.token_hex(16)
         tx.set_meta("name", name)
@@ -247,7 +261,7 @@ def _epoch(tx: Writer, mark: Mark | None) -> int:
     if mark is None:
         return epoch
     marked = mark.version(*EPOCH)
-    if epoch >= marked and mark.holds(tx, "main"):
+    if epoch >= marked and mark.holds(tx, MAIN, mark.newest()):
         _see_epoch(tx, mark, epoch, marked)
         return epoch
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)

@@ -21,6 +21,10 @@ CONNECT = 5
 MIGRATING = "SELECT pg_advisory_xact_lock(7019267328)"
 """One process migrates at a time; the number only has to be the same for all of them."""
 
+_BYTES = """
+SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+"""
 _SECRET = ("password", "sslpassword")
 _TYPES = (
     (re.compile(r"\bINTEGER PRIMARY KEY\b"), "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
@@ -76,8 +80,7 @@ def set_up(dsn: str, *, busy: float, upgrade: bool) -> None:
     place = where(dsn)
     with connect(dsn, busy=busy) as connection:
         run = _Run(connection, place)
-        known = run.rows("SELECT to_regclass('migrations') IS NOT NULL", ()) == [(True,)]
-        version = migrate.version(run) if known else 0
+        version = _version(run)
         if version == migrate.LATEST:
             return
         if version > migrate.LATEST or not upgrade:
@@ -85,6 +88,23 @@ def set_up(dsn: str, *, busy: float, upgrade: bool) -> None:
         with connection.transaction():
             run.rows(MIGRATING, ())
             migrate.apply(run, place, translated)
+
+
+def schema(dsn: str, *, busy: float = CONNECT) -> int:
+    """The number of the schema in this database; 0 if there is none yet."""
+    with connect(dsn, busy=busy) as connection:
+        return _version(_Run(connection, where(dsn)))
+
+
+def bytes_used(dsn: str, *, busy: float = CONNECT) -> int:
+    """How much room the tables of this schema take, with their indexes."""
+    with connect(dsn, busy=busy) as connection:
+        return int(_Run(connection, where(dsn)).rows(_BYTES, ())[0][0])
+
+
+def _version(run: _Run) -> int:
+    known = run.rows("SELECT to_regclass('migrations') IS NOT NULL", ()) == [(True,)]
+    return migrate.version(run) if known else 0
 
 
 @cache

@@ -136,17 +136,27 @@ def set_up(path: Path, *, busy: float, upgrade: bool) -> None:
             run.change("COMMIT", ())
 
 
+def schema(path: Path, *, busy: float = 5.0) -> int:
+    """The number of the schema of this file; 0 if it is empty. Refuses files of others."""
+    with closing(connect(path, busy=busy, full=True)) as connection:
+        return _version(_Run(connection, path), path)
+
+
 def _ready(run: _Run, path: Path, *, upgrade: bool) -> bool:
     """Whether there is nothing to do. Refuses files of others, and schemas it may not touch."""
+    version = _version(run, path)
+    if not upgrade or version >= migrate.LATEST:
+        migrate.check(version, str(path))
+    return version == migrate.LATEST
+
+
+def _version(run: _Run, path: Path) -> int:
     empty = run.rows("SELECT COUNT(*) FROM sqlite_schema", ()) == [(0,)]
     # In this order: whoever is setting it up right now gives it tables and our mark in one transaction.
     ours = run.rows("PRAGMA application_id", ()) == [(APPLICATION,)]
     if not ours and not empty:
         raise StoreError(f"{path} belongs to another program", hint="name another file for the store")
-    version = 0 if empty else migrate.version(run)
-    if not upgrade or version >= migrate.LATEST:
-        migrate.check(version, str(path))
-    return version == migrate.LATEST
+    return 0 if empty else migrate.version(run)
 
 
 class _Run:

@@ -1,0 +1,72 @@
+"""Where a store is: a file, or a schema in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from sayso.store.base import Store
+
+ADDRESSES = ("postgresql://", "postgres://")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A store at its place. `shown` is how people may see it: never with a password."""
+
+    shown: str
+    schema: Callable[[], int]
+    """The number of its schema; 0 if there is no store yet."""
+    bytes_used: Callable[[], int]
+    where: str | Path
+
+    def open(self, *, upgrade: bool) -> Store:
+        """The store; with `upgrade` one that is missing is made, and an older one brought up to date."""
+        from sayso.gate.open import open_store
+
+        return open_store(self.where, upgrade=upgrade)
+
+    def check_made(self) -> int:
+        """The number of its schema; refused if there is no store."""
+        from sayso.store.base import StoreError
+
+        found = self.schema()
+        if not found:
+            raise StoreError(f"there is no store at {self.shown}", hint="sayso store init makes one")
+        return found
+
+
+def is_address(store: str | None) -> bool:
+    """Whether this names a database."""
+    return store is not None and "://" in store
+
+
+def place_of(store: str | None) -> Place:
+    """The place that --store names: an address of PostgreSQL, a file, or the file in the data folder."""
+    from sayso.gate.open import data_folder
+
+    if store is not None and is_address(store):
+        return _database(store)
+    path = Path(store) if store is not None else data_folder() / "sayso.db"
+    return Place(str(path), lambda: _schema_of_file(path), lambda: path.stat().st_size, path)
+
+
+def _schema_of_file(path: Path) -> int:
+    from sayso.store.sqlite_file import schema
+
+    return schema(path) if path.exists() else 0
+
+
+def _database(store: str) -> Place:
+    from sayso.core.errors import MalformedRequest
+
+    if not store.startswith(ADDRESSES):
+        raise MalformedRequest(
+            "a store is a file or a PostgreSQL database", hint="--store postgresql://user@host/database"
+        )
+    from sayso.store import postgres_server as server
+
+    return Place(server.address(store), lambda: server.schema(store), lambda: server.bytes_used(store), store)
