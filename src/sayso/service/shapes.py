@@ -264,7 +264,7 @@ class VerifiedTold(msgspec.Struct, frozen=True):
     findings: tuple[str, ...]
 
 
-EventKind = Literal["question", "answer", "grant", "session", "run", "decision", "policy", "hello"]
+EventKind = Literal["question", "answer", "grant", "session", "run", "decision", "policy", "hello", "ping"]
 
 
 class EventTold(msgspec.Struct, frozen=True):
@@ -272,8 +272,11 @@ class EventTold(msgspec.Struct, frozen=True):
 
     `hello` comes first, and whenever events were missed: read everything again. `session`: its turn, task or
     consent changed, and questions of it may be closed. `decision`: something was allowed or denied unasked.
+    `ping`: nothing happened, and the service is there; it says so every `every` seconds at the latest.
     """
 
     kind: EventKind
     id: str = ""
     session: str = ""
+    every: float | msgspec.UnsetType = msgspec.UNSET
+    """In a `hello` or a `ping`: so many seconds without a word is one heartbeat missed."""
