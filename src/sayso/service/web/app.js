@@ -57,6 +57,7 @@ function leave() {
   line?.close();
   line = null;
   holds = null;
+  drawLine();
   view?.close?.();
   view = null;
   document.body.classList.remove("signed-in");
