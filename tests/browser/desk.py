@@ -21,7 +21,7 @@ from sayso.gate.signin import make_link
 from sayso.policy.resolve import operations_for
 from sayso.service.app import make_app
 from sayso.service.pages import pages
-from sayso.service.running import Settings
+from sayso.service.running import Running, Settings
 from sayso.service.serve import Address, listen
 from sayso.surfaces.inbox import Inbox
 
@@ -31,6 +31,7 @@ class Desk(msgspec.Struct, frozen=True):
 
     gate: Gate
     url: str
+    running: Running | None = None
 
     def link(self, name: str = "ana") -> str:
         return f"{self.url}/sign-in#{make_link(self.gate, name)}"
@@ -89,7 +90,7 @@ def serving(gate: Gate) -> Iterator[Desk]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
     thread.start()
     try:
-        yield Desk(gate, address.page)
+        yield Desk(gate, address.page, app.state.running)
     finally:
         server.should_exit = True
         thread.join()

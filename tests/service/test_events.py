@@ -126,8 +126,9 @@ def test_a_line_without_news_is_kept_alive(service: Service) -> None:
 
     async def play() -> None:
         async with quick.streaming("operator", "/v1/events") as stream:
-            await until(stream, "hello")
-            assert await stream.part() == ": ping"
+            told, _ = await until(stream, "hello")
+            assert told["every"] == 0.001
+            assert (await until(stream, "ping"))[0]["every"] == 0.001
 
     run(quick, play())
 

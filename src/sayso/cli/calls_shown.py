@@ -15,6 +15,7 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Call
 from sayso.core.words import visible
 from sayso.gate.call_rows import Record, UnknownCall, found_record, standing
+from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
 from sayso.gate.recovery import recover_calls
 from sayso.gate.workflows import MOST, Progress
@@ -69,16 +70,18 @@ class Whole(Listed, frozen=True, kw_only=True):
 def listed(gate: Gate, session: str | None, *, everything: bool) -> list[Listed]:
     """The calls that are not over, or all of them, oldest first."""
     with gate.store.read() as tx:
-        rows = tx.calls(states=STATES if everything else NOT_OVER, limit=MOST)
-        now = tx.now
+        wanted = STATES if everything else NOT_OVER
+        found = (as_it_is_now(gate, tx, row) for row in tx.calls(states=wanted, limit=MOST))
+        rows, now = [row for row in found if row.state in wanted], tx.now
     return [Listed(**_short(gate, row, now)) for row in rows if session in (None, row.session)]
 
 
 def whole(gate: Gate, call: str) -> Whole:
     with gate.store.read() as tx:
         row, now = tx.call(call), tx.now
-    if row is None:
-        raise UnknownCall(f"there is no call {call}")
+        if row is None:
+            raise UnknownCall(f"there is no call {call}")
+        row = as_it_is_now(gate, tx, row)
     kept = found_record(gate, row)
     lease = None if row.lease_until is None else row.lease_until - now
     told = _short(gate, row, now) | {

@@ -90,7 +90,9 @@ class Call(msgspec.Struct, frozen=True):
 
     `command` is the argument that the tool's declaration says it runs as a command line; `beside` names the
     arguments that could change what that command does. `places` are the real paths its arguments lead to.
-    `state` is what the tool says of the world the call would meet, if it says anything.
+    `state` is what the tool says of the world the call would meet, if it says anything. `title` is how the
+    policy tells calls of the tool in a line: people see it, and nothing else looks at it, no digest and no
+    check.
     """
 
     tool: str
@@ -105,6 +107,7 @@ class Call(msgspec.Struct, frozen=True):
     state: str | None = None
     beside: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    title: str | None = None
 
     @property
     def command_line(self) -> str | None:

@@ -86,6 +86,8 @@ class Tool(msgspec.Struct, frozen=True):
     target: str | None = None
     command: str | None = None
     ignore: tuple[str, ...] = ()
+    title: str | None = None
+    """How a call is told to people, as `Pay {amount} to {payee}`. It decides nothing."""
 
     @property
     def command_from(self) -> str | None:

@@ -517,3 +517,11 @@ def counts_as_yours(does: Sequence[str], calls: Iterable[str]) -> str:
 
 def did_you_say(agent: str, text: str) -> str:
     return f"{visible(agent)} says that you wrote this. Did you?\n{visible(text)}"
+
+
+# --- lines of lists ---
+
+
+def bundle_title(label: str, operations: int) -> str:
+    """A bundle in a line."""
+    return f"bundle {visible(label.removeprefix('bundle:'))} ({operations} operations)"

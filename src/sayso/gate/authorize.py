@@ -47,7 +47,8 @@ class Bundle(msgspec.Struct, frozen=True):
 class Authorized(msgspec.Struct, frozen=True):
     """What was decided and written; the question, if a person has to answer one, and whether it is new.
 
-    `clearings` is how often all consent of the session had been cleared by then.
+    `entry` is 0 if the call goes on waiting for the question it had opened. `clearings` is how often all
+    consent of the session had been cleared by then.
     """
 
     decision: Decision
@@ -86,8 +87,12 @@ def authorize_in(
     call: str | None = None,
     bundle: Bundle | None = None,
     fence: int | None = None,
+    again: bool = False,
 ) -> Authorized:
-    """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so."""
+    """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so.
+
+    `again`: the call was decided before. If it still waits for the same question, nothing new is written.
+    """
     scope = as_it_stands(gate, tx, request.session, scope)
     wanted = needed_for(request, gate.policy, scope)
     found = loaded(gate, tx, request.session, wanted)
@@ -104,10 +109,14 @@ def authorize_in(
     if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
         stands = (call, running(fence))
     settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
-    entry = record_decision(gate, tx, request, decision, question, bundle, call)
+    new = question is not None and question.id not in found.session.questions
+    joined = question is not None and not new
+    entry = 0
+    if not (again and joined):
+        more = again or joined
+        entry = record_decision(gate, tx, request, decision, question, bundle, call, again=more)
     if question is not None:
         _record_replaced(gate, tx, question, found.session)
-    new = question is not None and question.id not in found.session.questions
     return Authorized(decision, question, entry, new, found.session.clearings)
 
 
@@ -198,10 +207,13 @@ def record_decision(
     question: Question | None = None,
     bundle: Bundle | None = None,
     call: str | None = None,
+    *,
+    again: bool = False,
 ) -> int:
     """The entry of a decision, with the call's name in the ledger if it has one.
 
-    Where the call is stopped, it commits to what would have run.
+    Where the call is stopped, it commits to what would have run. `again`: the call was decided before, or
+    its question was open already, so that the entry goes on with a story that has begun.
     """
     details = {
         "digest": request.digest,
@@ -223,6 +235,8 @@ def record_decision(
         details["bundle"] = bundle.label
     if call is not None:
         details["call"] = call
+    if again:
+        details["again"] = True
     return record(
         tx,
         _event(decision),

@@ -84,7 +84,7 @@ def start_call(
     with reporting(gate, request.session) as report, writing(gate) as tx:
         known = _known(gate, tx, request, host_id, key)
         if known is not None:
-            return told(gate, tx, known)
+            return told(gate, tx, as_it_is_now(gate, tx, known))
         name = new_name()
         check_effect(gate, tx, request.session, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
@@ -167,7 +167,7 @@ def start_ungated(
     with reporting(gate, request.session), writing(gate) as tx:
         known = _known(gate, tx, request, host_id, key)
         if known is not None:
-            return told(gate, tx, known)
+            return told(gate, tx, as_it_is_now(gate, tx, known))
         found = loaded(gate, tx, request.session, Wanted(keys=()))
         name = new_name()
         check_effect(gate, tx, request.session, effect_key, name)
@@ -200,7 +200,19 @@ def look_at(gate: Gate, call: str, session: str) -> Attempt:
         row = tx.call(call)
         if row is None or row.session != session:
             raise UnknownCall(f"there is no call {call}")
-        return told(gate, tx, checked(gate, tx, row))
+        return told(gate, tx, as_it_is_now(gate, tx, checked(gate, tx, row)))
+
+
+def as_it_is_now(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+    """The row of a call; of one that waits for a question that is over, as it will end when it is tried.
+
+    The ledger moves a call when somebody tries it. Until then only its question says that it was denied.
+    """
+    kept = found_record(gate, row) if row.state == "pending" and row.question is not None else None
+    if kept is None:
+        return row
+    over = _over(gate, tx, row, tx.question(row.question or ""), kept.request.call.state)
+    return row if over is None else gate.sealer.call(over)
 
 
 def retry_call(
@@ -241,7 +253,7 @@ def retry_call(
         if effect_key is not None:
             row = gate.sealer.call(msgspec.structs.replace(row, effect_key=effect_key))
         check_effect(gate, tx, row.session, row.effect_key, row.id)
-        done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1)
+        done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True)
         report.decided(request, done.decision, done.question, opened=done.opened)
         after = _decided(gate, row, request, done, made_in)
         if after.state == "allowed":
@@ -383,7 +395,7 @@ def _kept_from_replaying(gate: Gate, tx: Writer, row: CallRow, made_in: tuple[st
         return None
     kept = record_of(gate, row)
     no = denied(kept, why)
-    record_decision(gate, tx, kept.request, no, call=row.id)
+    record_decision(gate, tx, kept.request, no, call=row.id, again=True)
     where = standing(row) if row.state == "pending" else ledger.move(standing(row), "pending")
     return with_record(gate, placed(row, ledger.move(where, "denied")), with_refusal(kept, no))
 

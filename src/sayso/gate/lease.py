@@ -115,7 +115,7 @@ def unpark_call(
             raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
         elif no is not None:
             running = with_record(gate, running, with_refusal(kept, no))
-            record_decision(gate, tx, kept.request, no, call=call)
+            record_decision(gate, tx, kept.request, no, call=call, again=True)
         running = moved(gate, tx, row, running)
         _record(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
         return told(gate, tx, running, mine=True)
@@ -134,7 +134,7 @@ def _refuse_to_enter(tx: Writer, row: CallRow, kept: Record) -> Decision | None:
 
 def _ended(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:
     """The parked call as it ends without going on, with the entry that says why."""
-    record_decision(gate, tx, kept.request, no, call=row.id)
+    record_decision(gate, tx, kept.request, no, call=row.id, again=True)
     ended = placed(row, ledger.move(standing(row), "denied"))
     over = msgspec.structs.replace(ended, result=None, ended_at=tx.now)
     over = moved(gate, tx, row, with_record(gate, over, with_refusal(kept, no)))

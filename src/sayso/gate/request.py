@@ -62,7 +62,12 @@ def read_request(
     reading = _reading(call, declared, policy)
     check_command(command, reading, call)
     read = msgspec.structs.replace(
-        call, command=reading.command, beside=reading.beside, target=reading.target, places=reading.places
+        call,
+        command=reading.command,
+        beside=reading.beside,
+        target=reading.target,
+        places=reading.places,
+        title=reading.title,
     )
     return make_request(read, reading.operations, declared=declared, **who)
 

@@ -41,6 +41,7 @@ class Reading(msgspec.Struct, frozen=True):
     beside: tuple[str, ...] = ()
     target: str | None = None
     places: tuple[str, ...] = ()
+    title: str | None = None
 
 
 def read_call(
@@ -60,6 +61,7 @@ def read_call(
         beside=() if command is None else _beside(args, entry, (entry.command_from or "",)),
         target=target_for(tool, args, policy, **folders),
         places=real_places(entry, args, where),
+        title=entry.title,
     )
 
 

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from sayso.core.errors import SaysoError
 from sayso.core.policy import NEVER_REVIEWED, fold
+from sayso.core.titles import check_template
 from sayso.policy.document import Node
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
 from sayso.policy.merge import LISTS
@@ -148,6 +149,9 @@ def _tool_is_whole(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say:
         say(place, f"{tool.operation} is not of the domain {tool.domain}", "leave domain out")
     if tool.when:
         _when_compiles(tool.when, tree.at(*path, "when"), say)
+    wrong = check_template(tool.title) if tool.title else None
+    if wrong is not None:
+        say(tree.at(*path, "title"), wrong, 'write it as "Pay {amount} to {payee}"')
     _command_is_one(tool, path, tree, say)
 
 

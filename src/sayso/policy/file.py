@@ -45,6 +45,15 @@ Phrase = Annotated[
         examples=["stopp"],
     ),
 ]
+Title = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=120,
+        description="how a call is told in a line; {amount} stands for the argument of that name",
+        examples=["Pay {amount} to {payee}"],
+    ),
+]
 ArgumentPath = Annotated[
     str,
     Meta(
@@ -148,6 +157,7 @@ class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, re
     target: ArgumentPath | UnsetType = UNSET
     command: ArgumentPath | UnsetType = UNSET
     ignore: tuple[Name, ...] | UnsetType = UNSET
+    title: Title | UnsetType = UNSET
 
 
 class SlashCommandFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -17,6 +17,8 @@ class Loosens(PolicyError):
 def tighten(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> Policy:
     """The policy with this project's file over it. Loosens if anything at all becomes looser by it."""
     tightened = lay_over(policy, text, name=name)
+    if {one.title for one in tightened.tools} - {one.title for one in policy.tools}:
+        raise Loosens(f"{name} may not say how calls are told to the operator: leave title out")
     found = diff(policy, tightened)
     if found.loosens:
         loosened = "\n".join(line for line in lines(found) if line.startswith("loosened"))

@@ -123,7 +123,8 @@ def list_own(context: Context) -> list[CallTold]:
     """The calls that are not over, of one session or of all that the caller may see."""
     seen = sessions_seen(context, context.query.get("session"))
     with context.gate.store.read() as tx:
-        under_way = tx.calls(states=UNDER_WAY, limit=MOST)
+        found = (calls.as_it_is_now(context.gate, tx, row) for row in tx.calls(states=UNDER_WAY, limit=MOST))
+        under_way = [row for row in found if row.state in UNDER_WAY]
     rows = [row for row in under_way if seen is None or row.session in seen]
     return [one for row in rows if (one := _listed(context, row)) is not None]
 

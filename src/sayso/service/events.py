@@ -15,7 +15,6 @@ from sayso.service.shapes import EventTold
 from sayso.service.trail import Happened
 
 MEDIA = "text/event-stream"
-HELLO = EventTold("hello")
 
 
 async def listen(context: Context) -> EventStream:
@@ -44,25 +43,32 @@ class EventStream(StreamingResponse):
 
 
 async def _told(context: Context) -> AsyncIterator[bytes]:
-    """One message an event, and a comment now and then, so that a line that broke is noticed."""
-    trail, ping = context.running.trail, context.running.settings.ping
+    """One message an event, and a heartbeat whenever there was none for a while, whatever others hear."""
+    trail, every = context.running.trail, context.running.settings.ping
     at, gone = trail.place(context.last_event), trail.let_go(context.token.id)
     if at is None:
         at = trail.newest
-        yield _message(trail.name(at), HELLO)
+        yield _message(trail.name(at), EventTold("hello", every=every))
+    due = _time() + every
     while not trail.over and trail.let_go(context.token.id) == gone:
         bell = trail.bell
         news = trail.after(at)
         if news is None:
             at = trail.newest
-            yield _message(trail.name(at), HELLO)
+            yield _message(trail.name(at), EventTold("hello", every=every))
             continue
         mine = [_message(trail.name(one.number), one.event) for one in news if _may_hear(context, one)]
         at = news[-1].number if news else at
         if mine:
             yield b"".join(mine)
-        if not news and not await _rung(bell, ping):
-            yield b": ping\n\n"
+            due = _time() + every
+        if _time() >= due or (not news and not await _rung(bell, due - _time())):
+            yield _message(trail.name(at), EventTold("ping", every=every))
+            due = _time() + every
+
+
+def _time() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _rung(bell: asyncio.Event, seconds: float) -> bool:

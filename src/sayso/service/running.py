@@ -21,8 +21,8 @@ class Settings(msgspec.Struct, frozen=True):
     burst: int = 500
     waits: int = 2_000
     """How many waits and event streams one token may have open."""
-    ping: float = 15.0
-    """Seconds after which a stream without news is kept alive."""
+    ping: float = 5.0
+    """Seconds between the heartbeats of an event stream: who misses two knows that it is not live."""
     slowest_body: float = 10.0
     """Seconds in which a body has to arrive."""
     origins: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from sayso.core.model import Piece
 from sayso.gate.grants import Listed
 from sayso.gate.past import Consent
 from sayso.gate.proofs import Proof
+from sayso.gate.story import Step
 
 
 class ItemTold(msgspec.Struct, frozen=True):
@@ -43,6 +44,8 @@ class QuestionTold(msgspec.Struct, frozen=True):
     session: str
     agent: str
     turn: int
+    title: str
+    """What would run, in a line: it tells questions apart in a list, and shows not all of the call."""
     message: str | None
     """What the user last said in the session, if a host told it."""
     risk: str
@@ -132,7 +135,10 @@ class SessionTold(msgspec.Struct, frozen=True):
 
 
 class DecisionTold(msgspec.Struct, frozen=True):
-    """One decision of the past: a line of the history."""
+    """One call of the past: a line of the history, placed where it was first decided.
+
+    `verdict`, `rule` and `reason` are of that decision; `state` is where the call stands now.
+    """
 
     seq: int
     stream: str
@@ -151,7 +157,13 @@ class DecisionTold(msgspec.Struct, frozen=True):
     answer: str | None = None
     by: str | None = None
     call: Mapping[str, Any] | None = None
-    """What would have run, while it is kept."""
+    """What ran, or would have run, while it is kept; after an edit, as it was edited."""
+    title: str = ""
+    """The same in a line."""
+    state: str = ""
+    """pending, allowed, denied, expired, cancelled, running, waiting, succeeded, failed or ambiguous."""
+    steps: tuple[Step, ...] = ()
+    """What happened to it, in order."""
 
 
 class RuledTold(msgspec.Struct, frozen=True):
@@ -264,7 +276,7 @@ class VerifiedTold(msgspec.Struct, frozen=True):
     findings: tuple[str, ...]
 
 
-EventKind = Literal["question", "answer", "grant", "session", "run", "decision", "policy", "hello"]
+EventKind = Literal["question", "answer", "grant", "session", "run", "decision", "policy", "hello", "ping"]
 
 
 class EventTold(msgspec.Struct, frozen=True):
@@ -272,8 +284,11 @@ class EventTold(msgspec.Struct, frozen=True):
 
     `hello` comes first, and whenever events were missed: read everything again. `session`: its turn, task or
     consent changed, and questions of it may be closed. `decision`: something was allowed or denied unasked.
+    `ping`: nothing happened, and the service is there; it says so every `every` seconds at the latest.
     """
 
     kind: EventKind
     id: str = ""
     session: str = ""
+    every: float | msgspec.UnsetType = msgspec.UNSET
+    """In a `hello` or a `ping`: so many seconds without a word is one heartbeat missed."""

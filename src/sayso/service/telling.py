@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Item, Question
+from sayso.core.titles import title_of
 from sayso.gate.coverage import coverage
 from sayso.gate.gate import Gate
 from sayso.gate.said import last_said
@@ -36,6 +38,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         session=row.session,
         agent=asked.request.agent,
         turn=asked.turn,
+        title=title_of(call) if asked.bundle is None else words.bundle_title(asked.bundle, len(asked.items)),
         message=last_said(context.gate, tx, row.session),
         risk=asked.risk.word,
         tool=call.tool,

@@ -2,7 +2,10 @@
 
 const KEY = "sayso-page";
 const PATIENCE = { GET: 15_000, POST: 120_000 };
+const SHOWN_AFTER = 2_000;
 let signedOut = () => {};
+let slow = () => {};
+let unanswered = 0;
 
 /** What went wrong, in the service's own words. */
 export class Problem extends Error {
@@ -38,6 +41,11 @@ export async function download(path, name) {
 /** Called whenever the service says that nobody is signed in here. */
 export function whenSignedOut(act) {
   signedOut = act;
+}
+
+/** Called with how many requests have had no answer for two seconds, whenever that changes. */
+export function whenSlow(act) {
+  slow = act;
 }
 
 export async function signIn(code) {
@@ -77,7 +85,8 @@ async function reply(method, path, body) {
   };
   let response;
   try {
-    response = await fetch(path, { ...sent, signal: AbortSignal.timeout(PATIENCE[method] ?? PATIENCE.POST) });
+    const signal = AbortSignal.timeout(PATIENCE[method] ?? PATIENCE.POST);
+    response = await patiently(fetch(path, { ...sent, signal }));
   } catch {
     throw new Problem(0, { code: "unreachable", detail: "the service cannot be reached" });
   }
@@ -85,6 +94,21 @@ async function reply(method, path, body) {
   const problem = new Problem(response.status, await response.json().catch(() => ({})));
   if (problem.status === 401) signedOut();
   throw problem;
+}
+
+/** The same promise; while it takes long, that is told. */
+async function patiently(answer) {
+  let late = 0;
+  const timer = setTimeout(() => {
+    late = 1;
+    slow((unanswered += 1));
+  }, SHOWN_AFTER);
+  try {
+    return await answer;
+  } finally {
+    clearTimeout(timer);
+    if (late) slow((unanswered -= 1));
+  }
 }
 
 function address(path, query) {

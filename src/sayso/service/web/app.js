@@ -9,7 +9,7 @@ import * as inbox from "./inbox.js";
 import * as policy from "./policy.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
-import { signOut, whenSignedOut, whoAmI } from "./api.js";
+import { signOut, whenSignedOut, whenSlow, whoAmI } from "./api.js";
 import { h, show } from "./dom.js";
 import { bind } from "./keys.js";
 import { listen } from "./live.js";
@@ -33,9 +33,10 @@ const nav = document.getElementById("nav");
 const status = document.getElementById("line");
 let view = null;
 let line = null;
-let holds = false;
+let holds = null; // not known yet
+let slow = 0;
 
-const page = { live: () => holds };
+const page = { live: () => holds === true };
 
 async function start() {
   whenSignedOut(leave);
@@ -46,13 +47,17 @@ async function start() {
   document.body.classList.add("signed-in");
   drawNav(name);
   questions.follow(count);
-  line = listen(heard, lineChanged, whoAmI);
+  whenSlow(slowChanged);
+  line = listen(heard, lineChanged);
   open();
 }
 
 /** Nobody is signed in here: nothing is shown but how to sign in. */
 function leave() {
   line?.close();
+  line = null;
+  holds = null;
+  drawLine();
   view?.close?.();
   view = null;
   document.body.classList.remove("signed-in");
@@ -113,16 +118,29 @@ function heard(event) {
 
 function lineChanged(now) {
   holds = now;
-  document.body.classList.toggle("lost", !now);
-  status.textContent = now
-    ? "live"
-    : "connection lost; trying again. Nothing can be answered until it is back.";
+  drawLine();
   view?.line?.(now);
   if (!now)
     whoAmI().then(
       (name) => name === null && leave(),
       () => {},
     );
+}
+
+function slowChanged(now) {
+  slow = now;
+  drawLine();
+}
+
+/** What is known of the service: live only while it is heard, and answers what it is asked. */
+function drawLine() {
+  const lost = holds === false;
+  document.body.classList.toggle("lost", lost);
+  document.body.classList.toggle("slow", !lost && slow > 0);
+  const told = slow ? "no answer from the service yet; it is asked still" : holds ? "live" : "connecting …";
+  status.textContent = lost
+    ? "connection lost; trying again. Nothing can be answered until it is back."
+    : told;
 }
 
 nav.addEventListener("click", go);

@@ -1,72 +1,148 @@
-// Live events. A line that broke is told at once, and tried again: soon at first, then less often.
+// Live events, heard by every tab from one stream: a browser has only a few connections to a service.
+//
+// Where there are shared workers one of them holds the stream. Else the tabs agree on one that does, by a lock
+// of the browser, and it passes on what it hears. Without either a tab listens by itself, while it is looked at.
 
-const FIRST = 500;
-const LONGEST = 10_000;
-const SILENCE = 5_000;
-const LOOKS_EVERY = 20_000;
-const KINDS = ["question", "answer", "grant", "session", "run", "decision", "policy", "hello"];
+import { silence, stream } from "./stream.js";
 
-/**
- * Listens until `close`. `heard` gets every event, `changed` whether the line holds. A line can die without a
- * word, so `alive` is asked now and then, and whenever somebody comes back to the page.
- */
-export function listen(heard, changed, alive) {
-  let source = null;
-  let pause = FIRST;
-  let timer = 0;
+const NAME = "sayso-live-1"; // another number, another way of speaking between the tabs
+const ATTACHES_AGAIN = 5_000;
+const LOOKS_EVERY = 1_000;
+
+/** Listens until `close`. `heard` gets every event, `changed` whether the line holds: live is what was heard. */
+export function listen(heard, changed) {
+  let line = null;
   let live = null;
-  let over = false;
+  let every = 5;
+  let last = Date.now();
+  let attached = 0;
 
   function state(holds) {
-    if (holds === live || over) return;
+    if (holds === live) return;
     live = holds;
     changed(holds);
   }
 
-  function connect() {
-    clearTimeout(timer);
-    source?.close();
-    if (over) return;
-    source = new EventSource("/v1/events");
-    source.onerror = lost;
-    for (const kind of KINDS) source.addEventListener(kind, take);
-    timer = setTimeout(lost, SILENCE); // the service says hello first
-  }
-
   function take(message) {
-    clearTimeout(timer);
-    pause = FIRST;
-    state(true);
-    heard(JSON.parse(message.data));
+    last = Date.now();
+    if (message.event) return void heard(message.event);
+    if (message.beat) return;
+    every = message.every;
+    const news = message.live && (message.fresh || !live);
+    state(message.live);
+    if (news) heard({ kind: "hello" });
   }
 
-  function lost() {
-    state(false);
-    source?.close();
-    clearTimeout(timer);
-    if (over) return;
-    timer = setTimeout(connect, pause * (0.75 + Math.random() / 2));
-    pause = Math.min(pause * 2, LONGEST);
+  function attach() {
+    line?.close();
+    attached = Date.now();
+    line = way()(take);
   }
 
+  /** Two heartbeats missed is not live, whoever failed to pass them on; then the way to the stream is made anew. */
   function look() {
-    if (document.hidden || over) return;
-    if (live) return void alive().catch(lost);
-    pause = FIRST;
-    connect();
+    const silent = Date.now() - last > silence(every);
+    if (silent) state(false);
+    if ((silent || !live) && Date.now() - attached > ATTACHES_AGAIN) attach();
   }
 
-  addEventListener("offline", lost);
-  addEventListener("online", look);
-  document.addEventListener("visibilitychange", look);
-  const looking = setInterval(() => live && look(), LOOKS_EVERY);
-  connect();
+  function back() {
+    if (document.hidden) return;
+    look();
+    if (!live) line.again();
+  }
+
+  const gone = () => (line.close(), state(false));
+  const shown = (event) => event.persisted && attach();
+  const away = () => state(false);
+  addEventListener("offline", away);
+  addEventListener("online", back);
+  addEventListener("pagehide", gone);
+  addEventListener("pageshow", shown);
+  document.addEventListener("visibilitychange", back);
+  const looking = setInterval(look, LOOKS_EVERY);
+  attach();
   return {
     close() {
-      over = true;
-      clearTimeout(timer);
       clearInterval(looking);
-      source?.close();
+      removeEventListener("offline", away);
+      removeEventListener("online", back);
+      removeEventListener("pagehide", gone);
+      removeEventListener("pageshow", shown);
+      document.removeEventListener("visibilitychange", back);
+      line.close();
+    },
+  };
+}
+
+function way() {
+  if ("SharedWorker" in globalThis) return byWorker;
+  return navigator.locks && "BroadcastChannel" in globalThis ? byLeader : byItself;
+}
+
+function byWorker(take) {
+  const { port } = new SharedWorker("/web/live-worker.js", { type: "module", name: NAME });
+  port.onmessage = ({ data }) => take(data);
+  port.postMessage("join");
+  return {
+    again: () => port.postMessage("again"),
+    close() {
+      port.onmessage = null;
+      port.postMessage("leave");
+      port.close();
+    },
+  };
+}
+
+/** The tab that has the lock listens for all. When it is closed, the lock goes to the next one by itself. */
+function byLeader(take) {
+  const channel = new BroadcastChannel(NAME);
+  const leaving = new AbortController();
+  let own = null;
+  let yieldLead = () => {};
+
+  function tell(message) {
+    channel.postMessage(message);
+    take(message);
+  }
+  function lead() {
+    own = stream(tell);
+    return new Promise((resolve) => (yieldLead = resolve));
+  }
+  channel.onmessage = ({ data }) => {
+    if (data === "join") own && channel.postMessage(own.state());
+    else if (data === "again") own?.again();
+    else take(data);
+  };
+  navigator.locks.request(NAME, { signal: leaving.signal }, lead).catch(() => {});
+  channel.postMessage("join");
+  return {
+    again: () => (own ? own.again() : channel.postMessage("again")),
+    close() {
+      leaving.abort();
+      own?.close();
+      yieldLead();
+      channel.close();
+    },
+  };
+}
+
+function byItself(take) {
+  let own = null;
+  const look = () => {
+    if (document.hidden) {
+      own?.close();
+      own = null;
+      take({ live: false, every: 5 });
+    } else own ??= stream(take);
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+  return {
+    again: () => own?.again(),
+    close() {
+      document.removeEventListener("visibilitychange", look);
+      own?.close();
     },
   };
 }

@@ -1,0 +1,177 @@
+"""A call in one line, told by the arguments that matter, so that calls that differ look different.
+
+- A command is told as it is; else the policy's title for the tool, if all it names is among the arguments;
+  else the tool and its arguments, those first that people look for: path, recipient, amount, address.
+- Arguments are foreign text: what does not show is spelled out, and what could pass for a word of the title
+  stands in quotes. A title never breaks a line, and never grows longer than one.
+- A title that leaves something out ends in a mark made from all of the call, so that no two look alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from sayso.core.digest import decode
+from sayso.core.errors import SaysoError
+from sayso.core.model import Call
+from sayso.core.words import visible
+
+LONGEST = 120
+LONGEST_VALUE = 48
+TAIL = 36
+"""How much of its end a line that is too long keeps: danger often stands there."""
+PLACE = re.compile(r"\{(?:args\.)?([^\s{}.]+(?:\.[^\s{}.]+)*)\}")
+"""A placeholder: an argument by its name, with or without `args.` before it."""
+MATTERS = (
+    ("path", "file_path", "filepath", "file", "filename", "target", "destination", "dest", "source", "folder",
+     "directory", "dir", "paths", "files", "notebook_path"),
+    ("to", "recipient", "recipients", "payee", "email", "phone", "number", "channel", "cc", "bcc", "user"),
+    ("amount", "price", "total", "sum", "currency", "quantity"),
+    ("url", "uri", "link", "address", "host", "domain", "endpoint"),
+    ("subject", "title", "name", "branch", "repository", "repo", "query", "id"),
+)  # fmt: skip
+"""Names of arguments by what they tell, the most telling first."""
+_ORDER = {name: (rank, place) for rank, names in enumerate(MATTERS) for place, name in enumerate(names)}
+_BARE = frozenset(name for names in (MATTERS[0], MATTERS[3]) for name in names)
+_OTHER = (len(MATTERS), 0)
+
+
+def title_of(call: Call) -> str:
+    """The call in one line."""
+    return title(call.tool, call.arguments, command=call.command, template=call.title, target=call.target)
+
+
+def title(
+    tool: str,
+    arguments: bytes,
+    *,
+    command: str | None = None,
+    template: str | None = None,
+    target: str | None = None,
+) -> str:
+    """The same from the parts of a call. `arguments` are its canonical bytes."""
+    given = _decoded(arguments)
+    parts = (tool, command or "", target or "")
+    known = (*(one.encode(errors="surrogatepass") for one in parts), arguments)
+    whole = sha256(b"\0".join(known)).hexdigest()[:4]
+    if command is not None:
+        return _command(command, given, tool, whole)
+    said = None if template is None else _filled(template, given)
+    return _line(said or _by_arguments(tool, given, target), whole)
+
+
+def check_template(template: str) -> str | None:
+    """What is wrong with a title of a policy; None if nothing is."""
+    if len(template) > LONGEST:
+        return f"a title has {LONGEST} characters at most"
+    if visible(template, None) != template:
+        return "a title is one line of plain text"
+    if re.search(r"[{}]", PLACE.sub("", template)):
+        return "a title names arguments as {amount}, and holds no other braces"
+    return None
+
+
+def _decoded(arguments: bytes) -> Mapping[str, Any]:
+    try:
+        found = decode(arguments)
+    except SaysoError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _command(command: str, given: Mapping[str, Any], tool: str, whole: str) -> str:
+    """The command; never alone where there is more."""
+    names = [visible(name, LONGEST_VALUE) for name, value in given.items() if value != command]
+    more = f" ({visible(tool, LONGEST_VALUE)}, with {', '.join(names)})" if names else ""
+    lines = " ⏎ ".join(visible(line.strip(), None) for line in command.strip().splitlines())
+    return _line((f"{lines}{more}", bool(names)), whole)
+
+
+def _filled(template: str, given: Mapping[str, Any]) -> tuple[str, bool] | None:
+    """The title with its arguments, and whether some are not in it; None if one it names is missing."""
+    named = PLACE.findall(template)
+    found = {name: _at(given, name) for name in named}
+    if any(value is _MISSING for value in found.values()):
+        return None
+    words = set(PLACE.sub(" ", template).casefold().split())
+    text = PLACE.sub(lambda place: _quoted(found[place[1]], words), template)
+    cut = any(_is_cut(value) for value in found.values())
+    return text, cut or bool(set(given) - {name.partition(".")[0] for name in named})
+
+
+def _by_arguments(tool: str, given: Mapping[str, Any], target: str | None) -> tuple[str, bool]:
+    """The tool and its arguments, the most telling first, as many as fit."""
+    parts = [visible(tool, LONGEST_VALUE)]
+    if target is not None and target not in given.values():
+        parts.append(_value(target))
+    left_out = False
+    for part, cut in _told(given):
+        if len(", ".join((*parts, part))) > LONGEST - 8:
+            left_out = True
+            break
+        parts.append(part)
+        left_out = left_out or cut
+    return f"{parts[0]} {', '.join(parts[1:])}".strip(), left_out
+
+
+def _told(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    names = sorted(given, key=lambda name: (*_ORDER.get(name.casefold(), _OTHER), list(given).index(name)))
+    for index, name in enumerate(names):
+        value = given[name]
+        bare = index == 0 and name.casefold() in _BARE
+        shown = _value(value)
+        yield shown if bare else f"{visible(name, LONGEST_VALUE)} {shown}", _is_cut(value)
+
+
+def _at(given: Any, path: str) -> Any:
+    for step in path.split("."):
+        given = given.get(step, _MISSING) if isinstance(given, Mapping) else _MISSING
+    return given
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    return msgspec.json.encode(value).decode()
+
+
+def _is_cut(value: Any) -> bool:
+    """Whether the title shows less of it, or shows it as another value would be shown."""
+    return len(visible(_text(value), None)) > LONGEST_VALUE or isinstance(value, list)
+
+
+def _value(value: Any) -> str:
+    """A value in a few words, its middle left out if it is long; its end often tells more."""
+    text = visible(_text(value), None)
+    if text == "":
+        return "“”"
+    if len(text) <= LONGEST_VALUE:
+        return f"“{text}”" if set(text) & set(" ,“”") else text
+    half = (LONGEST_VALUE - 1) // 2
+    return f"“{text[:half]}…{text[-half:]}”"
+
+
+def _quoted(value: Any, words: set[str]) -> str:
+    """A value inside a title. In quotes if it holds a word of the title, or a quote: it could imitate it."""
+    text = visible(_text(value), None)
+    if len(text) > LONGEST_VALUE or not text or set(text) & set("“”") or words & set(text.casefold().split()):
+        bare = _value(value)
+        return bare if bare.startswith("“") else f"“{bare}”"
+    return text
+
+
+def _line(said: tuple[str, bool], whole: str) -> str:
+    text, left_out = said
+    if len(text) > LONGEST:
+        text, left_out = f"{text[: LONGEST - TAIL]}…{text[-TAIL:]}", True
+    return f"{text} ·{whole}" if left_out else text
+
+
+_MISSING: Any = object()

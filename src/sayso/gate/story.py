@@ -1,0 +1,225 @@
+"""The story of a call: asked, edited, answered, started, ended, told from the rows that record it.
+
+- A story begins with the entry of a call's first decision. Later entries of the same call, and of the same call
+  made again while its question is open or on the approval it got, go on with it and begin none.
+- What is over is never told as pending: a denied question ends its call, tried again or not.
+- What was erased beside the first entry is not told from other rows either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from sayso.core.audit import Entry
+from sayso.core.digest import canonical
+from sayso.core.model import Call, Request
+from sayso.core.titles import title, title_of
+from sayso.core.words import visible
+from sayso.gate.call_rows import found_record
+from sayso.gate.calls import as_it_is_now
+from sayso.gate.gate import Gate
+from sayso.gate.journal import what_would_run
+from sayso.gate.state import as_written
+from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader, SpendRow
+
+What = Literal["asked", "edited", "answered", "expired", "cancelled", "allowed", "denied", "started", "ended"]
+Shown = Mapping[str, Any]
+"""A call as it is told: tool, command, arguments, folder."""
+STARTED = ("running", "waiting", "succeeded", "failed", "ambiguous")
+ENDED = ("succeeded", "failed", "ambiguous")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One thing that happened to a call. `at` is None where nothing says when."""
+
+    what: What
+    at: float | None
+    by: str | None = None
+    answer: str | None = None
+    reason: str | None = None
+    """Why it was asked or decided so; of an answer, what the person wrote for the agent."""
+    state: str | None = None
+    """How it ended."""
+    before: Shown | None = None
+    after: Shown | None = None
+
+
+class Story(msgspec.Struct, frozen=True):
+    """One call from its first decision to its end.
+
+    `state` is where it stands: pending while its question is open, else allowed, denied, expired, cancelled,
+    running, waiting, succeeded, failed or ambiguous. `call` is what runs, or would; None once erased.
+    """
+
+    row: EntryRow
+    said: Entry
+    question: QuestionRow | None
+    ledger: CallRow | None
+    call: Shown | None
+    request: Request | None
+    title: str
+    state: str
+    steps: tuple[Step, ...]
+
+
+def begins(gate: Gate, tx: Reader, said: Entry) -> bool:
+    """Whether a story begins with the decision of this entry."""
+    if said.details.get("again"):
+        return False
+    if said.details.get("rule") != "approved_call":
+        return True
+    return all(_question_of(gate, tx, str(name)) is None for name in said.details.get("grants", ()))
+
+
+def story_of(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> Story:
+    """The story that begins with this entry, as it stands now."""
+    question = _asked(tx, said)
+    used = None if question is None else _approval_used(gate, tx, question)
+    ledger = _ledger(gate, tx, said, used)
+    first = _first_shown(gate, tx, row, said, question)
+    edited = None if question is None or first is None else gate.sealer.open_edited(question)
+    steps = (
+        *_decided(said, question, tx.now),
+        *(() if question is None else _answered(question, first, edited)),
+        *_ran(said, ledger, used),
+    )
+    call = first if edited is None else _shown(edited.call)
+    request = None if first is None else edited or _request(gate, said, ledger, question)
+    return Story(
+        row=row,
+        said=said,
+        question=question,
+        ledger=ledger,
+        call=call,
+        request=request,
+        title=_title(said, call, request),
+        state=_state(said, question, ledger, tx.now),
+        steps=steps,
+    )
+
+
+def is_expired(question: QuestionRow, now: float) -> bool:
+    return question.state == "expired" or (question.state == "open" and now >= question.expires_at)
+
+
+def _question_of(gate: Gate, tx: Reader, name: str) -> QuestionRow | None:
+    """The question that this grant answered."""
+    row = tx.grant(name)
+    grant = None if row is None else gate.sealer.open_grant(row)
+    return None if grant is None or grant.question is None else tx.question(grant.question)
+
+
+def _asked(tx: Reader, said: Entry) -> QuestionRow | None:
+    name = said.details.get("question")
+    return tx.question(str(name)) if name else None
+
+
+def _approval_used(gate: Gate, tx: Reader, question: QuestionRow) -> SpendRow | None:
+    """The use of the approval that the answer to this question gave, unless it was given back."""
+    edited = gate.sealer.open_edited(question)
+    digest = question.digest if edited is None else edited.digest
+    opened = (gate.sealer.open_grant(row) for row in tx.grants(question.session, [("call", digest)]))
+    given = [grant.id for grant in opened if grant is not None and grant.question == question.id]
+    uses = [one for one in tx.spends(given) if one.what in ("use", "return")]
+    return uses[-1] if uses and uses[-1].what == "use" else None
+
+
+def _ledger(gate: Gate, tx: Reader, said: Entry, used: SpendRow | None) -> CallRow | None:
+    """The call in the ledger: the one that ran on the approval, else the one that was decided here."""
+    name = said.details.get("call") if used is None or used.call is None else used.call
+    row = tx.call(str(name)) if name else None
+    return None if row is None else as_it_is_now(gate, tx, row)
+
+
+def _first_shown(
+    gate: Gate, tx: Reader, row: EntryRow, said: Entry, question: QuestionRow | None
+) -> Shown | None:
+    """The call as it was first decided. Entries of calls that were stopped commit to it: erased is erased."""
+    kept = next((one for one in tx.secrets(row.stream, row.seq) if one.name == "call"), None)
+    if kept is not None:
+        shown: Shown = msgspec.json.decode(kept.value)
+        return shown
+    if "call" in said.commitments:
+        return None
+    name = said.details.get("call")
+    ledger = tx.call(str(name)) if name else None
+    found = _request(gate, said, ledger, question)
+    return None if found is None else _shown(found.call)
+
+
+def _request(gate: Gate, said: Entry, ledger: CallRow | None, question: QuestionRow | None) -> Request | None:
+    """The request that was decided, as far as the ledger or the question still has it."""
+    kept = None if ledger is None else found_record(gate, ledger)
+    known = [] if kept is None else [kept.request]
+    if question is not None:
+        try:
+            known.append(as_written(question).request)
+        except msgspec.MsgspecError:
+            pass
+    return next((one for one in known if one.digest == said.details.get("digest")), None)
+
+
+def _shown(call: Call) -> Shown:
+    return msgspec.json.decode(what_would_run(call)["call"], type=dict[str, Any])
+
+
+def _title(said: Entry, call: Shown | None, request: Request | None) -> str:
+    """The call in a line; of one that was erased only what the trail itself says."""
+    if request is not None:
+        return title_of(request.call)
+    if call is None:
+        return visible(f"{said.details.get('tool') or ''} {', '.join(said.operations)}".strip())
+    return title(str(call["tool"]), canonical(call["arguments"]), command=call["command"])
+
+
+def _decided(said: Entry, question: QuestionRow | None, now: float) -> tuple[Step, ...]:
+    reason = str(said.details.get("reason", ""))
+    if question is not None or said.event == "ASKED":
+        asked = said.at if question is None else question.opened_at
+        return (Step("asked", asked, reason=reason), *_unanswered(question, now))
+    if said.event == "BLOCKED":
+        return (Step("denied", said.at, reason=reason),)
+    return (Step("allowed", said.at, reason=reason),)
+
+
+def _unanswered(question: QuestionRow | None, now: float) -> tuple[Step, ...]:
+    if question is None:
+        return ()
+    if is_expired(question, now):
+        return (Step("expired", question.closed_at or question.expires_at),)
+    if question.state == "cancelled":
+        return (Step("cancelled", question.closed_at, reason=question.reason),)
+    return ()
+
+
+def _answered(question: QuestionRow, first: Shown | None, edited: Request | None) -> tuple[Step, ...]:
+    if question.state != "answered":
+        return ()
+    told: dict[str, Any] = {"by": question.by, "answer": question.answer, "reason": question.reason}
+    if question.answer != "edit":
+        return (Step("answered", question.closed_at, **told),)
+    after = None if edited is None else _shown(edited.call)
+    return (Step("edited", question.closed_at, **told, before=first, after=after),)
+
+
+def _ran(said: Entry, ledger: CallRow | None, used: SpendRow | None) -> tuple[Step, ...]:
+    if ledger is None or ledger.state not in STARTED:
+        return ()
+    at_once = said.at if said.event not in ("ASKED", "BLOCKED") else None
+    started = Step("started", at_once if used is None else used.at)
+    if ledger.state not in ENDED:
+        return (started,)
+    return (started, Step("ended", ledger.ended_at, state=ledger.state))
+
+
+def _state(said: Entry, question: QuestionRow | None, ledger: CallRow | None, now: float) -> str:
+    if ledger is not None and ledger.state != "pending":
+        return ledger.state
+    if question is None:
+        return {"ASKED": "pending", "BLOCKED": "denied"}.get(said.event, "allowed")
+    if question.state == "answered":
+        return "denied" if question.answer == "deny" else "allowed"
+    return "expired" if is_expired(question, now) else {"open": "pending"}.get(question.state, "cancelled")

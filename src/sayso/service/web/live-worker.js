@@ -1,0 +1,31 @@
+// The one listener of a browser that has shared workers: it holds the stream, and every tab has a port to it.
+
+import { stream } from "./stream.js";
+
+const ports = new Set();
+let line = null;
+
+function tell(message) {
+  for (const port of ports) port.postMessage(message);
+}
+
+const DOES = {
+  /** A tab is there. What holds the stream answers at once, so that the tab knows that it is heard. */
+  join(port) {
+    ports.add(port);
+    line ??= stream(tell);
+    port.postMessage(line.state());
+  },
+  again: () => line?.again(),
+  leave(port) {
+    ports.delete(port);
+    if (ports.size) return;
+    line?.close();
+    line = null;
+  },
+};
+
+self.addEventListener("connect", ({ ports: [port] }) => {
+  port.addEventListener("message", ({ data }) => DOES[data]?.(port));
+  port.start();
+});

@@ -1,0 +1,187 @@
+"""Many tabs at once: one stream of events for all of them, and "live" only where that is so."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.waiting import question_row
+from sayso.policy import load_preset
+from tests.browser.desk import Desk
+
+TABS = 8
+PATIENCE = 30_000
+WITHOUT_WORKER = "delete window.SharedWorker"
+WITHOUT_EITHER = f"{WITHOUT_WORKER}; Object.defineProperty(navigator, 'locks', {{ value: undefined }})"
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[Desk, subprocess.Popen[str]]]:
+    """A real service in a process of its own, and a desk on its store."""
+    gate = open_gate(load_preset("coding"), folder / "s.db")
+    wanted = ["--store", str(folder / "s.db"), "--socket", str(folder / "s.sock"), "--preset", "coding"]
+    command = [sys.executable, "-m", "sayso", "serve", "--port", "0", *wanted]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found is not None
+        yield Desk(gate, found[0]), process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+        gate.store.close()
+
+
+def tabs_of(desk: Desk, first: Page, count: int = TABS) -> list[Page]:
+    """So many tabs of one browser, all live."""
+    first.goto(desk.link())
+    expect(first.locator("#line")).to_have_text("live")
+    tabs = [first]
+    while len(tabs) < count:
+        tab = first.context.new_page()
+        tab.goto(desk.url, timeout=PATIENCE)
+        tabs.append(tab)
+    for tab in tabs:
+        expect(tab.locator("#line")).to_have_text("live", timeout=PATIENCE)
+    return tabs
+
+
+def denied_in_each(gate: Gate, desk: Desk, tabs: list[Page]) -> None:
+    session = desk.session()
+    for number, tab in enumerate(tabs):
+        asked = desk.edit(session, f"file{number}.py")
+        for other in tabs:
+            expect(other.locator(f'.list [data-id="{asked}"]')).to_have_count(1, timeout=PATIENCE)
+        tab.bring_to_front()
+        expect(tab.locator(".card")).to_contain_text(f"file{number}.py")
+        expect(tab.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+        tab.keyboard.press("d")
+        expect(tab.get_by_text("Nothing waits for you")).to_be_visible(timeout=PATIENCE)
+        assert question_row(gate, asked).answer == "deny"
+        for other in tabs:
+            expect(other.get_by_text("Nothing waits for you")).to_be_visible(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("without", [None, WITHOUT_WORKER], ids=["shared worker", "one tab for all"])
+def test_eight_tabs_all_hear_of_a_question_and_each_can_answer(
+    tmp_path: Path, window: Callable[..., Page], without: str | None
+) -> None:
+    first = window()
+    if without:
+        first.context.add_init_script(without)
+    with served(tmp_path) as (desk, process):
+        tabs = tabs_of(desk, first)
+        denied_in_each(desk.gate, desk, tabs)
+        process.kill()
+        for tab in tabs:
+            expect(tab.locator("#line")).to_contain_text("connection lost", timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("without", [None, WITHOUT_WORKER], ids=["shared worker", "one tab for all"])
+def test_closing_the_tab_that_was_first_leaves_the_others_live(
+    desk: Desk, window: Callable[..., Page], without: str | None
+) -> None:
+    first = window()
+    if without:
+        first.context.add_init_script(without)
+    tabs = tabs_of(desk, first, 3)
+    first.close()
+    session = desk.session()
+    for number, tab in enumerate(tabs[1:]):
+        desk.edit(session, f"after{number}.py")
+        for other in tabs[1:]:
+            expect(other.locator(".list")).to_contain_text(f"after{number}.py", timeout=PATIENCE)
+        expect(tab.locator("#line")).to_have_text("live")
+
+
+@pytest.mark.parametrize("without", [None, WITHOUT_WORKER], ids=["shared worker", "one tab for all"])
+def test_many_tabs_have_one_stream_of_events(
+    desk: Desk, window: Callable[..., Page], without: str | None
+) -> None:
+    first = window()
+    if without:
+        first.context.add_init_script(without)
+    tabs_of(desk, first, 5)
+    assert desk.running is not None
+    assert desk.running.limits.waits == 1
+
+
+def test_a_browser_that_can_share_nothing_listens_only_where_somebody_looks(
+    desk: Desk, window: Callable[..., Page]
+) -> None:
+    page = window()
+    page.context.add_init_script(WITHOUT_EITHER)
+    tabs_of(desk, page, 1)
+    assert desk.running is not None
+    assert desk.running.limits.waits == 1
+    hide(page, hidden=True)
+    expect(page.locator("#line")).not_to_have_text("live")
+    hide(page, hidden=False)
+    expect(page.locator("#line")).to_have_text("live")
+
+
+def hide(page: Page, *, hidden: bool) -> None:
+    """What the page sees when somebody goes to another tab, or comes back."""
+    page.evaluate(
+        """(hidden) => {
+          Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
+def test_a_service_that_hangs_is_not_called_live(tmp_path: Path, window: Callable[..., Page]) -> None:
+    """Nothing closes the line: only the heartbeats are missing."""
+    first = window()
+    with served(tmp_path) as (desk, process):
+        tabs = tabs_of(desk, first, 2)
+        process.send_signal(signal.SIGSTOP)
+        try:
+            for tab in tabs:
+                expect(tab.locator("#line")).not_to_have_text("live", timeout=PATIENCE)
+        finally:
+            process.send_signal(signal.SIGCONT)
+        for tab in tabs:
+            expect(tab.locator("#line")).to_have_text("live", timeout=PATIENCE)
+
+
+def test_a_request_without_an_answer_is_shown_after_two_seconds(
+    desk: Desk, window: Callable[..., Page]
+) -> None:
+    page = window()
+    tabs_of(desk, page, 1)
+    held: list[Route] = []
+    page.route("**/v1/grants", lambda route: held.append(route))
+    page.get_by_role("link", name="Grants").click()
+    expect(page.locator("#line")).to_contain_text("no answer from the service yet")
+    held[0].continue_()
+    expect(page.locator("#line")).to_have_text("live")
+
+
+def test_a_browser_signed_out_in_one_tab_is_signed_out_in_all(
+    desk: Desk, window: Callable[..., Page]
+) -> None:
+    tabs = tabs_of(desk, window(), 3)
+    tabs[1].get_by_role("button", name="Sign out").click()
+    for tab in tabs:
+        expect(tab.locator("main")).to_contain_text("sayso link", timeout=PATIENCE)
+        expect(tab.locator("#line")).not_to_have_text("live")
+    context: BrowserContext = tabs[0].context
+    again = context.new_page()
+    again.goto(desk.link())
+    expect(again.locator("#line")).to_have_text("live", timeout=PATIENCE)

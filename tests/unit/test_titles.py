@@ -1,0 +1,124 @@
+"""A call in one line: by the arguments that matter, and never a line that its arguments wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sayso.core.errors import PolicyError
+from sayso.core.titles import LONGEST, title_of
+from sayso.gate.request import make_call, read_request
+from sayso.core.model import Declared
+from sayso.policy import load_text
+from sayso.policy.tighten import Loosens, tighten
+
+PAY = "Pay {amount} to {payee}"
+LISTS = "bank: {trust_level: low, autonomous: [], requires_approval: [pay], blocked: []}"
+
+
+def titled(args: dict[str, Any], template: str | None = None, tool: str = "pay", **more: Any) -> str:
+    return title_of(make_call(tool, args, title=template, **more))
+
+
+def policy_text(title: str) -> str:
+    return (
+        f"sayso: 1\ndomains:\n  {LISTS}\ntools:\n  - {{tool: pay, operation: bank.pay, title: {title!r}}}\n"
+    )
+
+
+def test_the_policys_title_is_filled_from_the_arguments() -> None:
+    assert titled({"amount": 40, "payee": "ACME"}, PAY) == "Pay 40 to ACME"
+    assert titled({"amount": "40.00 EUR", "payee": "ACME Ltd"}, PAY) == "Pay 40.00 EUR to ACME Ltd"
+    assert titled({"what": {"amount": 4}, "payee": "A"}, "Pay {args.what.amount} to {payee}") == "Pay 4 to A"
+
+
+def test_a_title_that_names_a_missing_argument_is_not_used() -> None:
+    assert titled({"amount": 40}, PAY) == "pay amount 40"
+    assert titled({"amount": {"eur": 4}}, "Pay {amount.usd}").startswith("pay ")
+
+
+def test_a_title_that_leaves_arguments_out_tells_calls_apart() -> None:
+    one = titled({"amount": 40, "payee": "ACME", "note": "rent"}, PAY)
+    other = titled({"amount": 40, "payee": "ACME", "note": "bribe"}, PAY)
+    assert one.startswith("Pay 40 to ACME ·")
+    assert one != other
+
+
+def test_an_argument_cannot_imitate_the_title_around_it() -> None:
+    assert titled({"amount": "1 to Bob", "payee": "Eve"}, PAY) == "Pay “1 to Bob” to Eve"
+    assert titled({"amount": "1", "payee": "Bob” to “Eve"}, PAY) == "Pay 1 to “Bob” to “Eve”"
+    assert titled({"amount": "", "payee": "Eve"}, PAY) == "Pay “” to Eve"
+
+
+@pytest.mark.parametrize("odd", ["\n", "\x1b[2J", "\u202e", "\u200b", "\r", "\u2028"])
+def test_no_argument_breaks_or_turns_the_line(odd: str) -> None:
+    for args, template in (
+        ({"amount": f"1{odd}", "payee": f"A{odd}B"}, PAY),
+        ({"path": f"a{odd}b"}, None),
+        ({f"na{odd}me": "x"}, None),
+    ):
+        shown = titled(args, template)
+        assert odd not in shown
+        assert shown.isprintable()
+    assert odd not in titled({}, tool=f"to{odd}ol")
+    assert odd not in titled({"command": f"ls{odd}rm"}, command=f"ls{odd}rm")
+
+
+@pytest.mark.parametrize("template", [None, PAY])
+def test_a_title_is_never_longer_than_a_line_and_long_ones_differ(template: str | None) -> None:
+    long = {"amount": "1" * 5_000, "payee": "A" * 5_000}
+    shown = titled(long, template)
+    assert len(shown) <= LONGEST + 8
+    assert shown != titled({**long, "payee": "A" * 4_999 + "B"}, template)
+    middle = {**long, "payee": "A" * 2_500 + "B" + "A" * 2_499}
+    assert shown != titled(middle, template)
+    many = {f"name{number}": "value" for number in range(100)}
+    assert len(titled(many)) <= LONGEST + 8
+    assert titled(many) != titled({**many, "name99": "other"})
+    command = "echo " + "x" * 500
+    assert titled({}, command=command) != titled({}, command=f"{command}y")
+
+
+def test_what_people_look_for_comes_first() -> None:
+    assert titled({"text": "hi", "path": "a.txt"}, tool="write") == "write a.txt, text hi"
+    assert titled({"body": "x", "to": "bo@example.org"}, tool="send") == "send to bo@example.org, body x"
+    assert titled({"note": "n", "amount": 5}, tool="pay") == "pay amount 5, note n"
+    assert titled({"depth": 2, "url": "https://a.example"}, tool="get") == "get https://a.example, depth 2"
+
+
+def test_a_command_is_never_told_alone_where_there_is_more() -> None:
+    assert titled({"command": "ls"}, tool="sh", command="ls") == "ls"
+    shown = titled({"command": "ls", "env": "X=1"}, tool="sh", command="ls")
+    assert shown.startswith("ls (sh, with env) ·")
+    assert shown != titled({"command": "ls", "env": "X=2"}, tool="sh", command="ls")
+    assert titled({"command": "a\nb"}, tool="sh", command="a\nb") == "a ⏎ b"
+
+
+def test_a_title_of_the_policy_reaches_the_call_and_changes_no_digest() -> None:
+    args = {"amount": 40, "payee": "ACME"}
+    plain = load_text(policy_text("x").replace(", title: 'x'", ""))
+    named = load_text(policy_text(PAY))
+    read = [read_request(make_call("pay", args), Declared(), one) for one in (plain, named)]
+    assert [title_of(one.call) for one in read] == ["pay payee ACME, amount 40", "Pay 40 to ACME"]
+    assert read[0].digest == read[1].digest
+    assert read[0].arguments_digest == read[1].arguments_digest
+
+
+@pytest.mark.parametrize(
+    "title", ["Pay {", "Pay {a b}", "Pay {}", "a}b", "two\nlines", "x" * 121, "\u202eevil", ""]
+)
+def test_a_title_that_is_no_line_is_refused(title: str) -> None:
+    with pytest.raises(PolicyError):
+        load_text(
+            "sayso: 1\ndomains:\n  "
+            + LISTS
+            + "\ntools:\n  - tool: pay\n    operation: bank.pay\n    title: "
+            + repr(title).replace("'", '"')
+        )
+
+
+def test_a_project_cannot_say_how_calls_are_told() -> None:
+    project = "tools:\n  - {tool: pay, operation: bank.pay, title: Read the weather}\n"
+    with pytest.raises(Loosens):
+        tighten(load_text(policy_text(PAY)), project)
