@@ -115,6 +115,27 @@ def test_nobody_else_stops_every_session(service: Service, who: str | None) -> N
     assert not service.told("operator", "GET", "/v1/sessions")[0]["stopped"]
 
 
+def test_the_operator_lets_one_stopped_session_or_all_of_them_go_on(service: Service) -> None:
+    first, second, third = service.opened(), service.opened("other_host"), service.opened()
+    service.told("operator", "POST", "/v1/sessions/stop")
+    told = service.told("operator", "POST", f"/v1/sessions/{second}/resume")
+    assert told == {"session": second, "already": False, "held_by": None}
+    states = {one["id"]: one["stopped"] for one in service.told("operator", "GET", "/v1/sessions")}
+    assert states == {first: True, second: False, third: True}
+    told = service.told("operator", "POST", "/v1/sessions/resume")
+    assert told == {"resumed": 2, "tampered": 0, "busy": 0}
+    assert not any(one["stopped"] for one in service.told("operator", "GET", "/v1/sessions"))
+
+
+@pytest.mark.parametrize("who", ["agent", "host", "trusted", None])
+def test_nobody_but_the_operator_lets_a_stopped_session_go_on(service: Service, who: str | None) -> None:
+    session = service.opened()
+    service.told("host", "POST", f"/v1/sessions/{session}/stop")
+    for path in (f"/v1/sessions/{session}/resume", "/v1/sessions/resume"):
+        assert service.post(who, path).status_code in (401, 403)
+    assert service.told("operator", "GET", f"/v1/sessions/{session}")["stopped"]
+
+
 def test_a_question_says_that_somebody_waits_only_where_that_is_known(service: Service) -> None:
     question = service.asked()
     path = f"/v1/questions/{question}"

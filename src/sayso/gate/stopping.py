@@ -1,15 +1,22 @@
-"""Everything stops: every open session, each in a transaction of its own."""
+"""Stop every open session, and let what was stopped go on: each session in a transaction of its own.
+
+- Stopping clears all consent but the allowlist. Letting go on brings none of it back.
+- Only the operator lets a session go on here; its own user does so with their next message.
+- A session below a stopped one asks until that one goes on, too.
+"""
 
 from __future__ import annotations
 
 import msgspec
 
+from sayso.core.effects import Changed
 from sayso.core.model import Assurance
 from sayso.gate.acts import sign_off
 from sayso.gate.conversation import hear_message
-from sayso.gate.gate import Gate, TamperedSession, UnknownSession, writing
+from sayso.gate.gate import Gate, TamperedSession, UnknownSession, loaded, settle, writing
 from sayso.gate.journal import record
-from sayso.store.base import StoreBusy
+from sayso.gate.state import Wanted, load
+from sayso.store.base import Reader, StoreBusy
 
 AT_ONCE = 1_000
 """How many rows are read at a time."""
@@ -50,6 +57,72 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
     sign_off(gate)
     ways = list(seen.values())
     return StoppedAll(ways.count("stopped"), ways.count("tampered"), settled)
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """A session that was let go on. `already`: it was not stopped itself.
+
+    `held_by` names a stopped session above it: until that one goes on, everything here still asks.
+    """
+
+    session: str
+    already: bool = False
+    held_by: str | None = None
+
+
+class ResumedAll(msgspec.Struct, frozen=True):
+    """How many sessions were let go on; how many were tampered with, or busy, and stay stopped."""
+
+    resumed: int
+    tampered: int
+    busy: int
+
+
+def resume_session(gate: Gate, session: str, *, by: str) -> Resumed:
+    """Lift the stop of a session, as the operator: the policy decides again. Cleared consent stays gone."""
+    resumed = _resume(gate, session, by)
+    sign_off(gate)
+    return resumed
+
+
+def resume_all(gate: Gate, *, by: str) -> ResumedAll:
+    """Lift the stop of every open session that is stopped now, as the operator."""
+    ways = [_try_to_resume(gate, name, by) for name in _open(gate)]
+    sign_off(gate)
+    return ResumedAll(ways.count("resumed"), ways.count("tampered"), ways.count("busy"))
+
+
+def _resume(gate: Gate, session: str, by: str) -> Resumed:
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, Wanted(keys=()))
+        held_by = _stopped_above(gate, tx, found.row.parent)
+        if found.session.stopped is None:
+            return Resumed(session, already=True, held_by=held_by)
+        settle(gate, tx, found, (Changed({"stopped": None}),))
+        details = {"by": by}
+        record(tx, "GOES_ON", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+    return Resumed(session, held_by=held_by)
+
+
+def _try_to_resume(gate: Gate, session: str, by: str) -> str:
+    try:
+        return "not stopped" if _resume(gate, session, by).already else "resumed"
+    except StoreBusy:
+        return "busy"
+    except UnknownSession:
+        return "ended"
+    except TamperedSession:
+        return "tampered"
+
+
+def _stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | None:
+    """The nearest session from here up that is stopped, or cannot be read, which counts as stopped."""
+    while session is not None:
+        found = load(tx, gate.sealer, session, Wanted(keys=()))
+        if found is None or found.findings or found.session.stopped is not None:
+            return session
+        session = found.row.parent
+    return None
 
 
 def _tell_hidden(gate: Gate) -> None:

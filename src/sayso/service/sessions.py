@@ -11,7 +11,7 @@ from sayso.gate import sessions
 from sayso.gate.conversation import hear_message
 from sayso.gate.grants import live_grants
 from sayso.gate.state import Wanted, load
-from sayso.gate.stopping import StoppedAll, stop_all
+from sayso.gate.stopping import Resumed, ResumedAll, StoppedAll, resume_all, resume_session, stop_all
 from sayso.service.callers import own_session, owner_seen, session_for, unknown
 from sayso.service.conversation import HeardTold, assurance_of, tell_heard
 from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
@@ -99,6 +99,20 @@ def stop_every(context: Context) -> StoppedAll:
     return stop_all(context.gate, by=context.token.name)
 
 
+def resume(context: Context) -> Resumed:
+    """Lift the stop of a session: the policy decides again. What the stop cleared stays cleared.
+
+    `held_by` names a stopped session above it; until that one goes on, this one still asks for everything.
+    """
+    session = session_for(context, context.parameters["session"])
+    return resume_session(context.gate, session, by=context.token.name)
+
+
+def resume_every(context: Context) -> ResumedAll:
+    """Lift the stop of every open session."""
+    return resume_all(context.gate, by=context.token.name)
+
+
 def _told(context: Context, session: str) -> SessionTold:
     with context.gate.store.read() as tx:
         return _read(context, tx, session)
@@ -137,8 +151,17 @@ ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionTold, 201),
     Endpoint("POST", "/v1/sessions/stop", OPERATORS, "Stop every session", stop_every, result=StoppedAll),
+    Endpoint(
+        "POST",
+        "/v1/sessions/resume",
+        OPERATORS,
+        "Let every stopped session go on",
+        resume_every,
+        result=ResumedAll,
+    ),
     Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_open, result=OPEN, query=LISTING),
     Endpoint("GET", ONE, ANY, "One session", look, result=SessionTold),
     Endpoint("DELETE", ONE, HOSTS, "End a session", end, result=SessionEnded),
     Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", stop, result=HeardTold),
+    Endpoint("POST", f"{ONE}/resume", OPERATORS, "Let a stopped session go on", resume, result=Resumed),
 )

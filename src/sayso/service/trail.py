@@ -44,6 +44,7 @@ KINDS: dict[str, tuple[EventKind, str]] = {
     "AMBIGUOUS": ("run", "call"),
     "RESOLVED": ("run", "call"),
     "CLEARED": ("session", ""),
+    "GOES_ON": ("session", ""),
     "HANDOFF_TAKEN": ("session", ""),
     "HEARD": ("session", ""),
     "PLAN_SHOWN": ("session", ""),
