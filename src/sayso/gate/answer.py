@@ -23,7 +23,15 @@ from sayso.gate.consents import record_consents
 from sayso.gate.expiry import expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
-from sayso.gate.passkeys import ProofNeeded, Signing, hold, proof_needed, proof_told, use_passkey
+from sayso.gate.passkeys import (
+    ProofNeeded,
+    Signing,
+    hold,
+    proof_needed,
+    proof_told,
+    unsigned_risk,
+    use_passkey,
+)
 from sayso.gate.proofs import BadProof, answer_challenge
 from sayso.gate.state import Loaded, close_row
 from sayso.gate.tampering import Tampered
@@ -182,7 +190,9 @@ def _answered(
     """What these answers change: what they grant for a call, or that a claimed message counts."""
     if asked.claim is None:
         return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen))
-    return Reply(answer_claim(asked, given, gate.policy, found.session, tx.now, seen=seen))
+    unsigned = unsigned_risk(gate, tx)
+    effects = answer_claim(asked, given, gate.policy, found.session, tx.now, seen=seen, unsigned=unsigned)
+    return Reply(effects)
 
 
 def _reply(
