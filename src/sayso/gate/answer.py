@@ -19,7 +19,7 @@ from sayso.core.offers import given as once
 from sayso.core.showing import check_seen
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.acts import operator_act
-from sayso.gate.consents import record_consents
+from sayso.gate.consents import record_consents, record_lasting_grants
 from sayso.gate.expiry import expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
@@ -268,7 +268,9 @@ def _closed(
             stream=gate.stream,
             sensitive=reply.sensitive,
         )
-        if asked.claim is not None:
+        if asked.claim is None:
+            record_lasting_grants(gate, tx, reply.effects, found.row.agent)
+        else:
             told = tuple(one for one in reply.effects if one != Closed(row.id, given))
             record_consents(gate, tx, row.session, told)
         return _stands(closed, yours=True, grants=grants)

@@ -11,11 +11,12 @@ from sayso.core.audit import MAIN, Entry
 from sayso.core.decision import Item
 from sayso.core.errors import SaysoError
 from sayso.core.model import Piece, Request
+from sayso.gate.decisions import DECISIONS
 from sayso.gate.explaining import traced
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.history import newest_first
 from sayso.gate.journal import what_would_run
-from sayso.gate.past import DECIDING, past_decision
+from sayso.gate.past import past_decision
 from sayso.gate.telling import tell_trace
 from sayso.service.audit import IN_STREAM, seq_in
 from sayso.service.endpoints import OPERATORS, Context, Endpoint, Paged
@@ -31,7 +32,7 @@ def list_decisions(context: Context) -> Paged:
     """Decisions, newest first. One that was asked is told with its answer, once there is one."""
     limit, before = context.whole("limit", PAGE, 1, MOST), context.query.get("before")
     wanted = Filter(context.query)
-    found = newest_first(context.gate, wanted, before=before, limit=limit, events=DECIDING)
+    found = newest_first(context.gate, wanted, before=before, limit=limit, events=frozenset(DECISIONS))
     with context.gate.store.read() as tx:
         told = [_told(tx, row, said) for row, said in found.entries if said is not None]
     more = None if found.before is None else {**context.query, "before": found.before}
