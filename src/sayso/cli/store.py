@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.choice import Json, remark
-from sayso.cli.operate import StoreFile, acting
+from sayso.cli.operate import acting
+from sayso.cli.shortened import StoreFile
 
 if TYPE_CHECKING:
     from sayso.gate.clock import Reading

@@ -70,7 +70,8 @@ class _Group:
     def tally(self, name: str) -> Tally:
         count, asked = self.counts[name], self.asked.get(name, [])
         pace = pace_of(asked)
-        decided = (*(count[verdict.value] for verdict in COLUMNS), count["avoided"])
+        allowed, stopped, denied = (count[verdict.value] for verdict in COLUMNS)
+        decided = (allowed, stopped, denied, count["avoided"])
         return Tally(name, *decided, len(asked), pace.answers, pace.median, pace.too_fast)
 
     def most(self) -> tuple[Tally, ...]:
