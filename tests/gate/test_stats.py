@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sayso.core.model import Operation, Request
-from sayso.gate.authorize import authorize
+from sayso.core.decision import Decision, Item, Ruling
+from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.session import Scope
+from sayso.gate.authorize import authorize, record_decision
 from sayso.gate.charts import figures_and_charts
 from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.decisions import BY_RULE, DECISIONS, event_of
 from sayso.gate.expiry import expire_questions
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, writing
 from sayso.gate.grants import give_grant
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
@@ -26,6 +29,12 @@ def edit(session: str, target: str = "a.py") -> Request:
 
 def command(session: str, line: str = "git push", operation: str = "git.push") -> Request:
     return make_request(make_call("shell", {}, command=line), [Operation(operation)], session=session)
+
+
+def decided(verdict: Verdict, rule: str) -> Decision:
+    ruling = Ruling(verdict, rule, "a test")
+    item = Item("git.push", "git.push", "git", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
+    return Decision(verdict, rule, "a test", None, (item,), (), ())
 
 
 def answered(gate: Gate, request: Request, how: str) -> None:
@@ -212,3 +221,30 @@ def test_an_operation_in_two_categories_of_a_question_counts_in_both(gate: Gate,
     authorize(gate, make_request(make_call("tool", {}), both, session=session))
     _, charts = figures_and_charts(gate)
     assert {tally.name: tally.prompts for tally in charts.categories} == {"file-edit": 1, "git-remote": 1}
+
+
+def test_an_event_that_records_a_decision_is_in_the_list_of_them() -> None:
+    assert {event_of(decided(verdict, rule)) for verdict in Verdict for rule in (*BY_RULE, "ask")} == set(
+        DECISIONS
+    )
+
+
+@pytest.mark.parametrize("rule", BY_RULE)
+def test_no_allow_is_left_out_of_the_figures_for_having_an_event_of_its_own(
+    gate: Gate, session: str, rule: str
+) -> None:
+    request = command(session)
+    for _ in range(3):
+        with writing(gate) as tx:
+            record_decision(gate, tx, request, decided(Verdict.ALLOW, rule))
+    found, charts = figures_and_charts(gate)
+    assert (found.decisions, found.allowed, found.high_risk_unasked) == (3, 3, {rule: 3})
+    assert found.high_risk_asked == 0
+    assert [one.allowed for one in (*charts.hours, *charts.agents, *charts.categories)] == [3, 3, 3]
+
+
+def test_a_click_of_the_users_own_is_counted_like_any_decision(gate: Gate, session: str) -> None:
+    for _ in range(3):
+        authorize(gate, command(session), Scope(user_initiated="git.push"))
+    found = figures(gate)
+    assert (found.decisions, found.allowed, found.high_risk_unasked) == (3, 3, {"user_initiated": 3})

@@ -6,11 +6,18 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+import pytest
+
+from sayso.core.model import Operation
+from sayso.core.session import Scope
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.answer import answer_question
+from sayso.gate.authorize import authorize
+from sayso.gate.decisions import DECISIONS
+from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.service.running import Settings
-from sayso.service.trail import KEPT
+from sayso.service.trail import KEPT, KINDS
 from tests.service.calling import READ, WRITE, Service, Stream
 
 
@@ -39,6 +46,27 @@ def test_an_operator_sees_questions_and_answers_as_they_happen(service: Service)
             assert (await until(stream, "grant"))[0]["id"] == stands.grants[0]
 
     run(service, play())
+
+
+@pytest.mark.parametrize("event", DECISIONS)
+def test_no_decision_is_left_out_of_the_live_events(event: str) -> None:
+    assert KINDS[event][0] == ("question" if event == "ASKED" else "decision")
+
+
+def test_a_click_of_the_users_own_is_told_and_counted_like_any_decision(service: Service) -> None:
+    session = service.opened()
+    request = make_request(make_call("push"), [Operation("git.push")], session=session)
+
+    async def play() -> None:
+        async with service.streaming("operator", "/v1/events") as stream:
+            await until(stream, "hello")
+            clicked = Scope(user_initiated="git.push")
+            await asyncio.to_thread(authorize, service.gate, request, clicked)
+            await until(stream, "decision")
+
+    run(service, play())
+    text = service.get("operator", "/metrics").text
+    assert 'sayso_decisions_total{verdict="allow",rule="user_initiated"} 1' in text
 
 
 def test_sessions_grants_and_runs_are_told(service: Service) -> None:

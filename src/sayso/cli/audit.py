@@ -18,7 +18,7 @@ from sayso.cli.audit_shown import (
     verified_json,
 )
 from sayso.cli.choice import Json, remark
-from sayso.cli.operate import StoreFile
+from sayso.cli.shortened import StoreFile
 
 if TYPE_CHECKING:
     from datetime import datetime

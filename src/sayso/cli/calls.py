@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from sayso.cli.choice import Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.operate import InSession, StoreFile, acting, looking, show_or_json
+from sayso.cli.operate import acting, in_session, looking, show_or_json
+from sayso.cli.shortened import CallId, InSession, RunId, StoreFile, whole_call
 from sayso.cli.standing import goes_on
 
 SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
@@ -24,9 +25,6 @@ runs = typer.Typer(
     rich_markup_mode=None,
 )
 
-CallId = Annotated[str, typer.Argument(metavar="ID", help="As `sayso calls` lists it.")]
-RunId = Annotated[str, typer.Argument(metavar="ID", help="As `sayso runs` lists it.")]
-
 
 @calls.callback()
 def list_calls(
@@ -41,7 +39,7 @@ def list_calls(
     from sayso.cli import calls_shown
 
     with looking(store, sealed=True) as gate:
-        found = calls_shown.listed(gate, session, everything=everything)
+        found = calls_shown.listed(gate, in_session(gate, session), everything=everything)
     show_or_json(as_json, found, calls_shown.call_lines(found))
 
 
@@ -54,7 +52,7 @@ def show(call: CallId, store: StoreFile = None, as_json: Json = False) -> None:
     from sayso.cli import calls_shown
 
     with looking(store, sealed=True) as gate:
-        found = calls_shown.whole(gate, call)
+        found = calls_shown.whole(gate, whole_call(gate, call))
     show_or_json(as_json, found, calls_shown.whole_lines(found))
 
 
@@ -83,6 +81,7 @@ def resolve(
     if became not in RESOLVED:
         raise MalformedRequest(f"{became!r} is no way to resolve a call", hint="say succeeded or failed")
     with acting(store, chosen(policy, preset, None)) as gate:
+        call = whole_call(gate, call)
         found = calls_shown.to_resolve(gate, call)
         if not yes:
             for line in calls_shown.whole_lines(found):
@@ -103,7 +102,7 @@ def list_runs(
     from sayso.gate import workflows
 
     with looking(store, sealed=True) as gate:
-        found = workflows.list_runs(gate, session)
+        found = workflows.list_runs(gate, in_session(gate, session))
     show_or_json(as_json, found, calls_shown.run_lines(found) or ["No workflow is under way."])
 
 
@@ -128,7 +127,7 @@ def watch(
     state = ""
     try:
         with looking(store, sealed=True) as gate:
-            for progress in workflows.watch_run(gate, run, timeout):
+            for progress in workflows.watch_run(gate, whole_call(gate, run), timeout):
                 show_or_json(as_json, progress, calls_shown.run_lines([progress]))
                 state = progress.state
     except UnknownCall as error:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
-
-if TYPE_CHECKING:
-    from sayso.core.model import Request
-    from sayso.core.policy import Policy
-    from sayso.core.session import View
+from sayso.cli.deciding import Wish, deciding
+from sayso.cli.shortened import InSession, StoreFile
 
 EXIT = {"allow": 0, "ask": 3, "deny": 4}
 
@@ -24,91 +21,122 @@ LINES = {
     "BLOCKED": "BLOCKED -- do not proceed; operator alerted",
 }
 
-Domain = Annotated[str, typer.Argument(metavar="DOMAIN", help="For example email.")]
-Action = Annotated[str, typer.Argument(metavar="ACTION", help="For example send.")]
+Domain = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="For example email.")]
+Action = Annotated[str | None, typer.Argument(metavar="ACTION", help="For example send.")]
 Confidence = Annotated[
     str | None,
     typer.Argument(
         metavar="[CONFIDENCE]", help="How sure the agent is, from 0 to 1; left out it counts as 0."
     ),
 ]
+Tool = Annotated[
+    str | None,
+    typer.Option("--tool", metavar="NAME", help="A call of this tool, instead of DOMAIN and ACTION."),
+]
+Args = Annotated[str | None, typer.Option("--args", metavar="JSON", help="The arguments of the tool.")]
 
-STATELESS = (
-    "decided without a store: domains count as just reviewed unless the file says when,"
-    " and notices as having somewhere to go"
-)
+NOBODY_ALERTED = "nobody was alerted, and nothing was recorded: that takes a store"
 
 
 def check(
-    domain: Domain,
-    action: Action,
+    domain: Domain = None,
+    action: Action = None,
     confidence: Confidence = None,
+    tool: Tool = None,
+    args: Args = None,
+    session: InSession = None,
+    store: StoreFile = None,
     policy: PolicyFile = None,
     preset: Preset = None,
     approval: Approval = None,
     as_json: Json = False,
 ) -> None:
-    """Decide one operation: may the agent do it now, must you be asked, or never?
+    """Decide one operation, or one call: may the agent do it now, must you be asked, or never?
 
-    Example: sayso check --preset graph email send 0.9
+    Where you have a store, it decides with the reviews and, with --session, the grants in it, and records and
+    alerts what is blocked. With --preset it decides by that preset alone. Nothing is used up.
+
+    Examples: sayso check email send 0.9
+
+    sayso check --tool pay --args '{"amount": 50}' --session s_4f
     """
-    from sayso.core.decide import decide
-    from sayso.core.offers import with_offers
-    from sayso.gate.telling import tell_decision, tell_question
-
-    asked, in_force, view, now = _question(domain, action, confidence, chosen(policy, preset, approval))
-    decision = with_offers(decide(asked, in_force, view, now), asked, in_force, view, now)
-    told = tell_decision(decision) | tell_question(decision, asked, in_force)
+    wish = _wish(domain, action, confidence, tool, args)
+    with deciding(chosen(policy, preset, approval), preset, store, session) as place:
+        request, checked = place.decide(wish)
+        alerted = place.alert(request, checked.decision)
+    decision = checked.decision
+    told = place.tell(request, decision)
+    if decision.verdict.value == "deny":
+        told["alerted"] = alerted
     typer.echo(json.dumps(told, ensure_ascii=False) if as_json else LINES[decision.outcome])
     if not as_json:
         remark(f"{decision.reason} (rule {decision.rule})")
-    remark(STATELESS)
+    place.remark()
+    if decision.verdict.value == "deny" and not alerted:
+        remark(NOBODY_ALERTED)
     raise typer.Exit(EXIT[decision.verdict.value])
 
 
 def explain(
-    domain: Domain,
-    action: Action,
+    domain: Domain = None,
+    action: Action = None,
     confidence: Confidence = None,
+    tool: Tool = None,
+    args: Args = None,
+    session: InSession = None,
+    store: StoreFile = None,
     policy: PolicyFile = None,
     preset: Preset = None,
     approval: Approval = None,
     as_json: Json = False,
 ) -> None:
-    """The same decision as check, with every check it passed on the way and why that one did not speak."""
-    from sayso.core.decide import explain as explained
-    from sayso.core.offers import with_offers
-    from sayso.gate.telling import tell_decision, tell_question, tell_trace
+    """The same decision as check, with every check it passed on the way and why that one did not speak.
 
-    asked, in_force, view, now = _question(domain, action, confidence, chosen(policy, preset, approval))
-    decision, traces = explained(asked, in_force, view, now)
-    decision = with_offers(decision, asked, in_force, view, now)
+    It records nothing and alerts nobody.
+    """
+    from sayso.gate.telling import tell_trace
+
+    wish = _wish(domain, action, confidence, tool, args)
+    with deciding(chosen(policy, preset, approval), preset, store, session) as place:
+        request, checked = place.decide(wish)
     if as_json:
-        told = tell_decision(decision) | tell_question(decision, asked, in_force)
-        told["trace"] = tell_trace(traces)
+        told = place.tell(request, checked.decision) | {"trace": tell_trace(checked.traces)}
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
         from sayso.cli.show import console, show_trace
 
-        show_trace(console(), decision, traces)
-        remark(STATELESS)
-    raise typer.Exit(EXIT[decision.verdict.value])
+        show_trace(console(), checked.decision, checked.traces)
+        place.remark()
+    raise typer.Exit(EXIT[checked.decision.verdict.value])
 
 
-def _question(
-    domain: str, action: str, confidence: str | None, policy: Policy
-) -> tuple[Request, Policy, View, float]:
-    import time
+def _wish(
+    domain: str | None, action: str | None, confidence: str | None, tool: str | None, args: str | None
+) -> Wish:
+    from sayso.core.errors import MalformedRequest
 
-    from sayso.core.model import Operation
-    from sayso.core.session import Session, View
-    from sayso.gate.request import just_reviewed, make_call, make_request
+    if tool is None:
+        if args is not None:
+            raise MalformedRequest("--args are the arguments of a tool", hint="name it with --tool")
+        if domain is None or action is None:
+            raise MalformedRequest("name a DOMAIN and an ACTION, or a tool with --tool NAME")
+        return Wish(_confidence(confidence), operation=f"{domain}.{action}")
+    if action is not None:
+        raise MalformedRequest("--tool stands in place of DOMAIN and ACTION", hint="leave one of them out")
+    return Wish(_confidence(domain), tool=tool, args=_arguments(args))
 
-    operation = Operation(f"{domain}.{action}")
-    asked = make_request(make_call("check"), [operation], confidence=_confidence(confidence))
-    now = time.time()
-    view = View(Session(), reviews=just_reviewed(policy, now), notices=True)
-    return asked, policy, view, now
+
+def _arguments(text: str | None) -> dict[str, Any]:
+    from sayso.core.digest import parse
+    from sayso.core.errors import MalformedRequest, NotCanonical
+
+    try:
+        found = {} if text is None else parse(text)
+    except (NotCanonical, ValueError, RecursionError) as error:
+        raise MalformedRequest(f"--args is not JSON: {error}", hint="""like '{"amount": 50}'""") from error
+    if not isinstance(found, dict):
+        raise MalformedRequest("--args is not a JSON object", hint="""like '{"amount": 50}'""")
+    return found
 
 
 def _confidence(text: str | None) -> float:

@@ -9,6 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.shortened import (
+    GrantId,
+    InSession,
+    OneQuestion,
+    QuestionId,
+    SessionId,
+    StoreFile,
+    offered,
+    open_sessions,
+    whole_grant,
+    whole_question,
+    whole_session,
+)
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
@@ -23,21 +36,9 @@ OTHER_POLICY = (
     "(--policy or --preset names the right one)"
 )
 
-StoreFile = Annotated[
-    str | None,
-    typer.Option(
-        "--store", metavar="PLACE", envvar="SAYSO_STORE", help="A file or postgresql://…, if not your own."
-    ),
-]
-InSession = Annotated[str | None, typer.Option("--session", metavar="ID", help="Of this session only.")]
-SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="As `sayso sessions` lists it.")]
-QuestionId = Annotated[str, typer.Argument(metavar="ID", help="As `sayso inbox` lists it.")]
-
 
 def inbox(
-    question: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Show this one, with nothing folded.")
-    ] = None,
+    question: OneQuestion = None,
     session: InSession = None,
     store: StoreFile = None,
     as_json: Json = False,
@@ -50,10 +51,10 @@ def inbox(
 
     with looking(store) as gate:
         if question is not None:
-            one = questions_shown.open_question(gate, question)
+            one = questions_shown.open_question(gate, whole_question(gate, question))
             show_or_json(as_json, one.waiting, questions_shown.whole_lines(one))
             return
-        found = operating.open_questions(gate, session)
+        found = operating.open_questions(gate, in_session(gate, session))
     show_or_json(as_json, found, operating.question_lines(found))
 
 
@@ -85,6 +86,7 @@ def approve(
     if how not in ANSWERS:
         raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
     with acting(store, chosen(policy, preset, approval)) as gate:
+        question = whole_question(gate, question)
         seen = seen or questions_shown.seen_at_terminal(gate, question, how)
         _answer(gate, question, how, None, seen, as_json)
 
@@ -99,7 +101,7 @@ def deny(
 ) -> None:
     """Say no to a question. The first answer stands; exit 1 if another one did."""
     with acting(store) as gate:
-        _answer(gate, question, "deny", reason, None, as_json)
+        _answer(gate, whole_question(gate, question), "deny", reason, None, as_json)
 
 
 def wait(
@@ -120,7 +122,7 @@ def wait(
 
     try:
         with looking(store) as gate:
-            outcome = operating.wait(gate, question, timeout)
+            outcome = operating.wait(gate, whole_question(gate, question), timeout)
     except NoStore as error:
         remark(error.message)
         outcome = operating.Outcome(question, "not_found")
@@ -141,7 +143,7 @@ def grants(
     from sayso.gate.grants import list_grants
 
     with looking(store, sealed=True) as gate:
-        found = list_grants(gate, session)
+        found = list_grants(gate, in_session(gate, session))
     show_or_json(as_json, found, operating.grant_lines(found))
 
 
@@ -175,6 +177,7 @@ def grant(
     level = None if risk is None else Risk.of(risk)
     pins = Pins(tool=tool, targets=tuple(target) if target else None)
     with acting(store, chosen(policy, preset, approval)) as gate:
+        session = whole_session(gate, session)
         given = give_grant(
             gate,
             session,
@@ -192,11 +195,15 @@ def grant(
 
 
 def revoke(
-    grant: Annotated[
-        str | None, typer.Argument(metavar="[GRANT]", help="As `sayso grants` lists it.")
-    ] = None,
+    grant: GrantId = None,
     everything: Annotated[
-        str | None, typer.Option("--all", metavar="SESSION", help="Everything of this session.")
+        str | None,
+        typer.Option(
+            "--all",
+            metavar="SESSION",
+            help="Everything of this session.",
+            autocompletion=offered(open_sessions),
+        ),
     ] = None,
     store: StoreFile = None,
     as_json: Json = False,
@@ -210,9 +217,9 @@ def revoke(
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
     with acting(store) as gate:
         if grant is not None:
-            ended = [revoke_grant(gate, grant, operating.operator())]
+            ended = [revoke_grant(gate, whole_grant(gate, grant), operating.operator())]
         else:
-            ended = revoke_all(gate, str(everything), operating.operator())
+            ended = revoke_all(gate, whole_session(gate, str(everything)), operating.operator())
     show_or_json(as_json, ended, operating.ended_lines(ended))
 
 
@@ -230,7 +237,7 @@ def stats(
 
     since = 0.0 if days is None else time.time() - days * operating.DAY
     with looking(store) as gate:
-        found = figures(gate, session=session, since=since)
+        found = figures(gate, session=in_session(gate, session), since=since)
     show_or_json(as_json, found, operating.figure_lines(found))
 
 
@@ -261,6 +268,10 @@ def acting(store: str | None, policy: Policy | None = None) -> Iterator[Gate]:
         yield gate
     finally:
         gate.store.close()
+
+
+def in_session(gate: Gate, session: str | None) -> str | None:
+    return None if session is None else whole_session(gate, session)
 
 
 def _answer(

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from sayso.cli.choice import Json
-from sayso.cli.operate import StoreFile, acting, looking, show_or_json
+from sayso.cli.operate import acting, looking, show_or_json
+from sayso.cli.shortened import PasskeyId, StoreFile, whole_passkey
 
 passkeys = typer.Typer(no_args_is_help=True, help="Passkeys of operators, and what they have to sign.")
 SIGNED = {
@@ -37,7 +38,7 @@ def list_all(store: StoreFile = None, as_json: Json = False) -> None:
 
 @passkeys.command("remove", short_help="Let a passkey sign nothing any more.")
 def remove(
-    passkey: Annotated[str | None, typer.Argument(help="Its id, as `sayso passkey list` shows it.")] = None,
+    passkey: PasskeyId = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All of them, also those that cannot be read any more.")
     ] = False,
@@ -57,7 +58,7 @@ def remove(
             count = forget_passkeys(gate, by=operator())
             show_or_json(as_json, {"removed": count}, [f"Removed: {count}."])
             return
-        gone = remove_passkey(gate, passkey, by=operator())
+        gone = remove_passkey(gate, whole_passkey(gate, passkey), by=operator())
     show_or_json(as_json, gone, [f"Removed: {gone.id}, {visible(gone.name)} of {visible(gone.user)}."])
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.operate import StoreFile, acting, looking, show_or_json
+from sayso.cli.operate import acting, looking, show_or_json
+from sayso.cli.shortened import StoreFile, TokenId, whole_token
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine by default.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
@@ -125,7 +126,7 @@ def list_all(store: StoreFile = None, as_json: Json = False) -> None:
 
 @tokens.command("revoke", short_help="Let a token's holder in no more.")
 def revoke(
-    token: Annotated[str, typer.Argument(help="Its id, as `sayso token list` shows it.")],
+    token: TokenId,
     store: StoreFile = None,
     as_json: Json = False,
 ) -> None:
@@ -133,7 +134,7 @@ def revoke(
     from sayso.gate.tokens import revoke_token
 
     with acting(store) as gate:
-        ended = revoke_token(gate, token, by=operator())
+        ended = revoke_token(gate, whole_token(gate, token), by=operator())
     show_or_json(as_json, ended, [f"{ended.id}: {ended.name} is let in no more."])
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen
-from sayso.cli.operate import InSession, SessionId, StoreFile, acting, looking, show_or_json
+from sayso.cli.operate import acting, in_session, looking, show_or_json
+from sayso.cli.shortened import InSession, SessionId, StoreFile, whole_session
 
 allowlist = typer.Typer(
     help="The commands that have standing consent, word for word, session by session.",
@@ -33,7 +34,7 @@ def list_commands(
     from sayso.gate.grants import list_grants
 
     with looking(store, sealed=True) as gate:
-        found = [one for one in list_grants(gate, session) if one.kind == "command"]
+        found = [one for one in list_grants(gate, in_session(gate, session)) if one.kind == "command"]
     show_or_json(as_json, found, operating.allowlist_lines(found))
 
 
@@ -56,6 +57,7 @@ def add(
     from sayso.gate.grants import give_grant, list_grants
 
     with acting(store, chosen(policy, preset, approval)) as gate:
+        session = whole_session(gate, session)
         give_grant(gate, session, by=operating.operator(), command=command, minutes=LONGEST_MINUTES)
         listed = [one for one in list_grants(gate, session) if one.kind == "command"]
     show_or_json(as_json, listed, operating.allowlist_lines(listed))
@@ -91,6 +93,7 @@ def end(session: SessionId, store: StoreFile = None, as_json: Json = False) -> N
     from sayso.gate.sessions import end_session
 
     with acting(store) as gate:
+        session = whole_session(gate, session)
         end_session(gate, session, by=operator())
     show_or_json(as_json, {"session": session, "ended": True}, [f"Ended: {session}"])
 
@@ -112,5 +115,5 @@ def _clear(session: str, command: str | None, store: str | None, as_json: bool) 
     from sayso.gate.grants import clear_allowlist
 
     with acting(store) as gate:
-        ended = clear_allowlist(gate, session, operating.operator(), command)
+        ended = clear_allowlist(gate, whole_session(gate, session), operating.operator(), command)
     show_or_json(as_json, ended, operating.ended_lines(ended) if ended else ["The allowlist was empty."])

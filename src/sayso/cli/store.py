@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.choice import Json, remark
-from sayso.cli.operate import StoreFile, acting
+from sayso.cli.operate import acting
+from sayso.cli.shortened import StoreFile
 from sayso.cli.store_places import ADDRESSES, is_address, place_of
 
 if TYPE_CHECKING:

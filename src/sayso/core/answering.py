@@ -207,6 +207,10 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
     if question.risk > Risk.MODERATE and seen_in_text(question) is None:
         h.announced.append(words.not_all_shown(question.id))
         return
+    if h.unsigned is None or question.risk > h.unsigned:
+        h.did.append("not an answer: this yes has to be signed with a passkey")
+        h.announced.append(words.sign_elsewhere(question.id))
+        return
     if h.message.assent == "medium" and not _was_asked_back(h, question):
         _ask_back(h, question)
         return

@@ -22,11 +22,19 @@ OPERATION = Operation("conversation.message", risk=Risk.HIGH)
 """What a message does cannot be told from outside the conversation, so it counts as the worst."""
 
 
-def claim_question(text: str, request: Request, session: Session, policy: Policy, now: float) -> Question:
+def claim_question(
+    text: str,
+    request: Request,
+    session: Session,
+    policy: Policy,
+    now: float,
+    *,
+    unsigned: Risk | None = Risk.HIGH,
+) -> Question:
     """Ask whether the user wrote this message of the turn at hand."""
     ruling = Ruling(Verdict.ASK, "claimed", words.ONLY_CLAIMED)
     item = Item(OPERATION.name, OPERATION.name, "messages", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
-    offers = _offers(_heard(session, text, policy, now), session)
+    offers = _offers(_heard(session, text, policy, now, unsigned), session)
     return Question(
         id=f"{session.id}.q{session.asked + 1}",
         request=request,
@@ -49,6 +57,7 @@ def answer_claim(
     now: float,
     *,
     seen: str | None = None,
+    unsigned: Risk | None = Risk.HIGH,
 ) -> tuple[Effect, ...]:
     """A yes: the message counts as one that the user typed here and now. Anything but a yes changes nothing.
 
@@ -62,18 +71,21 @@ def answer_claim(
     if "deny" in answers.values() or question.claim is None:
         return (Closed(question.id, "deny"),)
     check_seen(question, seen)
-    heard = _heard(session, question.claim, policy, now)
+    heard = _heard(session, question.claim, policy, now, unsigned)
     if _offers(heard, session) != question.offers:
         raise UnknownAnswer("the message would do something else by now than was shown", hint="say it again")
     return (Closed(question.id, "once"), *heard.effects)
 
 
-def _heard(session: Session, text: str, policy: Policy, now: float) -> Heard:
-    """The message as the user's own, in the turn at hand. The question shows what a plan would cover."""
+def _heard(session: Session, text: str, policy: Policy, now: float, unsigned: Risk | None) -> Heard:
+    """The message as the user's own, in the turn at hand. The question shows what a plan would cover.
+
+    The operator's signature is for the message, and never for a call that the message would answer.
+    """
     asked = {name: one for name, one in session.questions.items() if one.claim is None}
     plan = None if session.plan is None else msgspec.structs.replace(session.plan, shown=True)
     before = msgspec.structs.replace(session, turn=session.turn - 1, questions=asked, plan=plan)
-    return hear(before, text, policy, now, Assurance.ASSURED)
+    return hear(before, text, policy, now, Assurance.ASSURED, unsigned=unsigned)
 
 
 def _offers(heard: Heard, session: Session) -> tuple[Offer, ...]:

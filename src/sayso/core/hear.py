@@ -48,7 +48,13 @@ class Hearing:
     """One message being heard: collects effects, and keeps the session as it is after them."""
 
     def __init__(
-        self, session: Session, policy: Policy, message: Message, now: float, assurance: Assurance
+        self,
+        session: Session,
+        policy: Policy,
+        message: Message,
+        now: float,
+        assurance: Assurance,
+        unsigned: Risk | None = Risk.HIGH,
     ) -> None:
         self.before = session
         self.session = session
@@ -56,6 +62,7 @@ class Hearing:
         self.message = message
         self.now = now
         self.assurance = assurance
+        self.unsigned = unsigned
         self.effects: list[fx.Effect] = []
         self.did: list[str] = []
         self.announced: list[str] = []
@@ -94,13 +101,15 @@ def hear(
     now: float,
     assurance: Assurance = Assurance.ASSURED,
     risk_of: Callable[[str], Risk] = lambda command: Risk.HIGH,
+    unsigned: Risk | None = Risk.HIGH,
 ) -> Heard:
     """Take one user message: the turn advances, and what it says takes effect.
 
     `risk_of` reads the risk of a command put on the allowlist; what cannot be read counts as high.
+    `unsigned` is the highest risk that an answer without a signature may allow; None if it may allow nothing.
     """
     message = _with_plan_in_view(read(text, policy.slash_commands, policy.phrases), session)
-    h = Hearing(session, policy, message, now, assurance)
+    h = Hearing(session, policy, message, now, assurance, unsigned)
     _doubt_slash(h)
     answering.name_questions(h)
     _advance(h)

@@ -276,6 +276,13 @@ def not_all_shown(question: str) -> str:
     )
 
 
+def sign_elsewhere(question: str) -> str:
+    return (
+        "A yes to this has to be signed with a passkey, so it does not count in the conversation: "
+        f"answer it on the page, or at a terminal with `sayso approve {question}`."
+    )
+
+
 def covers(category: str | None) -> str:
     """What a yes in the conversation gives: a category for the task, or this call alone."""
     if category is None:

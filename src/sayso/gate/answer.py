@@ -19,11 +19,19 @@ from sayso.core.offers import given as once
 from sayso.core.showing import check_seen
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.acts import operator_act
-from sayso.gate.consents import record_consents
+from sayso.gate.consents import record_consents, record_lasting_grants
 from sayso.gate.expiry import expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
-from sayso.gate.passkeys import ProofNeeded, Signing, hold, proof_needed, proof_told, use_passkey
+from sayso.gate.passkeys import (
+    ProofNeeded,
+    Signing,
+    hold,
+    proof_needed,
+    proof_told,
+    unsigned_risk,
+    use_passkey,
+)
 from sayso.gate.proofs import BadProof, answer_challenge
 from sayso.gate.state import Loaded, close_row
 from sayso.gate.tampering import Tampered
@@ -182,7 +190,9 @@ def _answered(
     """What these answers change: what they grant for a call, or that a claimed message counts."""
     if asked.claim is None:
         return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen))
-    return Reply(answer_claim(asked, given, gate.policy, found.session, tx.now, seen=seen))
+    unsigned = unsigned_risk(gate, tx)
+    effects = answer_claim(asked, given, gate.policy, found.session, tx.now, seen=seen, unsigned=unsigned)
+    return Reply(effects)
 
 
 def _reply(
@@ -258,7 +268,9 @@ def _closed(
             stream=gate.stream,
             sensitive=reply.sensitive,
         )
-        if asked.claim is not None:
+        if asked.claim is None:
+            record_lasting_grants(gate, tx, reply.effects, found.row.agent)
+        else:
             told = tuple(one for one in reply.effects if one != Closed(row.id, given))
             record_consents(gate, tx, row.session, told)
         return _stands(closed, yours=True, grants=grants)

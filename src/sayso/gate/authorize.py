@@ -17,6 +17,7 @@ from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, replaced_by
 from sayso.gate.call_rows import finding_in, running
+from sayso.gate.decisions import event_of
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
@@ -27,13 +28,6 @@ MOST_OPEN = 20
 MOST_AN_HOUR = 60
 HOUR = 3_600.0
 
-EVENTS = {
-    Verdict.ALLOW: "DECIDED",
-    Verdict.ASK: "ASKED",
-    Verdict.DENY: "BLOCKED",
-    "user_initiated": "USER_INITIATED_COVERED",
-    "workflow_start": "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT",
-}
 FLOODED = "too many questions: at most 20 may be open and 60 be opened in an hour"
 
 
@@ -239,7 +233,7 @@ def record_decision(
         details["again"] = True
     return record(
         tx,
-        _event(decision),
+        event_of(decision),
         session=request.session,
         agent=request.agent,
         operations=tuple(dict.fromkeys(operation.name for operation in request.operations)),
@@ -247,9 +241,3 @@ def record_decision(
         stream=gate.stream,
         sensitive=None if decision.verdict is Verdict.ALLOW else what_would_run(request.call),
     )
-
-
-def _event(decision: Decision) -> str:
-    if decision.verdict is not Verdict.ALLOW or decision.grants:
-        return EVENTS[decision.verdict]
-    return EVENTS.get(decision.rule, EVENTS[decision.verdict])

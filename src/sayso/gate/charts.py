@@ -8,12 +8,14 @@ from collections.abc import Iterable
 import msgspec
 
 from sayso.core.errors import MalformedRequest
+from sayso.core.model import Verdict
 from sayso.core.policy import Policy
 from sayso.gate.counted import Asked, Decided, decisions, questions
 from sayso.gate.gate import Gate
 from sayso.gate.stats import HOUR, Count, Figures, pace_of, spared
 
 MOST_ROWS = 1_000
+COLUMNS = (Verdict.ALLOW, Verdict.ASK, Verdict.DENY)
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -60,15 +62,16 @@ class _Group:
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self.asked: dict[str, list[Asked]] = defaultdict(list)
 
-    def add(self, name: str, event: str, avoided: bool) -> None:
+    def add(self, name: str, verdict: Verdict, avoided: bool) -> None:
         count = self.counts[name]
-        count[event] += 1
+        count[verdict.value] += 1
         count["avoided"] += avoided
 
     def tally(self, name: str) -> Tally:
         count, asked = self.counts[name], self.asked.get(name, [])
         pace = pace_of(asked)
-        decided = (count["DECIDED"], count["ASKED"], count["BLOCKED"], count["avoided"])
+        allowed, stopped, denied = (count[verdict.value] for verdict in COLUMNS)
+        decided = (allowed, stopped, denied, count["avoided"])
         return Tally(name, *decided, len(asked), pace.answers, pace.median, pace.too_fast)
 
     def most(self) -> tuple[Tally, ...]:
@@ -94,10 +97,10 @@ class _Drawn:
         if one.said is None:
             return
         avoided = spared(one)
-        self._hour.add(_hour(one.at), one.event, avoided)
-        self._agent.add(one.said.agent, one.event, avoided)
+        self._hour.add(_hour(one.at), one.verdict, avoided)
+        self._agent.add(one.said.agent, one.verdict, avoided)
         for category in {self._category_of(name) for name in one.said.operations}:
-            self._category.add(category, one.event, avoided)
+            self._category.add(category, one.verdict, avoided)
 
     def charts(self) -> Charts:
         newest = sorted(self._hour.counts, key=int)[-MOST_ROWS:]

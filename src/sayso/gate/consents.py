@@ -1,19 +1,51 @@
-"""What a message gave, took back or answered, in the audit."""
+"""Grants, revocations and answers in the audit, whoever gave them."""
 
 from __future__ import annotations
 
 from sayso.core.effects import Closed, Effect, Granted, Revoked
+from sayso.core.grants import Grant
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.store.base import Writer
+
+
+def record_grant(gate: Gate, tx: Writer, grant: Grant, agent: str = "") -> None:
+    """The entry of a grant: for what, up to which risk, for how long, by whom, in answer to what."""
+    details = {
+        "grant": grant.id,
+        "kind": grant.kind,
+        "risk": grant.risk.word,
+        "by": grant.given_by,
+        "seconds": round(grant.expires_at - tx.now),
+        "uses": grant.uses,
+        "policy": grant.policy,
+    }
+    if grant.question is not None:
+        details["question"] = grant.question
+    operations = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
+    record(
+        tx,
+        "GRANTED",
+        session=grant.session,
+        agent=agent,
+        operations=operations,
+        details=details,
+        stream=gate.stream,
+    )
+
+
+def record_lasting_grants(gate: Gate, tx: Writer, effects: tuple[Effect, ...], agent: str) -> None:
+    """An entry for each grant of an answer that outlasts its call; the answer's own entry names the rest."""
+    for effect in effects:
+        if isinstance(effect, Granted) and effect.grant.kind != "call":
+            record_grant(gate, tx, effect.grant, agent)
 
 
 def record_consents(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
     """An entry for each grant, revocation and answer among these effects of a user's message."""
     for effect in effects:
         if isinstance(effect, Granted):
-            details = {"grant": effect.grant.id, "kind": effect.grant.kind, "risk": effect.grant.risk.word}
-            record(tx, "GRANTED", session=session, details=details, stream=gate.stream)
+            record_grant(gate, tx, effect.grant)
         elif isinstance(effect, Revoked):
             record(tx, "REVOKED", session=session, details={"grant": effect.grant}, stream=gate.stream)
         elif isinstance(effect, Closed):

@@ -21,6 +21,7 @@ from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
+from sayso.gate.passkeys import proof_needed, unsigned_risk
 from sayso.gate.request import make_call, make_request
 from sayso.gate.said import keep_said
 from sayso.gate.state import Loaded, children_of
@@ -44,7 +45,7 @@ def hear_message(
     """
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
-        heard = hear(found.session, text, gate.policy, tx.now, assurance)
+        heard = hear(found.session, text, gate.policy, tx.now, assurance, unsigned=unsigned_risk(gate, tx))
         heard = _with_handoff(gate, tx, found, heard)
         asked = _ask_whether_said(gate, tx, found, heard)
         settle(gate, tx, found, heard.effects if asked is None else (*heard.effects, Opened(asked)))
@@ -100,7 +101,8 @@ def put_question(gate: Gate, question: str) -> str:
             raise UnknownQuestion("whether a message was said is not asked where it was said")
         settle(gate, tx, found, show(asked, found.session))
         record(tx, "SHOWN", session=row.session, details={"question": question}, stream=gate.stream)
-    return asked.text
+        to_sign = proof_needed(gate, tx, asked.risk)
+    return f"{asked.text}\n{words.sign_elsewhere(question)}" if to_sign else asked.text
 
 
 def begin_task(gate: Gate, session: str, name: str) -> lifecycle.Report:
@@ -150,7 +152,8 @@ def _ask_whether_said(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Qu
         session = apply(found.session, heard.effects)
         call = make_call(TOOL, {"text": claimed.text, "turn": session.turn}, workspace=session.workspace)
         request = make_request(call, [OPERATION], agent=found.row.agent, session=found.row.id)
-        question = claim_question(claimed.text, request, session, gate.policy, tx.now)
+        unsigned = unsigned_risk(gate, tx)
+        question = claim_question(claimed.text, request, session, gate.policy, tx.now, unsigned=unsigned)
     details = {"kind": claimed.kind, "question": "" if question is None else question.id}
     record(tx, "CLAIMED", session=found.row.id, details=details, stream=gate.stream)
     return question

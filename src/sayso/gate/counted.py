@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sayso.core.model import Risk
+from sayso.core.model import Risk, Verdict
+from sayso.gate.decisions import DECISIONS
 from sayso.gate.sealer import MAC_BYTES
 from sayso.store.base import QuestionRow, Reader
 
 PAGE = 1_000
-DECISIONS = ("DECIDED", "ASKED", "BLOCKED")
 
 
 class Details(msgspec.Struct, frozen=True, gc=False):
@@ -35,7 +35,7 @@ class Decided(msgspec.Struct, frozen=True, gc=False):
     """An entry of a decision; `said` is None if its body was pruned or cannot be read."""
 
     at: float
-    event: str
+    verdict: Verdict
     session: str
     said: Said | None
 
@@ -88,7 +88,7 @@ def decisions(tx: Reader, *, session: str | None = None, since: float = 0.0) -> 
         while page := tx.filed(stream, after=after, limit=PAGE):
             for _, body, _, _, at, event, whose in page:
                 if event in DECISIONS and at >= since and session in (None, whose):
-                    yield Decided(at, event, whose, _read(body))
+                    yield Decided(at, DECISIONS[event], whose, _read(body))
             after = page[-1][0]
 
 

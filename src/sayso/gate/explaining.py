@@ -15,7 +15,7 @@ from sayso.gate.state import Wanted
 def preview(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     """What would be decided now. Nothing is used up, opened or written."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, request.session, _wanted(gate, request, scope))
+        found = loaded(gate, tx, request.session, wanted_for(gate, request, scope))
         return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
 
 
@@ -29,7 +29,7 @@ def why_asked(gate: Gate, question: Question) -> str:
 def traced(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> tuple[Decision, tuple[Trace, ...]]:
     """The same, with every check on the way."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, request.session, _wanted(gate, request, scope))
+        found = loaded(gate, tx, request.session, wanted_for(gate, request, scope))
         return explain(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
 
 
@@ -43,6 +43,6 @@ def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
     return "\n".join(lines)
 
 
-def _wanted(gate: Gate, request: Request, scope: Scope) -> Wanted:
+def wanted_for(gate: Gate, request: Request, scope: Scope) -> Wanted:
     """All grants, and of what was denied and sent in the session what this request can depend on."""
     return msgspec.structs.replace(needed_for(request, gate.policy, scope), keys=None)

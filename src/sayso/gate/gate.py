@@ -114,7 +114,7 @@ def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scop
     return View(
         found.session,
         scope=_as_consented(found, scope),
-        reviews=_reviews(gate, tx, request),
+        reviews=reviews_for(gate, tx, request),
         notices=gate.notices,
         time_trusted=time_trusted(gate, tx),
         parent_stopped=parent is not None and _stopped(gate, tx, parent),
@@ -161,7 +161,7 @@ def settle(
     return after
 
 
-def _reviews(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
+def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     """When what the request is about was reviewed. Only autonomous permissions decay."""
     entries = (gate.policy.entry(operation.name) for operation in request.operations)
     names = [

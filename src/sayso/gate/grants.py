@@ -16,6 +16,7 @@ from sayso.core.model import Risk
 from sayso.core.session import Session
 from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
+from sayso.gate.consents import record_grant
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, time_trusted
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, Wanted, children_of, load
@@ -118,7 +119,7 @@ def give_grant(
         if grant.kind == "category" and grant.value in found.session.suspended:
             effects = (Lifted(grant.value), *effects)
         settle(gate, tx, found, effects)
-        _record_given(gate, tx, found, grant)
+        record_grant(gate, tx, grant, found.row.agent)
     return grant
 
 
@@ -232,20 +233,6 @@ def _listed(held: Held, agent: str, now: float) -> Listed:
         given_by=grant.given_by,
         question=grant.question,
     )
-
-
-def _record_given(gate: Gate, tx: Writer, found: Loaded, grant: Grant) -> None:
-    details = {
-        "grant": grant.id,
-        "kind": grant.kind,
-        "risk": grant.risk.word,
-        "by": grant.given_by,
-        "seconds": round(grant.expires_at - tx.now),
-        "uses": grant.uses,
-        "policy": grant.policy,
-    }
-    operations = (grant.value,) if grant.kind == "operation" else ()
-    _record(gate, tx, found, "GRANTED", operations, details)
 
 
 def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:

@@ -108,9 +108,13 @@ def open_to_act(
 
 
 def open_to_look(
-    store: str | Path | None = None, *, key: Key | None = None, marks: Path | None = None
+    store: str | Path | None = None,
+    *,
+    policy: Policy | None = None,
+    key: Key | None = None,
+    marks: Path | None = None,
 ) -> Gate:
-    """A gate only for looking: opening it writes nothing, makes nothing, and its policy blocks all.
+    """A gate only for looking: opening it writes nothing, makes nothing, and without a policy it blocks all.
 
     Grants of a store that was put back from a copy show as void already. If there is no key, neither given
     nor in the data folder, nothing that is sealed can be believed.
@@ -123,7 +127,12 @@ def open_to_look(
         name, epoch = _name(tx), _number(tx.meta("epoch"))
         mark = None if marks is None or key is None else mark_of(tx, marks, name)
     void = mark is not None and _goes_back(opened, mark)
-    return _looking(opened, key, name, epoch + void, mark)
+    gate = _looking(opened, key, name, epoch + void, mark)
+    if policy is None:
+        return gate
+    return msgspec.structs.replace(
+        gate, policy=policy, notices=policy.settings.notices is not None, mark=mark
+    )
 
 
 def _goes_back(opened: Store, mark: Mark) -> bool:

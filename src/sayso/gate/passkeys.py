@@ -99,6 +99,11 @@ def proof_needed(gate: Gate, tx: Reader, risk: Risk) -> bool:
     return kept.require == "all" or (kept.require == "high" and risk >= Risk.HIGH)
 
 
+def unsigned_risk(gate: Gate, tx: Reader) -> Risk | None:
+    """The highest risk that an answer without a signature may allow; None if it may allow nothing."""
+    return max((risk for risk in Risk if not proof_needed(gate, tx, risk)), default=None)
+
+
 def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
     """Choose what has to be signed. Once chosen it holds even where nobody has a passkey."""
     if level not in LEVELS:

@@ -14,13 +14,10 @@ from sayso.core.decision import Item, Question
 from sayso.core.model import Request
 from sayso.gate.audit_read import UnknownEntry, entry_at, whole
 from sayso.gate.call_rows import Record, found_record
+from sayso.gate.decisions import ASKED, DECISIONS
 from sayso.gate.gate import Gate
 from sayso.gate.state import as_written
 from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader
-
-ALLOWED = ("DECIDED", "USER_INITIATED_COVERED", "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT")
-DECIDING = frozenset((*ALLOWED, "ASKED", "BLOCKED"))
-"""The events of entries that are decisions."""
 
 
 class Consent(msgspec.Struct, frozen=True):
@@ -46,7 +43,7 @@ def past_decision(gate: Gate, seq: int, *, stream: str = MAIN) -> Past:
     """What is known of the decision that this entry records; UnknownEntry if it records none."""
     with gate.store.read() as tx:
         row = entry_at(tx, stream, seq)
-        if row.event not in DECIDING:
+        if row.event not in DECISIONS:
             raise UnknownEntry(f"entry {seq} of {stream} is no decision")
         said = read(whole(row))
         question = _question(tx, said)
@@ -91,6 +88,6 @@ def _items(said: Entry, kept: Record | None, asked: Question | None) -> tuple[It
     decided = tuple(said.details.get(name) for name in ("digest", "verdict", "rule"))
     if kept is not None and (kept.request.digest, kept.verdict.value, kept.rule) == decided:
         return kept.items
-    if asked is not None and said.event == "ASKED" and asked.request.digest == decided[0]:
+    if asked is not None and said.event == ASKED and asked.request.digest == decided[0]:
         return asked.items
     return ()

@@ -13,7 +13,7 @@ from statistics import median
 
 import msgspec
 
-from sayso.core.model import Risk
+from sayso.core.model import Risk, Verdict
 from sayso.gate.counted import Asked, Decided, Said, decisions, questions
 from sayso.gate.gate import Gate
 
@@ -77,7 +77,7 @@ class Count:
         self._asked = asked
         self._unseen = Counter((one.row.session, one.row.digest, one.row.opened_at) for one in asked)
         self._commands = {one.row.digest for one in asked if one.is_command}
-        self._events: Counter[str] = Counter()
+        self._verdicts: Counter[Verdict] = Counter()
         self._avoided = 0
         self._high: Counter[str] = Counter()
         self._repeated: Counter[str] = Counter()
@@ -91,11 +91,11 @@ class Count:
             self._pruned += 1
             return
         rule, digest = said.details.rule, said.details.digest
-        prompted = one.event == "ASKED" and self._opens(one.session, digest, one.at)
-        self._events[one.event] += 1
+        prompted = one.verdict is Verdict.ASK and self._opens(one.session, digest, one.at)
+        self._verdicts[one.verdict] += 1
         self._hours.add(int(one.at // HOUR))
         self._avoided += spared(one)
-        self._add_high(one.event, said, prompted)
+        self._add_high(one.verdict, said, prompted)
         self._add_repeated(one.session, digest, rule, prompted)
 
     def _opens(self, session: str, digest: str, at: float) -> bool:
@@ -105,14 +105,14 @@ class Count:
         self._unseen[session, digest, at] -= 1
         return True
 
-    def _add_high(self, event: str, said: Said, prompted: bool) -> None:
+    def _add_high(self, verdict: Verdict, said: Said, prompted: bool) -> None:
         """A call that runs on its approval was counted when it was asked."""
         rule = said.details.rule
         if said.details.risk != Risk.HIGH.word or rule == "approved_call":
             return
         if prompted:
             self._high["asked"] += 1
-        elif event == "DECIDED":
+        elif verdict is Verdict.ALLOW:
             self._high[rule] += 1
 
     def _add_repeated(self, session: str, digest: str, rule: str, prompted: bool) -> None:
@@ -126,14 +126,14 @@ class Count:
 
     def figures(self, now: float) -> Figures:
         """What it comes to."""
-        asked, events = self._asked, self._events
+        asked, verdicts = self._asked, self._verdicts
         pace = pace_of(asked)
         asked_in = _by_category_and_task(asked)
         return Figures(
-            decisions=events.total(),
-            allowed=events["DECIDED"],
-            asked=events["ASKED"],
-            denied=events["BLOCKED"],
+            decisions=verdicts.total(),
+            allowed=verdicts[Verdict.ALLOW],
+            asked=verdicts[Verdict.ASK],
+            denied=verdicts[Verdict.DENY],
             prompts=len(asked),
             avoided=self._avoided,
             prompts_per_category_per_task=_ratio(asked_in.total(), len(asked_in)),
@@ -167,7 +167,7 @@ def pace_of(asked: Iterable[Asked]) -> Pace:
 
 def spared(one: Decided) -> bool:
     """Whether an earlier word of a person, or the agent's confidence, spared a question here."""
-    return one.event == "DECIDED" and one.said is not None and one.said.details.rule in CONSENTS
+    return one.verdict is Verdict.ALLOW and one.said is not None and one.said.details.rule in CONSENTS
 
 
 def _expired(one: Asked, now: float) -> bool:

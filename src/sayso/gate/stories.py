@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core.audit import Entry
+from sayso.gate.decisions import DECISIONS
 from sayso.gate.gate import Gate
 from sayso.gate.history import newest_first
-from sayso.gate.past import DECIDING
 from sayso.gate.story import Story, begins, story_of
 from sayso.store.base import EntryRow, Reader
 
@@ -55,7 +55,7 @@ def stories(gate: Gate, wanted: Wanted, *, before: str | None = None, limit: int
         told[row.stream, row.seq] = story
         return True
 
-    found = newest_first(gate, fits, before=before, limit=limit, events=DECIDING)
+    found = newest_first(gate, fits, before=before, limit=limit, events=frozenset(DECISIONS))
     return Page(tuple(told[row.stream, row.seq] for row, _ in found.entries), found.before)
 
 

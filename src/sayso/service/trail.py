@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.gate.decisions import ASKED, DECISIONS
 from sayso.gate.gate import Gate
 from sayso.service.metrics import Metrics
 from sayso.service.shapes import EventKind, EventTold
@@ -29,7 +30,8 @@ MOST_OWNERS = 10_000
 LOOK_AGAIN = 1.0
 
 KINDS: dict[str, tuple[EventKind, str]] = {
-    "ASKED": ("question", "question"),
+    **dict.fromkeys(DECISIONS, ("decision", "")),
+    ASKED: ("question", "question"),
     "ANSWERED": ("answer", "question"),
     "CANCELLED": ("answer", "question"),
     "EXPIRED": ("answer", "question"),
@@ -52,8 +54,6 @@ KINDS: dict[str, tuple[EventKind, str]] = {
     "SESSION_OPENED": ("session", ""),
     "TAMPERED": ("session", ""),
     "TASK": ("session", ""),
-    "BLOCKED": ("decision", ""),
-    "DECIDED": ("decision", ""),
     "POLICY": ("policy", "digest"),
 }
 """What is told of an entry, and which of its details names what changed; if none, its session does."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from sayso.gate.decisions import ALLOWED, ASKED, BLOCKED, DECISIONS
 from sayso.gate.gate import Gate
-from sayso.gate.past import ALLOWED, DECIDING
 from sayso.service.shapes import UseTold
 
-FIELDS = {**dict.fromkeys(ALLOWED, "allowed_at"), "ASKED": "asked_at", "BLOCKED": "refused_at"}
+FIELDS = {**dict.fromkeys(ALLOWED, "allowed_at"), ASKED: "asked_at", BLOCKED: "refused_at"}
 
 
 class Uses:
@@ -29,7 +29,7 @@ class Uses:
                 newest = tx.head(stream)
                 if newest is None or newest.seq <= self._read.get(stream, 0):
                     continue
-                for name, event, at in tx.last_named(stream, DECIDING, after=self._read.get(stream, 0)):
+                for name, event, at in tx.last_named(stream, DECISIONS, after=self._read.get(stream, 0)):
                     self._note(name, FIELDS[event], at)
                 self._read[stream] = newest.seq
             return dict(self._known)

@@ -1,0 +1,147 @@
+"""Where `sayso check` decides: on the operator's store, in a session of it or in none, or without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sayso.cli.choice import remark
+from sayso.cli.shortened import whole_session
+
+if TYPE_CHECKING:
+    from sayso.core.decision import Decision
+    from sayso.core.model import Request
+    from sayso.core.policy import Policy
+    from sayso.gate.checking import Checked
+    from sayso.gate.gate import Gate
+
+STATELESS = (
+    "decided without a store: domains count as just reviewed unless the file says when,"
+    " and notices as having somewhere to go"
+)
+OTHER_POLICY = "the gate of this store runs under another policy than this was decided by"
+
+
+class Wish(NamedTuple):
+    """What is asked about: an operation, or a call of a tool."""
+
+    confidence: float
+    operation: str | None = None
+    tool: str = ""
+    args: dict[str, Any] | None = None
+
+
+class Deciding:
+    """One place to decide a check in; without a gate, there is no store."""
+
+    def __init__(self, policy: Policy, gate: Gate | None, where: str | None, session: str | None) -> None:
+        self._policy = policy
+        self._gate = gate
+        self._where = where
+        self._session = session
+        self._remarks: tuple[str, ...] = (STATELESS,) if gate is None else ()
+        if gate is not None:
+            from sayso.gate.open import policy_in_force
+
+            self._remarks = () if policy_in_force(gate) in (None, policy.digest) else (OTHER_POLICY,)
+
+    def decide(self, wish: Wish) -> tuple[Request, Checked]:
+        """The request for what is asked about, as a door would make it, and what would be decided."""
+        import time
+
+        from sayso.gate.checking import check_alone, check_on_store
+
+        request = self._request(wish)
+        if self._gate is None:
+            return request, check_alone(request, self._policy, time.time())
+        return request, check_on_store(self._gate, request, in_session=self._session is not None)
+
+    def alert(self, request: Request, decision: Decision) -> bool:
+        """Record what is blocked, and alert the operator; False where there is no store to record it in."""
+        from sayso.gate.checking import record_blocked
+        from sayso.gate.open import open_to_act
+
+        if self._gate is None or decision.verdict.value != "deny":
+            return False
+        acting = open_to_act(self._policy, self._where)
+        try:
+            record_blocked(acting, request, decision)
+        finally:
+            acting.store.close()
+        return True
+
+    def tell(self, request: Request, decision: Decision) -> dict[str, Any]:
+        from sayso.gate.telling import tell_decision, tell_question
+
+        return tell_decision(decision) | tell_question(decision, request, self._policy)
+
+    def remark(self) -> None:
+        for text in self._remarks:
+            remark(text)
+
+    def _request(self, wish: Wish) -> Request:
+        from sayso.core.model import Declared, Operation
+        from sayso.doors.python.door import workspace_here
+        from sayso.gate.request import make_call, make_request, read_request
+
+        who, workspace = self._who()
+        if wish.operation is not None:
+            called = make_call("check", folder=workspace, workspace=workspace)
+            return make_request(called, [Operation(wish.operation)], confidence=wish.confidence, **who)
+        folder = workspace if self._session is not None else _folder()
+        call = make_call(wish.tool, wish.args, folder=folder, workspace=workspace or workspace_here())
+        return read_request(call, Declared(), self._policy, confidence=wish.confidence, **who)
+
+    def _who(self) -> tuple[dict[str, Any], str]:
+        """Who asks: the agent of the session, or nobody in particular; and the session's workspace."""
+        if self._gate is None or self._session is None:
+            return {"session": ""} if self._gate is not None else {}, ""
+        from sayso.doors.python.embedded import origin_of
+        from sayso.gate.gate import everything, loaded
+
+        with self._gate.store.read() as tx:
+            row = loaded(self._gate, tx, self._session, everything()).row
+        return {"agent": row.agent, "session": row.id, "origin": origin_of(row)}, row.workspace
+
+
+@contextmanager
+def deciding(
+    policy: Policy, preset: str | None, store: str | None, session: str | None
+) -> Iterator[Deciding]:
+    from sayso.core.errors import MalformedRequest
+
+    if preset is not None and session is not None:
+        raise MalformedRequest(
+            "a session is in a store, and --preset decides without one", hint="leave one out"
+        )
+    gate = None if preset is not None else _existing(policy, store, session)
+    try:
+        named = None if gate is None or session is None else whole_session(gate, session)
+        yield Deciding(policy, gate, store, named)
+    finally:
+        if gate is not None:
+            gate.store.close()
+
+
+def _existing(policy: Policy, store: str | None, session: str | None) -> Gate | None:
+    """The operator's store, opened to look; None if there is none yet."""
+    from sayso.gate.open import NoStore, open_to_look
+
+    try:
+        return open_to_look(store, policy=policy)
+    except NoStore as error:
+        if session is not None:
+            raise
+        if store is not None:
+            remark(error.message)
+        return None
+
+
+def _folder() -> str:
+    """The working folder; none if it is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""

@@ -1,0 +1,189 @@
+"""Ids that people type: as long as they like, as short as is unique, and offered by shell completion.
+
+- What is typed whole is taken as it is.
+- Otherwise the one id that begins so is meant; of a question or a grant also `s_4f.q1`, with its session
+  shortened. Those that are closed by now count as well: a short id never comes to mean another thing because
+  the one it meant is over.
+- Where several fit, nothing is done, and they are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from sayso.gate.gate import Gate
+    from sayso.store.base import Reader
+
+LEAST = 3
+"""How many characters a shortened id has at least."""
+MOST_LISTED = 10
+MOST_OFFERED = 100
+PAGE = 1_000
+CALL_STATES = (
+    *("pending", "allowed", "running", "waiting", "ambiguous"),
+    *("succeeded", "failed", "denied", "expired", "cancelled"),
+)
+
+Ids = Callable[["Gate"], Iterable[tuple[str, str]]]
+"""Every id of a kind, each with a word about it."""
+
+
+def whole_session(gate: Gate, typed: str) -> str:
+    return _whole(gate, typed, "session", lambda tx: tx.session(typed), sessions)
+
+
+def whole_question(gate: Gate, typed: str) -> str:
+    return _whole(gate, typed, "question", lambda tx: tx.question(typed), questions)
+
+
+def whole_grant(gate: Gate, typed: str) -> str:
+    return _whole(gate, typed, "grant", lambda tx: tx.grant(typed), grants)
+
+
+def whole_call(gate: Gate, typed: str) -> str:
+    return _whole(gate, typed, "call", lambda tx: tx.call(typed), calls)
+
+
+def whole_token(gate: Gate, typed: str) -> str:
+    return _whole(gate, typed, "token", lambda tx: None, tokens)
+
+
+def whole_passkey(gate: Gate, typed: str) -> str:
+    return _whole(gate, typed, "passkey", lambda tx: None, passkeys)
+
+
+def sessions(gate: Gate) -> Iterator[tuple[str, str]]:
+    """Every session, those that ended among them."""
+    after = ""
+    with gate.store.read() as tx:
+        while page := tx.sessions(open_only=False, after=after, limit=PAGE):
+            yield from ((row.id, "ended" if row.ended_at is not None else row.agent) for row in page)
+            after = page[-1].id
+
+
+def questions(gate: Gate) -> Iterator[tuple[str, str]]:
+    """Every question, those that are closed among them."""
+    after = ""
+    with gate.store.read() as tx:
+        while page := tx.questions(state=None, after=after, limit=PAGE):
+            yield from ((row.id, row.state) for row in page)
+            after = page[-1].id
+
+
+def grants(gate: Gate) -> Iterator[tuple[str, str]]:
+    """Every grant that has not expired, those that are used up or revoked among them."""
+    after = ""
+    with gate.store.read() as tx:
+        while page := tx.unexpired(tx.now, after=after, limit=PAGE):
+            yield from ((row.id, f"{row.kind} {row.value}") for row in page)
+            after = page[-1].id
+
+
+def calls(gate: Gate) -> Iterator[tuple[str, str]]:
+    with gate.store.read() as tx:
+        yield from ((row.id, row.state) for row in tx.calls(states=CALL_STATES, limit=1_000_000))
+
+
+def tokens(gate: Gate) -> Iterator[tuple[str, str]]:
+    from sayso.gate.tokens import list_tokens
+
+    yield from ((one.id, f"{one.role} {one.name}") for one in list_tokens(gate))
+
+
+def passkeys(gate: Gate) -> Iterator[tuple[str, str]]:
+    from sayso.gate.passkeys import list_passkeys
+
+    yield from ((one.id, f"{one.name} of {one.user}") for one in list_passkeys(gate))
+
+
+def _whole(gate: Gate, typed: str, noun: str, named: Callable[[Reader], object], every: Ids) -> str:
+    """The one id meant; what fits none is given back, for whoever looks it up to say so."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.core.words import visible
+
+    with gate.store.read() as tx:
+        if named(tx) is not None or len(typed) < LEAST:
+            return typed
+    found = {name: about for name, about in every(gate) if fits(name, typed)}
+    if typed in found or not found:
+        return typed
+    if len(found) > 1:
+        listed = [f"{name} ({visible(about)})" for name, about in list(found.items())[:MOST_LISTED]]
+        more = [f"and {len(found) - MOST_LISTED} more"] if len(found) > MOST_LISTED else []
+        raise MalformedRequest(
+            f"{visible(typed)} may be any of {len(found)} {noun}s",
+            hint="\n        ".join(["type more of it:", *listed, *more]),
+        )
+    return next(iter(found))
+
+
+def fits(name: str, typed: str) -> bool:
+    """Whether an id can be shortened so: its beginning, or its session's with the number it has there."""
+    session, dot, number = typed.partition(".")
+    if not dot:
+        return name.startswith(typed)
+    whole, _, rest = name.partition(".")
+    return whole.startswith(session) and rest == number and len(session) >= LEAST
+
+
+def offered(*kinds: Ids) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
+    """What shell completion offers for an id: of these kinds, what begins so. It never fails or writes."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        import os
+
+        try:
+            from sayso.core.words import visible
+            from sayso.gate.open import open_to_look
+
+            gate = open_to_look(context.params.get("store") or os.environ.get("SAYSO_STORE"))
+            try:
+                every = (one for kind in kinds for one in kind(gate))
+                fit = [(name, visible(about)) for name, about in every if name.startswith(incomplete)]
+            finally:
+                gate.store.close()
+        except Exception:  # noqa: BLE001  there is nobody to tell while they type
+            return []
+        return fit[-MOST_OFFERED:]
+
+    return complete
+
+
+def open_sessions(gate: Gate) -> Iterator[tuple[str, str]]:
+    return ((name, about) for name, about in sessions(gate) if about != "ended")
+
+
+def open_questions(gate: Gate) -> Iterator[tuple[str, str]]:
+    return ((name, about) for name, about in questions(gate) if about == "open")
+
+
+def _argument(metavar: str, listed_by: str, *kinds: Ids, **more: Any) -> Any:
+    words = f"As `{listed_by}` lists it, or as much of it as is unique."
+    return typer.Argument(metavar=metavar, help=words, autocompletion=offered(*kinds), **more)
+
+
+StoreFile = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="PLACE", envvar="SAYSO_STORE", help="A file or postgresql://…, if not your own."
+    ),
+]
+InSession = Annotated[
+    str | None,
+    typer.Option(
+        "--session", metavar="ID", help="Of this session only.", autocompletion=offered(open_sessions)
+    ),
+]
+SessionId = Annotated[str, _argument("SESSION", "sayso sessions", open_sessions)]
+OneSession = Annotated[str | None, _argument("[SESSION]", "sayso sessions", open_sessions)]
+QuestionId = Annotated[str, _argument("ID", "sayso inbox", open_questions)]
+OneQuestion = Annotated[str | None, _argument("[ID]", "sayso inbox", open_questions)]
+GrantId = Annotated[str | None, _argument("[GRANT]", "sayso grants", grants)]
+CallId = Annotated[str, _argument("ID", "sayso calls", calls)]
+RunId = Annotated[str, _argument("ID", "sayso runs", calls)]
+TokenId = Annotated[str, _argument("TOKEN", "sayso token list", tokens)]
+PasskeyId = Annotated[str | None, _argument("[PASSKEY]", "sayso passkey list", passkeys)]
