@@ -471,6 +471,14 @@ def does_not_go_on(tool: str | None, *, waits: bool) -> str:
     return f"{name} is running, and what it has done stays done: it passes no further gate."
 
 
+def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
+    """What a trail says of rows that were changed by hand, for whoever verifies it."""
+    many = "1 report" if reports == 1 else f"{reports:,} reports"
+    when = "" if last is None else f"; the last is of {last}"
+    trail = "The trail itself is whole, but it" if whole else "The trail"
+    return f"{trail} holds {many} of tampering with the store (TAMPERED){when}."
+
+
 def nothing_to_revoke(name: str) -> str:
     return f'Nothing was revoked: there is no consent for "{visible(name)}".'
 
