@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.json import decode, encode
 
+from sayso.cli.audit_shown import show_verified, verified_json
+from sayso.core.audit import rfc3339
+from sayso.gate.audit import verify_audit
 from sayso.gate.conversation import hear_message
+from sayso.gate.journal import record
 from sayso.store.base import MetaRow
 from tests.service.calling import READ, Service
 
@@ -42,6 +47,27 @@ def test_an_agent_that_was_stopped_gets_no_new_session_by_hand(service: Service,
     assert response.status_code == 409
     assert response.json()["code"].startswith("tampered")
     assert reported(service) == 1
+
+
+def test_a_trail_that_reports_tampering_is_not_said_to_be_of_a_store_nobody_changed(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert service.told("operator", "POST", "/v1/audit/verify", {})["tampering"] is None
+    for number in range(1, 3):
+        with service.gate.store.write() as tx:
+            record(tx, "TAMPERED", details={"finding": f"a row of the {number}. day"})
+            last = rfc3339(tx.now)
+        told = service.told("operator", "POST", "/v1/audit/verify", {})
+        assert told["clean"]
+        assert f"{number} report" in told["tampering"]
+        assert last[:19] in told["tampering"]
+    verified = verify_audit(service.gate)
+    show_verified(verified)
+    printed = capsys.readouterr().out
+    assert "Nothing was changed" not in printed
+    assert "2 reports of tampering" in printed
+    assert last[:19] in printed
+    assert decode(encode(verified_json(verified)))["tampering"]["entries"] == 2
 
 
 def test_a_revoked_tokens_row_put_back_lets_nobody_in(service: Service) -> None:

@@ -34,10 +34,12 @@ def show_verified(verified: Verified) -> None:
             typer.echo(f"  {one.kind.value}: {one.text}")
         if report.found > len(report.findings):
             typer.echo(f"  … and {report.found - len(report.findings)} more")
-    if verified.clean:
-        typer.echo("Nothing was changed.")
-    else:
+    if not verified.clean:
         typer.echo(f"{verified.found} finding{'' if verified.found == 1 else 's'}")
+    elif not verified.tampering.entries:
+        typer.echo("Nothing was changed.")
+    if verified.tampering.entries:
+        typer.echo(verified.tampering.text(whole=verified.clean))
 
 
 def verified_json(verified: Verified) -> dict[str, Any]:
@@ -54,7 +56,8 @@ def verified_json(verified: Verified) -> dict[str, Any]:
         for one in verified.reports
     ]
     told = {"clean": verified.clean, "found": verified.found, "checkpoints": verified.checkpoints}
-    return told | {"outside": verified.outside, "streams": streams}
+    told |= {"outside": verified.outside, "tampering": verified.tampering}
+    return told | {"streams": streams}
 
 
 @contextmanager

@@ -196,6 +196,14 @@ def grant(
 
 def revoke(
     grant: GrantId = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SESSION",
+            help="GRANT is a name in this session: an operation, category, tool, command or call.",
+            autocompletion=offered(open_sessions),
+        ),
+    ] = None,
     everything: Annotated[
         str | None,
         typer.Option(
@@ -208,15 +216,21 @@ def revoke(
     store: StoreFile = None,
     as_json: Json = False,
 ) -> None:
-    """Take a grant back, or with --all everything that a session and those it started were granted."""
+    """Take a grant back, or with --all everything that a session and those it started were granted.
+
+    With --session, take back all consent for what is named; calls under way that it names do not go on.
+    """
     from sayso.cli import operating
     from sayso.core.errors import MalformedRequest
     from sayso.gate.grants import revoke_all, revoke_grant
+    from sayso.gate.revoking import revoke_by_name
 
-    if (grant is None) == (everything is None):
+    if (grant is None) == (everything is None) or (session and everything):
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
     with acting(store) as gate:
-        if grant is not None:
+        if grant is not None and session is not None:
+            ended = revoke_by_name(gate, whole_session(gate, session), grant, operating.operator())
+        elif grant is not None:
             ended = [revoke_grant(gate, whole_grant(gate, grant), operating.operator())]
         else:
             ended = revoke_all(gate, whole_session(gate, str(everything)), operating.operator())

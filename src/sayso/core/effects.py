@@ -39,6 +39,12 @@ class Revoked(Effect, frozen=True):
     grant: str
 
 
+class CallEnded(Effect, frozen=True):
+    """A call that is under way lost the consent it was started with: it does not go on."""
+
+    call: str
+
+
 class Cleared(Effect, frozen=True):
     """Consent that ended at once, and why."""
 

@@ -126,6 +126,13 @@ def hear(
     return h.heard()
 
 
+def take_back(session: Session, name: str, policy: Policy, now: float) -> Heard:
+    """Revoke what this name means, without a message of the user: by the operator."""
+    h = Hearing(session, policy, read("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED)
+    revoke_named(h, name)
+    return h.heard()
+
+
 def _doubt_slash(h: Hearing) -> None:
     """A limit or question after a slash command of high risk: then the command does not count."""
     slash = h.message.slash

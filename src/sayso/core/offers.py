@@ -90,7 +90,8 @@ def _helps(answer: str, decision: Decision, request: Request, policy: Policy, vi
 def _approval(request: Request, items: tuple[Item, ...], session: Session, now: float) -> Grant:
     risk = max(item.risk for item in items)
     lasts = RISKY_APPROVAL_LASTS if risk >= Risk.HIGH else APPROVAL_LASTS
-    pins = Pins(operations=tuple(dict.fromkeys(item.operation for item in items)))
+    operations = tuple(dict.fromkeys(item.operation for item in items))
+    pins = Pins(tool=request.call.tool, command=request.call.command, operations=operations)
     grant = Grant("", "call", request.digest, risk, now + lasts, session.id, pins, uses=1)
     return grant if session.task is None else _for_task(grant, session.task.id)
 

@@ -1,4 +1,9 @@
-"""Revoke what a user names: a command, a category, an operation, a tool, as the listings print them."""
+"""Revoke what a user names: a command, a category, an operation, a tool, as the listings print them.
+
+- Grants that are for what the name means end, wholly or in part.
+- Calls under way that are named do not go on, whatever they were started with; one that cannot be read counts
+  as named.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from sayso.core import words
 from sayso.core.grants import Grant, Held, spent
 from sayso.core.phrases import POLITE, pattern
 from sayso.core.policy import Policy
-from sayso.core.session import Suspension
+from sayso.core.session import Session, Suspension, UnderWay
 
 if TYPE_CHECKING:
     from sayso.core.hear import Hearing
@@ -42,18 +47,45 @@ def _revoke(h: Hearing, name: str) -> bool:
         h.do(fx.PlanEnded("revoked"))
         h.cleared.append("plan consent (you revoked it)")
         return True
-    operations = _operations(name, h.policy)
+    operations = _operations(name, h.policy, h.session)
+    calls = [one for one in h.session.under_way.values() if _names(name, one, operations)]
     found = [held for held in h.session.held if _covers(held, name, operations, h)]
-    retries = [
-        one for one in h.session.suspended if one in {h.policy.entry(op).category for op in operations}
-    ]
+    retries = _categories(operations, h.policy).intersection(h.session.suspended)
     for held in found:
         h.do(fx.Revoked(held.grant.key, held.grant.id))
     if retries:
         ended = {one: Suspension(h.session.suspended[one].digest, 0) for one in retries}
         h.change(suspended={**h.session.suspended, **ended})
     h.cleared += dict.fromkeys(words.consent(held.grant) for held in found)
-    return bool(found)
+    for one in calls:
+        _end_call(h, one)
+    return bool(found or calls)
+
+
+def _end_call(h: Hearing, ending: UnderWay) -> None:
+    """Keep a call from going on. What it alone waits for is not asked any more.
+
+    Given back, it leaves no use behind either: what was used up for it is revoked.
+    """
+    used = h.session.unentered.get(ending.call, ())
+    for held in h.session.held:
+        if held.grant.id in used and held.grant.uses is not None and not held.revoked:
+            h.do(fx.Revoked(held.grant.key, held.grant.id))
+    h.do(fx.CallEnded(ending.call))
+    h.cleared.append(words.under_way(ending.tool))
+    h.announced.append(words.does_not_go_on(ending.tool, waits=ending.question is not None))
+    awaited = {one.question for one in h.session.under_way.values()}
+    if ending.question in h.session.questions and ending.question not in awaited:
+        h.do(fx.Withdrawn(ending.question))
+
+
+def _names(name: str, call: UnderWay, operations: set[str]) -> bool:
+    """Whether a call under way is what the name means: by its id, tool, command or an operation of it."""
+    if call.tool is None or not operations.isdisjoint(call.operations):
+        return True
+    said, command = _loosely(name), _loosely(call.command or "")
+    names = (call.call, call.tool, call.workflow or "")
+    return said in map(_loosely, names) or f"{command} ".startswith(f"{said} ")
 
 
 def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
@@ -65,34 +97,48 @@ def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
         return _loosely(grant.value) == _loosely(name) or bool(
             operations.intersection(grant.pins.operations or ())
         )
-    return bool(operations.intersection(_operations_of(grant, h.policy))) or _loosely(
-        grant.pins.command or ""
-    ) == _loosely(name)
+    if operations.intersection(_operations_of(grant, h)):
+        return True
+    if grant.kind == "call" and _loosely(grant.pins.tool or "") == _loosely(name):
+        return True
+    return _loosely(grant.pins.command or "") == _loosely(name)
 
 
-def _operations_of(grant: Grant, policy: Policy) -> set[str]:
+def _operations_of(grant: Grant, h: Hearing) -> set[str]:
     if grant.kind == "operation":
         return {grant.value}
     if grant.kind == "category":
-        return {grant.value, *_operations(grant.value, policy)}
+        return {grant.value, *_operations(grant.value, h.policy, h.session)}
     return set(grant.pins.operations or ())
 
 
-def _operations(name: str, policy: Policy) -> set[str]:
-    """The operations that a name means: itself, or those of a category or domain, however it is spelled."""
+def _operations(name: str, policy: Policy, session: Session) -> set[str]:
+    """The operations that a name means: itself, or those of a category or domain, however it is spelled.
+
+    Those that the policy lists, and those that this session has to do with.
+    """
     wanted = {_even(name), _even(" ".join(name.split()[:2]))}  # of "git commit -m x", git commit
-    meant = {name}
-    for entry in policy.table.values():
-        spelled = {
-            entry.name,
-            entry.name.replace(".", " "),
-            entry.category,
-            entry.category_words,
-            entry.domain,
-        }
-        if not wanted.isdisjoint(map(_even, spelled)):
-            meant.add(entry.name)
-    return meant
+    known = dict.fromkeys((*policy.table, *_operations_in(session)))
+    return {name, *(one for one in known if not wanted.isdisjoint(map(_even, _spelled(one, policy))))}
+
+
+def _spelled(operation: str, policy: Policy) -> set[str]:
+    """What people may call an operation: its name, its category in both forms, its domain."""
+    entry = policy.table.get(operation)
+    by_name = {operation, operation.replace(".", " "), operation.partition(".")[0]}
+    return by_name if entry is None else by_name | {entry.category, entry.category_words, entry.domain}
+
+
+def _operations_in(session: Session) -> set[str]:
+    """The operations that something is granted for, or a call under way does."""
+    names = {held.grant.value for held in session.held if held.grant.kind == "operation"}
+    names.update(*(held.grant.pins.operations or () for held in session.held))
+    return names.union(*(call.operations for call in session.under_way.values()))
+
+
+def _categories(operations: set[str], policy: Policy) -> set[str]:
+    """The categories of these operations; one that the policy does not list is its own."""
+    return {policy.table[one].category if one in policy.table else one for one in operations}
 
 
 def _loosely(name: str) -> str:

@@ -125,6 +125,20 @@ class Head(msgspec.Struct, frozen=True):
         return self.plan if self.plan is not None and self.plan.accepted else self.shelved
 
 
+class UnderWay(msgspec.Struct, frozen=True):
+    """A call that was started and has not ended. `question` is what it waits for, if it is parked.
+
+    One whose row cannot be believed has no tool: nobody can tell what it is.
+    """
+
+    call: str
+    tool: str | None = None
+    workflow: str | None = None
+    command: str | None = None
+    operations: tuple[str, ...] = ()
+    question: str | None = None
+
+
 class Session(Head, frozen=True):
     """One run of one agent for one user, with its rows; or with those that one decision needs."""
 
@@ -132,6 +146,8 @@ class Session(Head, frozen=True):
     denials: Mapping[str, Denial] = {}
     questions: Mapping[str, Question] = {}
     sent: Mapping[Key, tuple[Sending, ...]] = {}
+    under_way: Mapping[str, UnderWay] = {}
+    """The calls under way whose consent has not been taken back."""
 
     @property
     def held(self) -> tuple[Held, ...]:
@@ -237,6 +253,11 @@ def _returned(session: Session, effect: fx.Returned) -> Session:
 
 def _revoked(session: Session, effect: fx.Revoked) -> Session:
     return _touch(session, effect.key, effect.grant, lambda held: msgspec.structs.replace(held, revoked=True))
+
+
+def _call_ended(session: Session, effect: fx.CallEnded) -> Session:
+    left = {name: one for name, one in session.under_way.items() if name != effect.call}
+    return _replace(session, under_way=left)
 
 
 def _cleared(session: Session, effect: fx.Cleared) -> Session:
@@ -365,6 +386,7 @@ _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
     fx.Used: _used,
     fx.Returned: _returned,
     fx.Revoked: _revoked,
+    fx.CallEnded: _call_ended,
     fx.Cleared: _cleared,
     fx.Refused: _refused,
     fx.Opened: _opened,

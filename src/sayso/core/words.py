@@ -465,6 +465,27 @@ SAVE_ALLOWLIST = "Save session allowlist for next context?"
 LOAD_ALLOWLIST = "Load it into this session?"
 
 
+def under_way(tool: str | None) -> str:
+    """A call that was started and has not ended, for lists of what was cleared."""
+    return f"{visible(tool)}, which was under way" if tool is not None else "a call that was under way"
+
+
+def does_not_go_on(tool: str | None, *, waits: bool) -> str:
+    """A call whose consent was taken back after it had been started."""
+    name = visible(tool) if tool is not None else "A call that cannot be read"
+    if waits:
+        return f"{name} was waiting for an answer: it does not go on."
+    return f"{name} is running, and what it has done stays done: it passes no further gate."
+
+
+def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
+    """What a trail says of rows that were changed by hand, for whoever verifies it."""
+    many = "1 report" if reports == 1 else f"{reports:,} reports"
+    when = "" if last is None else f"; the last is of {last}"
+    trail = "The trail itself is whole, but it" if whole else "The trail"
+    return f"{trail} holds {many} of tampering with the store (TAMPERED){when}."
+
+
 def nothing_to_revoke(name: str) -> str:
     return f'Nothing was revoked: there is no consent for "{visible(name)}".'
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from sayso.core.audit import MAIN, AuditError
+from sayso.core import words
+from sayso.core.audit import MAIN, AuditError, rfc3339
 from sayso.core.audit_marks import Finding, Kind, Mark, checkpoint_marks, joined_marks
 from sayso.core.audit_said import Said
 from sayso.core.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
@@ -41,12 +42,32 @@ Progress = Callable[[str, int], None]
 """Told the stream and how many of its entries were read."""
 
 
+class Tampering(msgspec.Struct, frozen=True):
+    """What the trail itself says of rows that were changed by hand: how many entries, the last of when.
+
+    A trail can be whole and still report tampering beside it.
+    """
+
+    entries: int = 0
+    last_at: float | None = None
+
+    def text(self, *, whole: bool) -> str:
+        """The sentence that says so; `whole`: the trail itself holds."""
+        last = None if self.last_at is None else rfc3339(self.last_at)[:19] + "Z"
+        return words.tampering_reported(self.entries, last, whole=whole)
+
+    def __or__(self, other: Tampering) -> Tampering:
+        times = [at for at in (self.last_at, other.last_at) if at is not None]
+        return Tampering(self.entries + other.entries, max(times, default=None))
+
+
 class Verified(msgspec.Struct, frozen=True):
     """What verifying came to: one report a stream, `main` first."""
 
     reports: tuple[Report, ...]
     checkpoints: int
     outside: int
+    tampering: Tampering = Tampering()
 
     @property
     def clean(self) -> bool:
@@ -89,9 +110,10 @@ def verify_audit(
         joined = walk.joined.get(stream, ())
         other = Walk(gate, stream, progress, proofs)
         reports.append(_judged(other, ends.get(stream), joined, (), expected=bool(joined)))
+        walk.tampering |= other.tampering
     proofs.end(pruned=any(report.pruned for report in reports))
     told = tuple(_with(report, proofs.findings.get(report.stream, ())) for report in reports)
-    return Verified(told, len(stored), len(outside))
+    return Verified(told, len(stored), len(outside), walk.tampering)
 
 
 class Walk:
@@ -103,6 +125,7 @@ class Walk:
         self.stream = stream
         self.joined: dict[str, deque[Mark]] = defaultdict(lambda: deque(maxlen=MOST_JOINED))
         self.findings: list[Finding] = []
+        self.tampering = Tampering()
         self.gate = gate
         self._progress = progress
         self._proofs = proofs if proofs is not None else Proofs()
@@ -127,6 +150,8 @@ class Walk:
         for seq in differing(run, told):
             self._found(Kind.EDITED, seq, f"the columns beside entry {seq} do not say what it says")
         for row, one in zip(run, told, strict=True):
+            if (row[5] if one is None else one.event) == "TAMPERED":  # of a pruned one the column is left
+                self.tampering |= Tampering(1, row[4])
             if one is not None and (one.commitments or one.event in _TELLING):
                 self._look_closer(row, one)
 

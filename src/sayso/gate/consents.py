@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sayso.core.effects import Closed, Effect, Granted, Revoked
+from typing import Any
+
+from sayso.core.effects import CallEnded, Closed, Effect, Granted, Revoked
 from sayso.core.grants import Grant
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
@@ -41,13 +43,24 @@ def record_lasting_grants(gate: Gate, tx: Writer, effects: tuple[Effect, ...], a
             record_grant(gate, tx, effect.grant, agent)
 
 
-def record_consents(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
-    """An entry for each grant, revocation and answer among these effects of a user's message."""
+def record_consents(
+    gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...], *, by: str = "user"
+) -> None:
+    """An entry for each grant, revocation and answer among these effects of what somebody said."""
     for effect in effects:
         if isinstance(effect, Granted):
             record_grant(gate, tx, effect.grant)
-        elif isinstance(effect, Revoked):
-            record(tx, "REVOKED", session=session, details={"grant": effect.grant}, stream=gate.stream)
-        elif isinstance(effect, Closed):
-            details = {"question": effect.question, "answer": effect.answer, "by": "user"}
-            record(tx, "ANSWERED", session=session, details=details, stream=gate.stream)
+        entry = _entry(effect, by)
+        if entry is not None:
+            event, details = entry
+            record(tx, event, session=session, details=details, stream=gate.stream)
+
+
+def _entry(effect: Effect, by: str) -> tuple[str, dict[str, Any]] | None:
+    if isinstance(effect, Revoked):
+        return "REVOKED", {"grant": effect.grant, "by": by}
+    if isinstance(effect, CallEnded):
+        return "REVOKED", {"call": effect.call, "by": by}
+    if isinstance(effect, Closed):
+        return "ANSWERED", {"question": effect.question, "answer": effect.answer, "by": by}
+    return None

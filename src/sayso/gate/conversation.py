@@ -18,7 +18,7 @@ from sayso.core.session import Session, apply
 from sayso.gate.answer import UnknownQuestion, refuse_question
 from sayso.gate.authorize import flooded
 from sayso.gate.consents import record_consents
-from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.gate import Gate, all_that_can_end, everything, loaded, settle, writing
 from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
 from sayso.gate.passkeys import proof_needed, unsigned_risk
@@ -44,7 +44,7 @@ def hear_message(
     `by` names who brought it, if not the user's own host. With `keep` it can be shown to whoever is asked.
     """
     with writing(gate) as tx:
-        found = loaded(gate, tx, session, everything())
+        found = loaded(gate, tx, session, all_that_can_end())
         heard = hear(found.session, text, gate.policy, tx.now, assurance, unsigned=unsigned_risk(gate, tx))
         heard = _with_handoff(gate, tx, found, heard)
         asked = _ask_whether_said(gate, tx, found, heard)

@@ -73,6 +73,11 @@ def everything() -> Wanted:
     return Wanted()
 
 
+def all_that_can_end() -> Wanted:
+    """The same with the calls under way, which end with consent that is taken back by name."""
+    return Wanted(calls=True)
+
+
 def needed_for(request: Request, policy: Policy, scope: Scope) -> Wanted:
     """The rows one decision can depend on: a handful of look-ups, whatever the session holds."""
     call = request.call

@@ -4,7 +4,8 @@ What a call was allowed by is not asked again, but it has to be there still, at 
 transaction that lets the call go on:
 
 - its session, every session above it, and the one a replayed call comes from are open and not stopped;
-- not all consent was cleared since it was started, and none of the grants it was started with was revoked;
+- not all consent was cleared since it was started, none of the grants it was started with was revoked, and
+  nobody took consent back for what it is, by name;
 - nobody denied the call, or what it waits for, since;
 - the policy, asked again with the start as its approval, is no stricter with it than it was then.
 """
@@ -100,7 +101,7 @@ def _ended_since(found: Loaded, row: CallRow, kept: Record) -> str | None:
     if found.session.clearings != kept.clearings:
         return words.CLEARED_SINCE
     started_with = {grant for item in kept.items for grant in item.ruling.grants}
-    if not found.kept.ended.keys().isdisjoint(started_with):
+    if not found.kept.ended.keys().isdisjoint({row.id, *started_with}):
         return words.REVOKED_SINCE
     lent = found.session.grants.get(("run", row.id), ())
     if kept.request.workflow is not None and all(held.revoked for held in lent):

@@ -19,12 +19,15 @@ import msgspec
 
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Held, Key
+from sayso.core.model import Request
 from sayso.core.rules import DENIAL_LASTS, FAN_OUT_LASTS
-from sayso.core.session import Head, Sending, Session
+from sayso.core.session import Head, Sending, Session, UnderWay
 from sayso.gate.sealer import MAC_BYTES, Kept, Sealer, SentOnce, Spent
-from sayso.store.base import QuestionRow, Reader, SessionRow, SpendRow, What, Writer
+from sayso.store.base import CallRow, QuestionRow, Reader, SessionRow, SpendRow, What, Writer
 
 QUESTION_LASTS = 7_200.0
+ENDED_LASTS = 30 * DAY
+"""How long what ended is remembered for calls under way: longer than one can wait for its answers."""
 COUNTS: dict[What, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
@@ -46,11 +49,24 @@ _fields_of_head = attrgetter(*Head.__struct_fields__)
 _question = msgspec.json.Decoder(Question).decode
 
 
+class _Started(msgspec.Struct, frozen=True):
+    """What is read of the record of a call under way."""
+
+    request: Request
+
+
+_started = msgspec.json.Decoder(_Started).decode
+
+
 class Wanted(msgspec.Struct, frozen=True):
-    """Which rows to load with a session: those of these keys and digest; everything if `keys` is None."""
+    """Which rows to load with a session: those of these keys and digest; everything if `keys` is None.
+
+    With `calls`, the calls under way as well.
+    """
 
     keys: tuple[Key, ...] | None = None
     digest: str | None = None
+    calls: bool = False
 
 
 def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | None:
@@ -70,6 +86,7 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
         kept.denials,
         questions,
         _sent(kept.sent),
+        _under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
     )
     return Loaded(row, Session(*fields), kept, (*findings, *more), missing=missing)
 
@@ -96,10 +113,10 @@ def save(
             tx.add_grant(sealer.grant(held.grant))
             spent[held.grant.id] = Spent(until=held.grant.expires_at)
     spends = list(_spends(old, after, spent, tx.now, call))
-    until = {held.grant.id: held.grant.expires_at + DAY for held in old.held}
-    over = {spend.grant: until[spend.grant] for spend in spends if spend.what == "revoke"}
+    over = {spend.grant: tx.now + ENDED_LASTS for spend in spends if spend.what == "revoke"}
     if over and was.calls:
         over |= _given_with(tx, sealer, old.id, over)
+    over |= dict.fromkeys(old.under_way.keys() - after.under_way.keys(), tx.now + ENDED_LASTS)
     for spend in spends:
         tx.add_spend(_after_all(tx, spend) if spend.what == "revoke" else spend)
     kept = Kept(
@@ -112,7 +129,7 @@ def save(
         was.sent if after.sent == old.sent else _flat(after.sent),
         was.version,
         was.epoch,
-        {**was.ended, **over} if was.calls else {},
+        _ended({**was.ended, **over}, stands) if was.calls else {},
     )
     if spends or kept != was:
         kept = _without_what_is_over(kept, old, after, tx.now)
@@ -120,11 +137,34 @@ def save(
         keep(tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept)
 
 
+def _ended(over: Mapping[str, float], stands: tuple[str, str | None] | None) -> dict[str, float]:
+    """What is over for calls under way; a call that is started again just now rests on a consent of now."""
+    begun = None if stands is None or stands[1] is None else stands[0]
+    return {name: until for name, until in over.items() if name != begun}
+
+
 def _given_with(tx: Reader, sealer: Sealer, session: str, over: Collection[str]) -> dict[str, float]:
     """The grants that were given by the same answers as these: what one of them started ends with all."""
     given = [grant for row in tx.grants(session) if (grant := sealer.open_grant(row)) is not None]
     answers = {grant.question for grant in given if grant.id in over and grant.question is not None}
-    return {grant.id: grant.expires_at + DAY for grant in given if grant.question in answers}
+    return {grant.id: tx.now + ENDED_LASTS for grant in given if grant.question in answers}
+
+
+def _under_way(tx: Reader, sealer: Sealer, kept: Kept) -> dict[str, UnderWay]:
+    """The calls under way whose consent has not been taken back, as their rows say."""
+    found = {name: tx.call(name) for name in kept.calls if name not in kept.ended}
+    return {name: _as_under_way(name, row, sealer) for name, row in found.items()}
+
+
+def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> UnderWay:
+    body = None if row is None else sealer.open_call(row)
+    if row is None or body is None:
+        return UnderWay(name)
+    request = _started(body).request
+    operations = dict.fromkeys(one.name for one in request.operations)
+    waits_for = row.question if row.state == "waiting" else None
+    call, workflow = request.call, request.workflow
+    return UnderWay(name, call.tool, workflow, call.command, tuple(operations), waits_for)
 
 
 def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:

@@ -90,7 +90,8 @@ def verify(context: Context) -> VerifiedTold:
     findings = tuple(
         f"{report.stream}: {finding.text}" for report in found.reports for finding in report.findings
     )
-    return VerifiedTold(found.clean, sum(report.entries for report in found.reports), findings)
+    reported = found.tampering.text(whole=found.clean) if found.tampering.entries else None
+    return VerifiedTold(found.clean, sum(report.entries for report in found.reports), findings, reported)
 
 
 def _onward(context: Context, limit: int) -> Paged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,6 +11,7 @@ from sayso.core.model import Risk
 from sayso.gate.allowance import NO_PINS
 from sayso.gate.grants import Ended, Listed, give_grant, list_grants, page_of_grants, revoke_all, revoke_grant
 from sayso.gate.passkeys import proof_needed
+from sayso.gate.revoking import revoke_by_name
 from sayso.gate.workflows import cascade_revoke
 from sayso.service.callers import own_session, owner_seen, session_for
 from sayso.service.endpoints import ANY, OPERATORS, Context, Endpoint, Paged
@@ -40,6 +41,12 @@ class GrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minutes: float = 15.0
     uses: int | None = None
     pins: PinsBody | None = None
+
+
+class NameBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to take consent back for."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
 
 class WorkflowEnded(msgspec.Struct, frozen=True):
@@ -88,6 +95,15 @@ def revoke_session(context: Context) -> list[Ended]:
     return revoke_all(context.gate, session, by=context.token.name)
 
 
+def revoke_named(context: Context) -> list[Ended]:
+    """End the consent of a session for what is named, and keep its calls under way from going on.
+
+    The name of an operation, category, domain, tool, command or call, as the listings print it.
+    """
+    session = session_for(context, context.parameters["session"])
+    return revoke_by_name(context.gate, session, context.body.name, by=context.token.name)
+
+
 def revoke_workflow(context: Context) -> WorkflowEnded:
     """Withdraw trust in a workflow: its class grant, and every run grant in flight."""
     session, name = context.parameters["session"], context.parameters["workflow"]
@@ -128,6 +144,15 @@ ENDPOINTS = (
         "End all consent of a session",
         revoke_session,
         result=EVERY,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/sessions/{session}/revoke",
+        OPERATORS,
+        "End what a session consented to by name",
+        revoke_named,
+        NameBody,
+        EVERY,
     ),
     Endpoint(
         "POST",

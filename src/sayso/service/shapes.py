@@ -271,9 +271,15 @@ class AuditState(msgspec.Struct, frozen=True):
 
 
 class VerifiedTold(msgspec.Struct, frozen=True):
+    """What verifying came to. `tampering` says how often the trail reports rows changed by hand, if it does.
+
+    A trail that is `clean` was not changed itself.
+    """
+
     clean: bool
     entries: int
     findings: tuple[str, ...]
+    tampering: str | None = None
 
 
 EventKind = Literal["question", "answer", "grant", "session", "run", "decision", "policy", "hello", "ping"]

@@ -63,7 +63,7 @@ def gated(
             job.stopped = error
         raise
     begun(door, attempt.record.request.operations[0].name)
-    outer = resting_on(carried(attempt.record.items, scope), attempt.record.clearings)
+    outer = resting_on(carried(attempt.record.items, scope), attempt)
     frame = Frame(door, session, outer=outer)
     done: Done = yield from entered(door, capability, attempt, objects, frame)
     yield from reported(door, attempt.call, attempt.fence, done)

@@ -269,7 +269,7 @@ def _executed(
 ) -> Steps[Result]:
     note = msgspec.structs.replace(note_of(None), runs=runs, restartable=capability.restartable)
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope)
-    outer = resting_on(carried(attempt.record.items, scope), attempt.record.clearings)
+    outer = resting_on(carried(attempt.record.items, scope), attempt)
     frame = Frame(door, wish.session, outer=outer, job=job)
     crossing = capability.is_async != wish.is_async
     done: Done = yield from entered(door, capability, attempt, {}, frame, crossing=crossing)

@@ -17,7 +17,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.python.program import Program
 from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import Session
-from sayso.gate import answer, authorize, conversation, grants, sessions, waiting, workflows
+from sayso.gate import answer, authorize, conversation, grants, revoking, sessions, waiting, workflows
 from sayso.gate.acts import sign_off
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
@@ -159,8 +159,12 @@ class Sayso(Program[Session]):
     def grants(self, session: str | None = None) -> list[grants.Listed]:
         return list(grants.list_grants(self.gate, session))
 
-    def revoke(self, grant: str, *, by: str) -> None:
-        grants.revoke_grant(self.gate, grant, by=by)
+    def revoke(self, grant: str, *, by: str, session: Session | str | None = None) -> None:
+        """End a grant by its id; or, in a session, all consent for what is named and the calls under way."""
+        if session is None:
+            grants.revoke_grant(self.gate, grant, by=by)
+        else:
+            revoking.revoke_by_name(self.gate, self._session(session).id, grant, by=by)
 
     def runs(self, session: Session | str | None = None) -> list[workflows.Progress]:
         """Workflow runs under way, or that nobody ended, with how far each step has come."""

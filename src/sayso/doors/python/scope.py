@@ -25,6 +25,7 @@ from sayso.core.model import Risk, Verdict
 from sayso.core.session import Outer, Run, Scope, join_outers
 from sayso.doors.python.holding import Holding
 from sayso.doors.python.results import ConsentDenied, ConsentRequired
+from sayso.gate.call_rows import Attempt
 from sayso.gate.workflows import Note
 
 CARRYING = frozenset(
@@ -220,9 +221,12 @@ def carried(items: tuple[Item, ...], scope: Scope) -> Outer | None:
     return Outer(risks, max(_lowered(item.weight, item, scope) for item in granted), grants)
 
 
-def resting_on(outer: Outer | None, clearings: int) -> Outer | None:
-    """The same, for a call that was started when consent had been cleared so often."""
-    return None if outer is None else msgspec.structs.replace(outer, clearings=clearings)
+def resting_on(outer: Outer | None, attempt: Attempt) -> Outer | None:
+    """The same, resting on this start as well: it is gone with what was cleared, or was named, since."""
+    if outer is None:
+        return None
+    grants = (*outer.grants, attempt.call)
+    return msgspec.structs.replace(outer, grants=grants, clearings=attempt.record.clearings)
 
 
 def _lowered(risk: Risk, item: Item, scope: Scope) -> Risk:

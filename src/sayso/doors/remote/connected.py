@@ -146,9 +146,16 @@ class Connected(Program[ConnectedSession]):
         query = {} if session is None else {"session": session}
         return listed_of(self.door.line.all_of("/v1/grants", query))
 
-    def revoke(self, grant: str) -> None:
-        """End a grant. The next decision of any process does not use it."""
-        self._ask(Sent("DELETE", f"/v1/grants/{grant}"))
+    def revoke(self, grant: str, *, session: ConnectedSession | str | None = None) -> None:
+        """End a grant by its id; or, in a session, all consent for what is named and the calls under way.
+
+        The next decision of any process does not use it.
+        """
+        if session is None:
+            self._ask(Sent("DELETE", f"/v1/grants/{grant}"))
+        else:
+            path = f"/v1/sessions/{self._session(session).id}/revoke"
+            self._ask(Sent("POST", path, {"name": grant}))
 
     def cascade_revoke(self, workflow: str, *, session: ConnectedSession | str) -> int:
         """Withdraw trust in a workflow: its class grant and every run grant in flight; how many ended."""

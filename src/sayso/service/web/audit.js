@@ -60,6 +60,9 @@ function chain(told) {
 }
 
 function verdict(told) {
+  const reported = told.tampering && h("p", { class: "fault", role: "alert" }, `⚠ ${told.tampering}`);
+  if (told.clean && reported)
+    return [h("p", { class: "big" }, `Verified to entry ${many(told.entries)}.`), reported];
   if (told.clean)
     return h(
       "p",
@@ -69,6 +72,7 @@ function verdict(told) {
   return h(
     "div",
     { class: "fault", role: "alert" },
+    reported,
     h(
       "p",
       {},
