@@ -12,6 +12,9 @@ from sayso import ConsentDenied, ConsentRequired, Sayso
 from sayso.core.model import Risk
 from sayso.doors.python.session import Session
 from tests.attack.opening import a_gate, answer_last
+from tests.attack.workplaces import work
+
+__all__ = ["work"]
 
 WHEN = """
 extends: [balanced]
@@ -36,18 +39,6 @@ def decorated(gate: Sayso, name: str, operation: str, risk: str | None, ran: lis
 
 def at_work(gate: Sayso, work: Path) -> AbstractContextManager[Session]:
     return gate.session(agent="a", workspace=str(work)).active()
-
-
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home, work = tmp_path / "home", tmp_path / "work"
-    (home / ".ssh").mkdir(parents=True)
-    (home / ".ssh" / "id_rsa").write_text("secret")
-    work.mkdir()
-    (work / "notes.txt").write_text("notes")
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.chdir(work)
-    return work
 
 
 @pytest.mark.parametrize(

@@ -14,23 +14,13 @@ from sayso.doors.python.session import Session
 from sayso.gate.answer import answer_question
 from sayso.gate.calls import KeyReused
 from tests.attack.opening import a_gate, a_service, answer_last
+from tests.attack.workplaces import work
+
+__all__ = ["work"]
 
 
 def at_work(gate: Sayso, work: Path) -> AbstractContextManager[Session]:
     return gate.session(agent="a", workspace=str(work)).active()
-
-
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home, work = tmp_path / "home", tmp_path / "work"
-    (home / ".ssh").mkdir(parents=True)
-    (home / ".ssh" / "authorized_keys").write_text("")
-    work.mkdir()
-    (work / "notes.txt").write_text("notes")
-    (work / "other.txt").write_text("other")
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.chdir(work)
-    return work
 
 
 def swap(work: Path, to: Path) -> None:

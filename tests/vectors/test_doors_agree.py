@@ -116,8 +116,8 @@ def test_rows_have_names_of_their_own_and_say_what_was_found_wherever_code_decla
 
 
 SAID = {
-    "core": 73, "command line": 58, "embedded run": 59, "embedded call": 56, "embedded host": 14,
-    "connected run": 59, "connected call": 56, "connected host": 14, "http": 70, "http agent": 49, "mcp": 59,
+    "core": 77, "command line": 60, "embedded run": 63, "embedded call": 60, "embedded host": 14,
+    "connected run": 63, "connected call": 60, "connected host": 14, "http": 74, "http agent": 52, "mcp": 63,
 }  # fmt: skip
 """How many rows each door decides. One that cannot say a row any more shows here."""
 
@@ -179,7 +179,6 @@ def _right(door: DoorUnderTest, row: Row) -> bool:
 def test_a_door_that_ignores_the_policys_tools_is_caught(world: World, served: Served) -> None:
     found = caught(DeafToTools(world, served))
     assert found >= {
-        "a-secret-is-not-read-because-code-says-reading-is-low",
         "env-is-not-written-after-a-yes-to-another-file",
         "a-when-that-leads-to-a-blocked-operation-denies",
         "an-unknown-recipient-is-blocked-though-code-declares-a-send",

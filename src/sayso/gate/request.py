@@ -16,7 +16,7 @@ from sayso.core.digest import call_digest, canonical, decode, what_digest
 from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
-from sayso.policy.guarding import with_guard
+from sayso.policy.guarding import with_paths
 from sayso.policy.resolve import Where, watches_content
 
 
@@ -38,9 +38,9 @@ def make_request(
 ) -> Request:
     """The request for a call. The digest is made once, here, and nowhere else.
 
-    Here, too, every call of every door is looked over for what it would do to the guard itself.
+    Here, too, every call of every door is looked over for the paths in its arguments.
     """
-    operations = with_guard(call, operations)
+    operations = with_paths(call, operations)
     return Request(
         call=call,
         operations=operations,

@@ -7,14 +7,18 @@ and as whatever the strictest of its plausible readings is.
 from __future__ import annotations
 
 import fnmatch
-import os.path
+import os
 import re
+import stat
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import msgspec
 
 from sayso.policy.protected import NOTHING, Found, find_guarded, find_mentioned, find_named, strictest_of
+from sayso.policy.protected_names import SECRET_PLACES
 from sayso.policy.spellings import MOST, WILD, is_plain, readings, texts_in
 
 MARKS = (".git", "pyproject.toml", "package.json", "go.mod")
@@ -42,8 +46,8 @@ SECRET_SAMPLES = (
 )
 """Names to try wildcards on."""
 
-SECRET_PLACES = {("proc", "environ"), ("etc", "shadow"), ("etc", "gshadow"), ("etc", "sudoers")}
-"""Secrets of the system: the top folder and the name."""
+_SECRET_FILES = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES))
+_KEY_NAMES = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)|_netrc", re.IGNORECASE)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -83,17 +87,18 @@ def _locate_text(path: str, folder: str, workspace: str, home: str) -> Place:
     there = literal.real is not None and os.path.lexists(literal.real)
     if there and all(place.inside for place in places):
         return msgspec.structs.replace(_unknown(places), real=literal.real, inside=True)
-    return _unknown([*places, Place(None, secret=_is_secret(path))])
+    return _unknown([*places, Place(None, secret=is_secret(path))])
 
 
 def _with_listed(literal: Place, path: str, folder: str, workspace: str, home: str) -> Place:
-    """The place; what a tool would touch that takes `a,b` or `a;b` for several paths is guarded as well."""
+    """The place; what a tool would touch that takes `a,b` or `a;b` for several paths counts as well."""
     listed = [one.strip() for one in re.split(r"[,;|]", path)]
     if len(listed) == 1:
         return literal
     places = [_place(one, folder, workspace, home) for one in listed if one]
     touched = Found(strictest_of(place.guarded for place in places).at)
-    return msgspec.structs.replace(literal, guarded=strictest_of((literal.guarded, touched)))
+    secret = literal.secret or any(place.secret for place in places)
+    return msgspec.structs.replace(literal, secret=secret, guarded=strictest_of((literal.guarded, touched)))
 
 
 def _unknown(places: Sequence[Place]) -> Place:
@@ -112,23 +117,23 @@ def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = Fa
     """One reading of a path. `wild`: with its wildcards; then the part before them says where it lies."""
     written = _absolute(path, folder, home)
     if written is None:
-        return Place(None, secret=_is_secret(path), guarded=find_named(path))
+        return Place(None, secret=is_secret(path), guarded=find_named(path))
     fixed = _before_wildcards(written) if wild else written
     try:
         real = os.path.realpath(fixed)
         root = _unmoved(workspace)
     except (OSError, ValueError):
-        return Place(None, secret=_is_secret(written))
+        return Place(None, secret=is_secret(written))
     rest = written[len(fixed) :]
     guarded = _guarded(written, real, rest, folder=folder, workspace=root, home=home)
     if _unresolved(real) or ".." in rest.split("/"):
-        return Place(None, secret=_is_secret(real) or _is_secret(written), guarded=guarded)
+        return Place(None, secret=is_secret(real) or is_secret(written), guarded=guarded)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
     return Place(
         real=real + rest,
         inside=inside,
-        secret=_is_secret(real) or _is_secret(written),
-        system=any(_within(real, top) or _within(written, top) for top in SYSTEM),
+        secret=is_secret(real) or is_secret(written),
+        system=in_system(real) or in_system(written),
         telling=any(_within(real, top) for top in TELLING),
         versions=".git" in _parts(real),
         guarded=guarded,
@@ -172,6 +177,32 @@ def find_workspace(folder: str, named: str | None = None, *, home: str | None = 
     return "" if _too_wide(str(here), home) else str(here)
 
 
+def is_secret(path: str) -> bool:
+    """By its name or that of a folder on the way, in any case: some file systems do not tell cases apart."""
+    parts = _parts(path)
+    if not parts:
+        return False
+    if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
+        return True
+    if any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES):
+        return True
+    return _SECRET_FILES.match(parts[-1]) is not None
+
+
+def spells_secret(text: str) -> bool:
+    """Whether a text of which nobody says that it is a path is one all the same, and leads to a secret."""
+    plain = unicodedata.normalize("NFKC", unquote(text)).replace("\\", "/")
+    plain = re.sub(r"^\w+:(?=[^\s])", "", plain)
+    if not plain or any(c.isspace() for c in plain):
+        return False
+    return ("/" in plain or plain[0] in ".~" or _KEY_NAMES.match(plain) is not None) and is_secret(plain)
+
+
+def in_system(path: str) -> bool:
+    """Whether a path from the root on lies in a folder of the system."""
+    return any(_within(path, top) for top in SYSTEM)
+
+
 def _absolute(path: object, folder: str, home: str) -> str | None:
     """The path from the root on, symbolic links not yet followed; None if that cannot be told."""
     if not isinstance(path, str) or not path.strip() or "\0" in path:
@@ -187,11 +218,22 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
 
 def _unresolved(real: str) -> bool:
     """Whether a symbolic link is left, which happens when links go in a circle; or nobody can say."""
-    path = Path(real)
+    here = real
     try:
-        return any(step.is_symlink() for step in (path, *path.parents))
+        while here != "/":
+            if stat.S_ISLNK(_mode(here)):
+                return True
+            here = here.rpartition("/")[0] or "/"
     except OSError:  # a name longer than the system takes
         return True
+    return False
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def _too_wide(folder: str, home: str) -> bool:
@@ -202,18 +244,6 @@ def _too_wide(folder: str, home: str) -> bool:
 def _within(path: str, folder: str) -> bool:
     folder = folder.rstrip(os.sep)
     return path == (folder or os.sep) or path.startswith(folder + os.sep)
-
-
-def _is_secret(path: str) -> bool:
-    """By its name or that of a folder on the way, in any case: some file systems do not tell cases apart."""
-    parts = _parts(path)
-    if not parts:
-        return False
-    if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
-        return True
-    if any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES):
-        return True
-    return any(fnmatch.fnmatchcase(parts[-1], pattern) for pattern in SECRET_FILES)
 
 
 def _could_be(name: str, secrets: Iterable[str]) -> bool:

@@ -26,6 +26,7 @@ from sayso.policy.protected_names import (
     IN_DATA,
     KEYS,
     PATTERNS,
+    SECRET_PLACES,
     SOUL,
     WIDE,
     Guarded,
@@ -68,6 +69,41 @@ def _as_spelled(path: str, own: Own, roots: Iterable[str]) -> Found:
 def find_named(path: str) -> Found:
     """What a path touches of which nobody knows where it starts."""
     return _by_name(fold_path(path))
+
+
+def find_spelled(path: str, own: Own) -> Found:
+    """What a path from the root on touches as it is written, no link followed."""
+    parts = fold_path(path)
+    return strictest_of((_by_place(parts, own), _by_name(parts)))
+
+
+class Covered(msgspec.Struct, frozen=True):
+    """A place whose names are all there: as it is spelled, and the names it was found by."""
+
+    path: str
+    parts: frozenset[str]
+
+
+def places_covered(parts: Iterable[str]) -> list[Covered]:
+    """The guarded and secret places of several names that could be put together from these names."""
+    names = {part for part in parts if part.strip("*?.")}
+    firsts = {
+        first for part in names for first in (fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,))
+    }
+    likely = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
+    found = [
+        _cover(pattern.names, names, rooted=pattern.rooted) for pattern in likely if len(pattern.names) > 1
+    ]
+    found += [_cover(place, names, rooted=True) for place in SECRET_PLACES]
+    return [one for one in found if one is not None]
+
+
+def _cover(wanted: tuple[str, ...], names: set[str], *, rooted: bool) -> Covered | None:
+    matched = [{name for name in names if _alike(name, want)} for want in wanted if want != BELOW]
+    if not all(matched):
+        return None
+    spelled = "/".join("x" if want == BELOW else want.replace("*", "x") for want in wanted)
+    return Covered(f"/{spelled}" if rooted else spelled, frozenset().union(*matched))
 
 
 def find_mentioned(text: str) -> Found:

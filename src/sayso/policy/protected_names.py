@@ -167,6 +167,10 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
 """A pattern that begins with a slash counts from the root on."""
 
 
+SECRET_PLACES = {("proc", "environ"), ("etc", "shadow"), ("etc", "gshadow"), ("etc", "sudoers")}
+"""Secrets of the system: the top folder and the name."""
+
+
 class Pattern(msgspec.Struct, frozen=True):
     """Names one after the other, in any folder; the last may be BELOW: that folder and all in it."""
 

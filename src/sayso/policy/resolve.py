@@ -222,11 +222,14 @@ def _other_paths(
     operation: str, entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where
 ) -> Iterator[Operation]:
     """What the arguments beside the declared ones add: a tool may take a path under another name."""
-    from sayso.policy.guarding import paths_beside
+    from sayso.policy.argument_paths import paths_beside, texts_of
     from sayso.policy.paths import locate
 
     read = {name for name, _ in found_at(args, entry.source or "")}
-    for name, value in dict.fromkeys(paths_beside(args, read)):
+    given = paths_beside(
+        texts_of(args), read, folder=where.folder, home=where.home, named=(entry.tool, operation)
+    )
+    for name, value in dict.fromkeys((one.argument, one.path) for one in given):
         place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
         leads_out = (place.real is not None and not place.inside) or place.system or place.versions
         if place.secret or (leads_out and verb_of(operation) not in READS):

@@ -31,6 +31,8 @@ _CHANGES = {
     *DELETES, "write", "edit", "create", "append", "insert", "replace", "update", "patch", "modify",
     "change", "overwrite", "save", "put", "move", "mv", "rename", "copy", "cp", "link", "symlink",
     "ln", "chmod", "chown", "rm", "rmdir", "unlink", "erase", "truncate", "touch", "mkdir", "download",
+    "rewrite", "prepend", "persist", "dump",
+    "wipe", "purge", "destroy", "trash", "drop", "clear", "reset", "revert", "refactor", "upsert", "paste",
     "export", "extract", "unzip", "restore", "checkout", "apply", "install", "sync", "format",
 }  # fmt: skip
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -55,3 +57,8 @@ def only_reads(names: Iterable[str]) -> bool:
 def changes(names: Iterable[str]) -> bool:
     """Whether one of these names speaks of changing something."""
     return any(words_in(name) & _CHANGES for name in names)
+
+
+def is_git(names: Iterable[str]) -> bool:
+    """Whether one of these names is that of a git command, which keeps a link as a link."""
+    return any("git" in words_in(name) for name in names)

@@ -1,0 +1,216 @@
+"""Which arguments of a call hold paths, whatever the tool: the one walk through its arguments.
+
+- A text is a path if its argument's name says so, if it is spelled like one, or if there is a link so named.
+- Keys of objects count as texts. A patch names files. Several texts together may be the pieces of one path.
+- Arguments that hold content, messages or search terms only mention paths.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Literal
+
+import msgspec
+
+from sayso.core.digest import MAX_DEPTH
+from sayso.policy.patches import files_patched, is_patch
+from sayso.policy.paths import is_secret, spells_secret
+from sayso.policy.protected import find_named
+from sayso.policy.spellings import WILD
+from sayso.policy.verbs import words_in
+
+_FILES = re.compile(
+    r"path|file|folder|dir(?:ectory)?s?$|ur[il]s?$|^(?:src|source|dst|dest|destination|target|location|output"
+    r"|root|cwd|workdir)s?$",
+    re.IGNORECASE,
+)
+"""Names of arguments that hold paths."""
+_PERHAPS = re.compile(r"^(?:from|to|old|new|out|link|name|id)s?$", re.IGNORECASE)
+"""Names of arguments that hold paths in some tools, and other words in others."""
+_OWN = re.compile(r"sayso|gate\.key", re.IGNORECASE)
+"""Texts that may name one of Sayso's own files, however they are put."""
+_MENTIONS = re.compile(
+    r"content|text|string|message|body|prompt|title|descri|comment|command|code|script|subject"
+    r"|exclu|ignore",
+    re.IGNORECASE,
+)
+"""Names of arguments in which a path is only mentioned."""
+_WRITTEN = re.compile(r"content|body|message|comment|descri", re.IGNORECASE)
+"""Names of arguments whose text is written somewhere as it is, a patch too."""
+_TITLES = re.compile(r"title|subject", re.IGNORECASE)
+"""Texts that a tool may make a file's name of."""
+_LISTED = {"glob", "list", "find", "ls", "tree"}
+"""Words for tools that take a pattern of paths."""
+_PATTERNS = re.compile(r"pattern|quer|regex", re.IGNORECASE)
+_PATCHES = re.compile(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
+_LONGEST = 4096
+_LONGEST_PIECE = 1024
+_MOST_LINES = 4
+_REMOTE = re.compile(r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\][^/\\]*/?(?!.*\.\.)", re.IGNORECASE)
+_PLAIN = re.compile(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
+"""A path whatever the argument is called."""
+AROUND = " \t\r\n'\"`<>()[]"
+
+
+Holds = Literal["paths", "perhaps", "patterns", "mentions", "anything"]
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A text or number, in which argument, under which name, and in which list, if in one."""
+
+    argument: str
+    name: str
+    text: str
+    group: int = 0
+
+    @property
+    def holds(self) -> Holds:
+        return what_it_holds(self.name)
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether it may be one piece of a path in several arguments."""
+        if self.holds in ("mentions", "patterns") and not _TITLES.search(self.name):
+            return False
+        return 0 < len(self.text) <= _LONGEST_PIECE and "\n" not in self.text and not _REMOTE.match(self.text)
+
+
+@functools.lru_cache(maxsize=1024)
+def what_it_holds(name: str) -> Holds:
+    """What an argument of this name holds, as names go."""
+    if _FILES.search(name):
+        return "paths"
+    if _PERHAPS.search(name):
+        return "perhaps"
+    if _PATTERNS.search(name):
+        return "patterns"
+    return "mentions" if _MENTIONS.search(name) else "anything"
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A path in the arguments.
+
+    `sure`: it is a path for the guard, not just a text that looks like one. `file`: it counts for the risk.
+    `hidden`: nobody who reads the arguments sees where it leads. `lost`: there is too much to follow.
+    """
+
+    argument: str
+    path: str
+    sure: bool = False
+    file: bool = False
+    hidden: bool = False
+    lost: bool = False
+
+
+def texts_of(arguments: Mapping[str, Any]) -> tuple[Text, ...]:
+    """Every text and number in the arguments of a call, keys included but for plain names of arguments."""
+    groups = count(1)
+
+    def walk(value: Any, argument: str, name: str, group: int, depth: int) -> Iterator[Text]:
+        if depth > MAX_DEPTH:
+            return
+        if isinstance(value, Mapping):
+            for key, member in value.items():
+                if depth or not key.isidentifier():
+                    yield Text(argument or key, name, key, group)
+                yield from walk(member, argument or key, key, 0, depth + 1)
+        elif isinstance(value, (list, tuple)):
+            group = next(groups)
+            for member in value:
+                yield from walk(member, argument, name, group, depth + 1)
+        elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            yield Text(argument, name, str(value), group)
+
+    return tuple(walk(arguments, "", "", 0, 0))
+
+
+def paths_given(texts: Sequence[Text], *, folder: str, home: str, named: Collection[str]) -> Iterator[Given]:
+    """Every path in these texts. `named` are the names of the tool and its operations."""
+    from sayso.policy.pieces import paths_joined
+
+    words = {word for name in named for word in words_in(name)}
+    here = os.path.realpath(folder or ".")
+    for one in texts:
+        yield from _alone(one, words, here)
+    yield from _patched(texts, words)
+    yield from paths_joined(texts, folder=folder, home=home)
+
+
+def paths_beside(
+    texts: Sequence[Text], read: Collection[str], *, folder: str, home: str, named: Collection[str]
+) -> Iterator[Given]:
+    """What else may be a path where the policy reads some arguments as paths already."""
+    given = paths_given(texts, folder=folder, home=home, named=named)
+    yield from (one for one in given if one.hidden or one.argument not in read)
+    for one in texts:
+        mentioned = one.holds in ("mentions", "patterns")
+        if one.argument not in read and not mentioned and _may_be_path(one.text, lines=1):
+            yield Given(one.argument, one.text)
+
+
+def _alone(one: Text, words: set[str], here: str) -> Iterator[Given]:
+    """The path that a text is by itself."""
+    inner, holds = one.text.strip(AROUND), one.holds
+    if is_link(inner, here):
+        yield Given(one.argument, inner, sure=True, file=True, hidden=find_named(inner).at is None)
+    if not _may_be_path(one.text):
+        return
+    if holds == "paths":
+        yield Given(one.argument, one.text, sure=True, file=True)
+    elif holds == "perhaps":
+        yield Given(one.argument, one.text, sure=True, file=_is_secret_file(inner, here))
+    elif holds == "patterns" and words & _LISTED and spells_secret(_literal(inner)):
+        yield Given(one.argument, inner, file=True)
+    elif holds != "anything":
+        if _PLAIN.fullmatch(inner):
+            yield Given(one.argument, inner, file=_exists(inner, here))
+    elif find_named(inner).at is not None:
+        yield Given(one.argument, inner, sure=True, file=_is_secret_file(inner, here))
+    elif _OWN.search(inner) or _PLAIN.fullmatch(inner) or _is_secret_file(inner, here):
+        yield Given(one.argument, inner, file=_is_secret_file(inner, here))
+
+
+def _patched(texts: Sequence[Text], words: set[str]) -> Iterator[Given]:
+    """The files that patches name: a tool that patches takes one under any name."""
+    for one in texts:
+        applied = _PATCHES.search(one.name) or words & {"patch", "apply", "diff"}
+        if applied or (is_patch(one.text) and not _WRITTEN.search(one.name)):
+            found = dict.fromkeys(files_patched(one.text))
+            yield from (Given(one.argument, path, sure=True, file=True) for path in found)
+
+
+def is_link(text: str, here: str) -> bool:
+    """Whether a file of this name is a symbolic link, lies behind one, or has other names."""
+    if not text or len(text) > _LONGEST or "\n" in text:
+        return False
+    path = text if text.startswith("/") else f"{here}/{text}"
+    try:
+        found = os.lstat(path)
+        elsewhere = os.path.realpath(path) != os.path.normpath(path)
+    except (OSError, ValueError):
+        return False
+    return elsewhere or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1)
+
+
+def _is_secret_file(text: str, here: str) -> bool:
+    return spells_secret(text) or (is_secret(text) and _exists(text, here))
+
+
+def _exists(text: str, here: str) -> bool:
+    return os.path.lexists(os.path.join(here, os.path.expanduser(text)))  # noqa: PTH111, PTH118  never raises
+
+
+def _literal(pattern: str) -> str:
+    """A pattern of paths without what follows the first wildcard in each name."""
+    return "/".join(WILD.split(name, maxsplit=1)[0] for name in pattern.split("/"))
+
+
+def _may_be_path(text: str, lines: int = _MOST_LINES) -> bool:
+    """Not the content of a file, nor an address on the internet."""
+    inner = text.strip()
+    return len(inner) <= _LONGEST and inner.count("\n") < lines and not _REMOTE.match(inner)

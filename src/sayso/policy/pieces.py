@@ -1,0 +1,166 @@
+"""A path in several arguments: a folder here, a name there, an ending elsewhere.
+
+Pieces are put together in two ways. By name: where all the names of a guarded or secret place are there, each
+in some piece. By what exists: where a piece is a folder, all others are looked for in it. Both cost little
+unless they find something.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations
+from urllib.parse import unquote
+
+import msgspec
+
+from sayso.policy.argument_paths import AROUND, Given, Text, is_link
+from sayso.policy.own_places import own_things
+from sayso.policy.paths import in_system, is_secret
+from sayso.policy.protected import find_named, find_spelled, fold_path, places_covered
+
+_SEVERAL = re.compile(
+    r"(?:path|file|name|target|source|destination|ur[il]|folder|dir|item)s$|directories$", re.IGNORECASE
+)
+"""Names of lists whose members are paths of their own."""
+_ENDINGS = re.compile(r"^(?:file_?)?(?:ext|extension|suffix)$", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
+_MOST_ENDINGS = 4
+_MOST_ORDERED = 5
+"""Pieces to try in every order. Of more of them, any order counts as possible."""
+_DEEPEST = 4
+_MOST_FOLDERS = 64
+_MOST_LOOKS = 4096
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    """`group`: the list of separate paths that it is a member of, 0 if none."""
+
+    argument: str
+    path: str
+    group: int = 0
+    made: bool = False
+
+
+def paths_joined(texts: Sequence[Text], *, folder: str, home: str) -> Iterator[Given]:
+    """Every path of note that several texts make together and none of them makes alone."""
+    pieces = [one for one in _pieces(texts) if one.made or not _is_guarded(one.path)]
+    if len(pieces) < 2:
+        return
+    yield from (_given(one.argument, one.path) for one in pieces if one.made)
+    yield from _by_name(pieces)
+    yield from _on_disk(pieces, folder, home)
+
+
+def _is_guarded(path: str) -> bool:
+    """Whether a piece names a guarded file by itself."""
+    return find_named(path if path.startswith("/") else f"x/{path}").at is not None
+
+
+def _given(argument: str, path: str) -> Given:
+    return Given(argument, path, sure=True, file=True, hidden=True)
+
+
+def _pieces(texts: Iterable[Text]) -> list[_Piece]:
+    """What may be a piece of a path, each once; names with an ending from another argument as well."""
+    found: dict[tuple[str, int], _Piece] = {}
+    endings: dict[str, None] = {}
+    for one in texts:
+        path = _plainly(one.text)
+        if not one.is_piece or not path:
+            continue
+        if _ENDINGS.search(one.name):
+            endings[path.lstrip(".")] = None
+        else:
+            group = one.group if _SEVERAL.search(one.name) else 0
+            found.setdefault((path, group), _Piece(one.argument, path, group))
+    pieces = list(found.values())
+    ended = list(endings)[:_MOST_ENDINGS]
+    return [
+        *pieces,
+        *(_Piece(one.argument, f"{one.path}.{end}", made=True) for end in ended for one in pieces),
+    ]
+
+
+def _plainly(text: str) -> str:
+    """A piece without quotes, scheme, percent-encoding and backslashes."""
+    inner = unquote(text.strip(AROUND)).replace("\\", "/")
+    return _SCHEME.sub("", inner)
+
+
+# --- by name ---
+
+
+def _by_name(pieces: Sequence[_Piece]) -> Iterator[Given]:
+    """What the pieces spell together in some order."""
+    parts = {one: set(fold_path(one.path)) for one in pieces}
+    covered = places_covered(set().union(*parts.values()))
+    wanted = set().union(*(place.parts for place in covered))
+    likely = [one for one, held in parts.items() if held & wanted]
+    if len(likely) <= _MOST_ORDERED:
+        yield from _in_order(likely)
+    elif not all(one.group == likely[0].group != 0 for one in likely):
+        yield from (_given(likely[0].argument, place.path) for place in covered)
+
+
+def _in_order(likely: Sequence[_Piece]) -> Iterator[Given]:
+    for length in range(2, len(likely) + 1):
+        for first, *rest in permutations(likely, length):
+            path = os.path.normpath(functools.reduce(_under, (one.path for one in rest), first.path))
+            if not _clash((first, *rest)) and (find_named(path).at is not None or is_secret(path)):
+                yield _given(rest[-1].argument, path)
+
+
+def _clash(order: Sequence[_Piece]) -> bool:
+    """Whether two of them are separate paths in one list."""
+    groups = [one.group for one in order if one.group]
+    return len(groups) != len(set(groups))
+
+
+# --- by what exists ---
+
+
+def _on_disk(pieces: Sequence[_Piece], folder: str, home: str) -> Iterator[Given]:
+    """What lies in the folders that the pieces name, from one to the next."""
+    here = os.path.realpath(folder) if folder.startswith("/") else ""
+    reached: list[tuple[str, tuple[_Piece, ...]]] = [(here, ())]
+    seen, looks = {here, f"{here}/"}, 0
+    for base, used in reached:
+        for one in pieces:
+            joined = _under(base, one.path) if used else _from(base, one.path, home)
+            if joined is None or one in used or _clash((*used, one)):
+                continue
+            looks += 1
+            if looks > _MOST_LOOKS or len(reached) > _MOST_FOLDERS:
+                yield Given(one.argument, one.path, lost=True)
+                return
+            if used and _is_notable(joined, home):
+                yield _given(one.argument, joined)
+            there = os.path.normpath(joined)
+            if there not in seen and len(used) < _DEEPEST and os.path.isdir(joined):  # noqa: PTH112  never raises
+                seen.add(there)
+                reached.append((joined, (*used, one)))
+
+
+def _from(base: str, path: str, home: str) -> str | None:
+    """The first piece: it may start anywhere. None if that cannot be told."""
+    if path == "~" or path.startswith("~/"):
+        return home + path[1:]
+    if path.startswith("/"):
+        return path
+    return f"{base}/{path}" if base else None
+
+
+def _under(base: str, path: str) -> str:
+    """A later piece, below what came before it."""
+    return f"{base.rstrip('/')}/{path.lstrip('/')}"
+
+
+def _is_notable(path: str, home: str) -> bool:
+    """Whether a path leads to the guard, to a secret or into the system, or elsewhere by a link."""
+    plain = os.path.normpath(path)
+    if is_secret(plain) or in_system(plain) or is_link(path, "/"):
+        return True
+    return find_spelled(plain, own_things(home)).at is not None
