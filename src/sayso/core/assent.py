@@ -3,6 +3,7 @@
 - A yes is made of consent phrases and the small words people put around them, and of nothing else. One other
   word, and it is none: "yes, that file is broken".
 - Approving emoji, emphasis, thanks and please do not spoil it. Irony does: "yeah right".
+- An emoji that says yes by itself is a hesitant yes.
 - A yes followed by "but", "only", "if" and the like is a yes to something else, which grants nothing until
   that was shown. "Just this once" is the one limit that can be kept.
 """
@@ -13,7 +14,7 @@ import re
 
 import msgspec
 
-from sayso.core.own_words import undecorated
+from sayso.core.own_words import is_sign_of, undecorated, with_emoji
 from sayso.core.phrases import (
     CHANGE_WORDS,
     HIGH_PHRASES,
@@ -44,7 +45,9 @@ NONE = Assent()
 
 def read_assent(said: str, asks: bool) -> Assent:
     """Read an undisguised message; `asks` says that there is a question mark in its own words."""
-    said = undecorated(said.replace("’", "'")).strip()
+    if is_sign_of("yes", said) or _PLUS_ONE.fullmatch(said):
+        return Assent("medium")
+    said = undecorated(with_emoji(said.replace("’", "'"))).strip()
     yes = _leading_yes(said)
     if asks:
         return Assent(question=yes.strength is not None or _ASKED_PHRASE.search(said) is not None)
@@ -138,6 +141,7 @@ _IDIOM = _expression(
     r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)))*"
     rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
 )
+_PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
 _TRAILS_OFF = re.compile(r"\.\s*\.|[,;:–—-]$")
 _IRONY = _expression(
     r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"
