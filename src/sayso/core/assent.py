@@ -94,7 +94,9 @@ def _leading_yes(said: str) -> _Yes:
 def _changed(rest: str) -> Assent:
     if not _CHANGE.match(rest):
         return NONE
-    change = _CONJUNCTION.sub("", rest).strip().rstrip(".!").rstrip()
+    change = (
+        (rest if _BUT_A_NAME.fullmatch(rest) else _CONJUNCTION.sub("", rest)).strip().rstrip(".!").rstrip()
+    )
     if _ASKS_WITHOUT_MARK.match(change):
         return Assent(question=True)
     return Assent(change=change) if change else NONE
@@ -156,6 +158,8 @@ _OF_PLAN = _expression(
 )
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}")
 _CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")
+# A name alone after "but" may be excluded by it, so the "but" is kept.
+_BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")
 _BARE_CHANGE = _expression(
     r"(?:only|skip|except|without|just(?=\s+(?:do|the|this|that|these|those|part|step|first)\b))\s+\w"
 )

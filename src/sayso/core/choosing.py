@@ -109,9 +109,7 @@ def _read_parts(parts: list[_Part], asked: Sequence[Question]) -> Choice | None:
     )
 
 
-def _of(
-    named: list[tuple[str, _Named]], asked: Sequence[Question], *senses: str
-) -> tuple[Question, ...]:
+def _of(named: list[tuple[str, _Named]], asked: Sequence[Question], *senses: str) -> tuple[Question, ...]:
     found = {question.id for says, name in named if says in senses for question in name.questions}
     return tuple(question for question in asked if question.id in found)
 
@@ -185,7 +183,9 @@ def _one(said: str, asked: Sequence[Question]) -> _Named | None:
 
 def _by_words(said: str, asked: Sequence[Question]) -> _Named | None:
     stems = {stem(word) for word in re.findall(r"[^\W_]+", _NOUNS.sub("", said.lower()))}
-    fitting = [question for question in asked if stems and stems <= {*_operation_stems(question), *_stems(question)}]
+    fitting = [
+        question for question in asked if stems and stems <= {*_operation_stems(question), *_stems(question)}
+    ]
     if len(fitting) != 1:
         return None
     return _Named((fitting[0],), hesitant=not stems <= set(_operation_stems(fitting[0])))
@@ -261,7 +261,9 @@ _FIRST_FEW = _expression(rf"(?:the\s+)?(?P<end>first|last)\s+(?P<count>{_COUNT})
 _NONE = _expression(
     r"(?:none|neither|nothing|not\s+any)(?:\s+of\s+(?:them|these|those|it|the\s+(?:above|two)))?(?:,?\s+please)?"
 )
-_SEPARATOR = re.compile(r"\s*(?:,\s*and\s|,|;|\+|\s&\s|&|\sand\s|(?<=\d)\s*/\s*(?=\d)|(?<=\d)\s+(?=\d))\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(
+    r"\s*(?:,\s*and\s|,|;|\+|\s&\s|&|\sand\s|(?<=\d)\s*/\s*(?=\d)|(?<=\d)\s+(?=\d))\s*", re.IGNORECASE
+)
 _KIND = r"(?:number|no\.?|nr\.?|question|option|item|choice)"
 _ORDINAL = _expression(
     rf"(?:the\s+)?(?:{_KIND}\s*)?[#(\[]?\s*(?P<number>\d+)(?:st|nd|rd|th)?\s*[)\].]?(?:\s+(?:one|question|command|call))?"
