@@ -503,7 +503,7 @@ def test_going_on_with_the_work_is_no_topic_change() -> None:
         ("run git status, thanks!", ("git status",)),
         ("run git add .", ("git add .",)),
         ("run ls ..", ("ls ..",)),
-        ("run echo please", ("echo please",)),
+        ("run echo please", ("echo please", "echo")),
         ("Run `echo done.`", ("echo done.",)),
     ],
 )

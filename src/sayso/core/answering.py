@@ -10,12 +10,12 @@ import msgspec
 from sayso.core import effects as fx
 from sayso.core import words
 from sayso.core.asking import answer, is_open
-from sayso.core.choosing import read_choice
+from sayso.core.choosing import Choice, read_choice
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Pins
 from sayso.core.language import Message
 from sayso.core.model import Risk
-from sayso.core.own_words import undecorated, undisguised
+from sayso.core.own_words import undecorated, undisguised, with_emoji
 from sayso.core.plan_change import adjust
 from sayso.core.plans import beside_policy
 from sayso.core.rules import PLAN_TURNS
@@ -32,23 +32,38 @@ def name_questions(h: Hearing) -> None:
     A bare number or name counts only right after "Which one do you mean?".
     """
     m, shown = h.message, _in_their_order(h)
-    if not shown or _is_something_else(m) or not undisguised(undecorated(m.text)):
+    if not shown or _is_something_else(m) or not undisguised(undecorated(with_emoji(m.text))):
         return
     choice = read_choice(m.text, shown)
-    which = h.before.pending if _asked_back(h, "which") else None
-    says = None if choice is None else choice.says or (which and which.says)
-    if choice is None or says is None or (says == "yes" and m.refusal):
+    if choice is None:
         return
-    names = tuple(question.id for question in choice.questions)
+    yes, no = _sides(h, choice)
+    if not yes and not no:
+        return
     plain = msgspec.structs.replace(
-        m, assent=None, once=False, of_plan=False, change=None, question=False, imperatives=()
+        m, refusal=False, assent=None, once=False, of_plan=False, change=None, question=False, imperatives=()
     )
-    if says == "no":
-        h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=names)
-    else:
-        hesitant = choice.hesitant or m.assent == "medium"
-        kind, strength = ("medium", "medium") if hesitant else ("assent", "high")
-        h.message = msgspec.structs.replace(plain, kind=kind, assent=strength, chosen=names)
+    if not yes:
+        h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=no)
+        return
+    kind, strength = ("medium", "medium") if choice.hesitant or m.assent == "medium" else ("assent", "high")
+    h.message = msgspec.structs.replace(plain, kind=kind, assent=strength, chosen=yes, declined=no)
+
+
+def _sides(h: Hearing, choice: Choice) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The questions that a choice says yes and no to. What it only names answers "Which one do you mean?".
+
+    A refusal that the choice does not account for leaves no yes.
+    """
+    which = h.before.pending if _asked_back(h, "which") else None
+    says = None if which is None or (choice.orders and which.says == "no") else which.says
+    yes = [*choice.yes, *(choice.named if says == "yes" else ())]
+    no = [*choice.no, *(choice.named if says == "no" else ())]
+    if choice.named and says is None:
+        return (), ()
+    if h.message.refusal and not choice.accounts_for_no:
+        yes = []
+    return tuple(q.id for q in yes), tuple(q.id for q in no)
 
 
 def _is_something_else(m: Message) -> bool:
@@ -105,6 +120,13 @@ def refuse(h: Hearing) -> None:
         h.did.append("the allowlist is not handed on")
     elif h.session.plan is not None:
         _refuse_plan(h, h.session.plan)
+
+
+def decline(h: Hearing) -> None:
+    """Deny the questions that a message denies beside a yes to others."""
+    for question in _just_shown(h):
+        if question.id in h.message.declined:
+            _answer(h, question, "deny")
 
 
 def narrows_plan(h: Hearing) -> bool:

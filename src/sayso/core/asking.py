@@ -201,7 +201,8 @@ def question_text(
     notes = [words.covers(category if _for_task(decision) else None), _asked_by(request)]
     if not _complete(decision, request, later):
         notes.append(words.folded(name))
-    return words.question(decision.rule, decision.reason, category, lines, notes, will)
+    wider = any(offer.answer not in ("once", "deny") for offer in decision.offers)
+    return words.question(decision.rule, decision.reason, category, lines, notes, will, wider=wider)
 
 
 def _for_task(decision: Decision) -> bool:

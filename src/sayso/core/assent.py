@@ -3,6 +3,7 @@
 - A yes is made of consent phrases and the small words people put around them, and of nothing else. One other
   word, and it is none: "yes, that file is broken".
 - Approving emoji, emphasis, thanks and please do not spoil it. Irony does: "yeah right".
+- An emoji that says yes by itself is a hesitant yes.
 - A yes followed by "but", "only", "if" and the like is a yes to something else, which grants nothing until
   that was shown. "Just this once" is the one limit that can be kept.
 """
@@ -13,7 +14,7 @@ import re
 
 import msgspec
 
-from sayso.core.own_words import undecorated
+from sayso.core.own_words import is_sign_of, undecorated, with_emoji
 from sayso.core.phrases import (
     CHANGE_WORDS,
     HIGH_PHRASES,
@@ -44,7 +45,9 @@ NONE = Assent()
 
 def read_assent(said: str, asks: bool) -> Assent:
     """Read an undisguised message; `asks` says that there is a question mark in its own words."""
-    said = undecorated(said.replace("’", "'")).strip()
+    if is_sign_of("yes", said) or _PLUS_ONE.fullmatch(said):
+        return Assent("medium")
+    said = undecorated(with_emoji(said.replace("’", "'"))).strip()
     yes = _leading_yes(said)
     if asks:
         return Assent(question=yes.strength is not None or _ASKED_PHRASE.search(said) is not None)
@@ -91,7 +94,9 @@ def _leading_yes(said: str) -> _Yes:
 def _changed(rest: str) -> Assent:
     if not _CHANGE.match(rest):
         return NONE
-    change = _CONJUNCTION.sub("", rest).strip().rstrip(".!").rstrip()
+    change = (
+        (rest if _BUT_A_NAME.fullmatch(rest) else _CONJUNCTION.sub("", rest)).strip().rstrip(".!").rstrip()
+    )
     if _ASKS_WITHOUT_MARK.match(change):
         return Assent(question=True)
     return Assent(change=change) if change else NONE
@@ -138,6 +143,7 @@ _IDIOM = _expression(
     r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)))*"
     rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
 )
+_PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
 _TRAILS_OFF = re.compile(r"\.\s*\.|[,;:–—-]$")
 _IRONY = _expression(
     r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"
@@ -152,6 +158,8 @@ _OF_PLAN = _expression(
 )
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}")
 _CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")
+# A name alone after "but" may be excluded by it, so the "but" is kept.
+_BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")
 _BARE_CHANGE = _expression(
     r"(?:only|skip|except|without|just(?=\s+(?:do|the|this|that|these|those|part|step|first)\b))\s+\w"
 )

@@ -69,8 +69,9 @@ def _shown(value: object) -> str:
     """A value as itself if it is one plain word, else as JSON in which only plain characters stand bare."""
     if isinstance(value, str) and _WORD.fullmatch(value):
         return value
-    text = canonical(value).decode()
-    bare = "".join(c if _harmless(c) else _escaped(c) for c in text[:FOLD_AT])
+    text = value if isinstance(value, str) else canonical(value).decode()
+    shown = canonical(text[:FOLD_AT]).decode() if isinstance(value, str) else text[:FOLD_AT]
+    bare = "".join(c if _harmless(c) else _escaped(c) for c in shown)
     return bare if len(text) <= FOLD_AT else f"{bare}… ({len(text)} characters in all)"
 
 

@@ -192,6 +192,8 @@ def _tighten(h: Hearing) -> None:
         h.announced.append(m.problem)
     if m.refusal:
         answering.refuse(h)
+    if m.declined:
+        answering.decline(h)
     if m.forbids and not answering.narrows_plan(h):
         _forbid(h)
     if m.revoke_all:

@@ -14,7 +14,20 @@ from functools import cache, reduce
 import msgspec
 
 from sayso.core.assent import after_idiom, read_assent
-from sayso.core.own_words import BLANK, LONGEST, clause_spans, fold, mask, readings, undecorated, undisguised
+from sayso.core.own_words import (
+    BLANK,
+    LONGEST,
+    clause_spans,
+    fold,
+    is_sign_of,
+    mask,
+    opens_with_stop_sign,
+    readings,
+    undecorated,
+    undisguised,
+    with_emoji,
+    without_closing_emoji,
+)
 from sayso.core.phrases import (
     CHANGE_WORDS,
     HIGH_PHRASES,
@@ -41,8 +54,9 @@ class Message(msgspec.Struct, frozen=True):
     `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
     leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
-    `of_plan` says that it speaks of the plan. `chosen` are the questions it names, if any. `problem` is a
-    sentence for the user about a list that could not be taken as it stands.
+    `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any, and
+    `declined` those that it denies beside a yes to others. `problem` is a sentence for the user about a list
+    that could not be taken as it stands.
     """
 
     text: str
@@ -62,6 +76,7 @@ class Message(msgspec.Struct, frozen=True):
     once: bool = False
     of_plan: bool = False
     chosen: tuple[str, ...] = ()
+    declined: tuple[str, ...] = ()
     change: str | None = None
     question: bool = False
     correction: bool = False
@@ -97,7 +112,7 @@ def _read(text: str, slash_names: Collection[str], phrases: Phrases) -> Message:
 
 def _is_decorated_only(text: str) -> bool:
     """Whether nothing but emoji keeps a text from being undisguised: theirs are sometimes selectors."""
-    return len(text) <= LONGEST and not _DRY_RUN.match(text) and undisguised(undecorated(text))
+    return len(text) <= LONGEST and not _DRY_RUN.match(text) and undisguised(undecorated(with_emoji(text)))
 
 
 def _tightens(message: Message) -> bool:
@@ -157,7 +172,7 @@ def _tightened(text: str, shown: str, slash: str | None, phrases: Phrases) -> Me
         clear_allowlist=standing.clear_allowlist,
         clear_state=standing.clear_state,
         query=read_query(spoken if slash is None else text),
-        refusal=refusal.refuses or _NO_SIGN.fullmatch(shown) is not None,
+        refusal=refusal.refuses or is_sign_of("no", shown) or _MINUS_ONE.fullmatch(shown) is not None,
         forbids=refusal.forbids,
         forbidden=refusal.words,
         correction=corrects(spoken),
@@ -180,9 +195,11 @@ def _stops(spoken: str, phrases: Phrases) -> bool:
 
 
 def _is_bare_stop(shown: str, phrases: Phrases) -> bool:
-    """A message that is nothing but a stop phrase is a stop, however it is quoted."""
+    """A message that is nothing but a stop phrase, however quoted, or begins with a stop sign, is a stop."""
     bare = _QUOTES.sub("", fold(shown)).strip()
-    return _BARE_STOP.fullmatch(fold(shown)) is not None or _added(phrases).stop.fullmatch(bare) is not None
+    if opens_with_stop_sign(shown) or _BARE_STOP.fullmatch(fold(shown)):
+        return True
+    return _added(phrases).stop.fullmatch(bare) is not None
 
 
 def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
@@ -281,7 +298,7 @@ def limits_slash(text: str) -> bool:
 
 def _imperatives(text: str) -> tuple[str, ...]:
     """The commands of "Run `git status` and `git diff`" or "run git status", each as it stands."""
-    order = _ORDER.fullmatch(text.strip())
+    order = _ORDER.fullmatch(without_closing_emoji(text).strip())
     if order is None:
         return ()
     rest = order["rest"]
@@ -290,7 +307,9 @@ def _imperatives(text: str) -> tuple[str, ...]:
         return tuple(filter(None, listed)) if _TICKED_LIST.fullmatch(rest) else ()
     if _NO_COMMAND.match(rest) or rest.endswith("?"):
         return ()
-    return (_FINAL_MARK.sub("", _POLITE_END.sub("", rest)),)
+    command = _FINAL_MARK.sub("", _POLITE_END.sub("", rest))
+    # Without a comma the politeness may be the command's ("echo please"), so both ways to read it count.
+    return tuple(dict.fromkeys((command, _POLITE_WORDS.sub("", command))))
 
 
 # --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
@@ -301,10 +320,8 @@ _DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
 # An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").
 _STOP = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
 _ANY_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
-_BARE_STOP = re.compile(rf"[\W_]*(?:{_ANY_STOP})[\W_]*|\s*(?:[\U0001f6d1\u270b][\ufe0f\s.!]*)+")
-_NO_SIGN = re.compile(
-    "\\s*(?:[\u274c\u2716\u26d4\U0001f44e\U0001f6ab\U0001f645][\ufe0f\U0001f3fb-\U0001f3ff\\s.!]*)+"
-)
+_BARE_STOP = re.compile(rf"[\W_]*(?:{_ANY_STOP})[\W_]*")
+_MINUS_ONE = re.compile(r"\s*-1[\s.!]*")
 _QUOTES = re.compile(r"""[`"'“”«».!,]+""")
 _STOP_LEAD = (
     "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|no|yes|yeah|well|so|and|but|then|now|just"
@@ -341,11 +358,13 @@ _ORDER = re.compile(
     r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",
     _CASE_BLIND,
 )
+_PLEASE = f"(?:{pattern(POLITE)})(?: for me)?|for me|now"
 _TICKED_LIST = re.compile(
-    rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:,?\s+(?:{pattern(POLITE)}))?[.!]*", _CASE_BLIND
+    rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:[,.!]*\s+(?:{_PLEASE}))*[.!]*", _CASE_BLIND
 )
 # After a comma or full stop politeness is the user's; else it may belong to the command ("echo please").
 _POLITE_END = re.compile(rf"[,.!]\s*(?:{pattern(POLITE)})[.!]*$", _CASE_BLIND)
+_POLITE_WORDS = re.compile(rf"(?:\s+(?:{pattern(POLITE)}))+[.!]*$", _CASE_BLIND)
 # A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
 _FINAL_MARK = re.compile(r"""(?<=[\w"')\]}])(?:\.|!+)$""")
 _NO_COMMAND = re.compile(

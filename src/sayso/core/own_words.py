@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from sayso.core.look_alikes import APOSTROPHES, LOOK_ALIKES, UNDECOMPOSED
+from sayso.core.phrases import NO_SIGNS, SIGN_NAMES, STOP_SIGNS, YES_SIGNS
 
 LONGEST = 4_000
 """A longer text never loosens: nobody types it to agree."""
@@ -79,6 +80,36 @@ def clause_spans(own: str) -> Iterator[tuple[int, int, bool]]:
 def undecorated(text: str) -> str:
     """The text without approving emoji, smileys and emphasis: "**yes** 👍" is "yes". Others stay."""
     return _EMPHASIS.sub("", _SMILEY.sub("", _APPROVING.sub("", text)))
+
+
+def without_closing_emoji(text: str) -> str:
+    """The text without approving emoji and smileys at its end."""
+    return _CLOSING_EMOJI.sub("", text)
+
+
+def with_signs_spelled(text: str) -> str:
+    """The text with the signs for yes and no as words, if there is one for no: "1 ✅ 2 ❌" is "1 yes 2 no"."""
+    return spell_signs(text) if _NO_SIGN.search(with_emoji(text)) else text
+
+
+def spell_signs(text: str) -> str:
+    """The text with the signs for yes and no as words of their own."""
+    return _NO_SIGN.sub(" no, ", _YES_SIGN.sub(" yes, ", with_emoji(text)))
+
+
+def with_emoji(text: str) -> str:
+    """The text with the names of signs, as chats write them, replaced by the emoji."""
+    return _SIGN_NAME.sub(lambda name: SIGN_NAMES[name[0].lower()], text)
+
+
+def is_sign_of(meaning: str, text: str) -> bool:
+    """Whether a text is nothing but signs that mean "yes", "no" or "stop", however often."""
+    return _ONLY_SIGNS[meaning].fullmatch(with_emoji(text)) is not None
+
+
+def opens_with_stop_sign(text: str) -> bool:
+    """Whether a text begins with a sign that means stop."""
+    return _OPENS_WITH_STOP.match(with_emoji(text)) is not None
 
 
 def hidden(char: str) -> bool:
@@ -158,6 +189,15 @@ def _blank(text: str) -> str:
 
 
 _SELECTORS = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
+_GESTURE = f"{_SELECTORS}(?:\u200d?[\u2640\u2642]\ufe0f?)?"
+_YES_SIGN = re.compile(f"(?:[{YES_SIGNS}]{_GESTURE})+")
+_NO_SIGN = re.compile(f"(?:[{NO_SIGNS}]{_GESTURE})+")
+_OPENS_WITH_STOP = re.compile(rf"[\s*_]*[{STOP_SIGNS}]")
+_SIGN_NAME = re.compile("|".join(map(re.escape, SIGN_NAMES)), re.IGNORECASE | re.ASCII)
+_ONLY_SIGNS = {
+    meaning: re.compile(rf"\s*(?:[{signs}]{_GESTURE}[\s.!]*)+")
+    for meaning, signs in {"yes": YES_SIGNS, "no": NO_SIGNS, "stop": STOP_SIGNS}.items()
+}
 _APPROVING = re.compile(
     "(?:[\u2705\u2714\u2611\u2728\u2b50\u2764\u2665\u263a\u270c\U0001f31f\U0001f389\U0001f38a\U0001f3c1"
     "\U0001f44a\U0001f44c\U0001f44d\U0001f44f\U0001f499-\U0001f49c\U0001f4aa\U0001f4af\U0001f525\U0001f600"
@@ -166,6 +206,7 @@ _APPROVING = re.compile(
     f"\U0001f973\U0001f9e1\U0001faf6\U0001fae1]{_SELECTORS})+"
 )
 _SMILEY = re.compile(r"(?<!\S)(?::-?\)+|;-?\)|:-?D|=\)|\^\^|<3|\\o/)(?!\S)")
+_CLOSING_EMOJI = re.compile(rf"(?:\s+(?:{_APPROVING.pattern}|{_SMILEY.pattern}))+\s*\Z")
 _EMPHASIS = re.compile(r"(?<![\w*_])[*_]{1,3}(?=\w)|(?<=[\w.!])[*_]{1,3}(?![\w*_])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)", re.DOTALL)

@@ -87,7 +87,54 @@ ONCE_PHRASES = (
 )
 """A yes that covers the one call it answers."""
 
-POLITE = ("please", "pls", "plz", "thanks", "thank you", "thanks a lot", "many thanks", "cheers")
+POLITE = (
+    "please",
+    "pls",
+    "plz",
+    "pretty please",
+    "please and thank you",
+    "thanks",
+    "thank you",
+    "thx",
+    "thanks a lot",
+    "thanks so much",
+    "thanks in advance",
+    "thank you very much",
+    "thank you so much",
+    "many thanks",
+    "cheers",
+)
+
+YES_SIGNS = "\u2705\u2714\u2611\U0001f44d\U0001f44c\U0001f4af\U0001f197\U0001f646\U0001fae1"
+"""Emoji that say yes by themselves: check marks, thumbs up, OK, 100."""
+
+NO_SIGNS = "\u274c\u274e\u2716\u2717\u2718\u26d4\U0001f44e\U0001f6ab\U0001f645"
+"""Emoji that say no by themselves: crosses, no entry, thumbs down."""
+
+STOP_SIGNS = "\u270b\u23f8\u23f9\U0001f6d1\U0001f91a\U0001f590"
+"""Emoji that say stop by themselves: the stop sign, a raised hand, pause."""
+
+SIGN_NAMES = {
+    ":+1:": "\U0001f44d",
+    ":thumbsup:": "\U0001f44d",
+    ":thumbs_up:": "\U0001f44d",
+    ":white_check_mark:": "\u2705",
+    ":heavy_check_mark:": "\u2714",
+    ":ok_hand:": "\U0001f44c",
+    ":ok:": "\U0001f197",
+    ":100:": "\U0001f4af",
+    ":-1:": "\U0001f44e",
+    ":thumbsdown:": "\U0001f44e",
+    ":thumbs_down:": "\U0001f44e",
+    ":x:": "\u274c",
+    ":no_entry:": "\u26d4",
+    ":no_entry_sign:": "\U0001f6ab",
+    ":octagonal_sign:": "\U0001f6d1",
+    ":stop_sign:": "\U0001f6d1",
+    ":raised_hand:": "\u270b",
+    ":hand:": "\u270b",
+}
+"""The names that chats write for these emoji."""
 
 REFUSALS = (
     "no",

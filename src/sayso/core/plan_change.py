@@ -1,10 +1,11 @@
 """What a "yes, but ..." makes of a plan. A change takes away or narrows; it never adds.
 
 A change is read piece by piece. A name of the plan stays only in a piece that is understood as agreeing to it
-("and then commit") or as keeping it ("only src/a.py"). Beside anything else it is taken out: words that
+("and then commit") or as keeping it ("only src/a.py"). A target named beside nothing but a yes is chosen, and
+the others go ("yes, src/a.py", "start with a.py"). Beside anything else a name is taken out: words that
 exclude, forbid, postpone or keep something for the user, and words this grammar does not know. A piece that
-restricts without naming anything leaves no operation, so that each is asked for: better than to run just the
-part that was not meant.
+restricts without naming anything, or praises what it names, leaves no operation, so that each is asked for:
+better than to run just the part that was not meant.
 """
 
 from __future__ import annotations
@@ -17,12 +18,21 @@ import msgspec
 
 from sayso.core import plan_reading as reading
 from sayso.core.look_alikes import APOSTROPHES
-from sayso.core.own_words import LONGEST, fold, mask_quotations, readings
+from sayso.core.own_words import LONGEST, fold, mask_quotations, readings, spell_signs
 from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
 from sayso.core.plan_markup import speaks_against
 from sayso.core.plan_names import is_called, is_pattern, means, points_at, recalls, stem, stems_of, words_of
 from sayso.core.plan_text import PlanText
-from sayso.core.plan_words import CHANGE_VERBS, EVERYDAY, FILLERS, FOR_THE_USER, POSTPONE
+from sayso.core.plan_words import (
+    ADDING,
+    CHANGE_VERBS,
+    CHOOSING,
+    EVERYDAY,
+    FILLERS,
+    FOR_THE_USER,
+    POSTPONE,
+    PRAISE,
+)
 from sayso.core.plans import render
 
 Mode = Literal["out", "keep", "condition"]
@@ -38,11 +48,13 @@ class Piece(msgspec.Struct, frozen=True):
 
 def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
     """The plan after a change, rendered. What it names after it, it named before."""
-    for pieces in (each for seen in readings(change) for each in _sentences(seen)):
+    for pieces in (each for seen in readings(change) for each in _sentences(seen, plan)):
         before = plan.places
+        chosen = _chosen(pieces, plan)
         for piece in pieces:
             pointless = piece.marked and plan.places != before  # "b.py must | not change" points at b.py
             plan = _apply(plan, piece, known, restrict=not pointless)
+        plan = _keep_chosen(plan, chosen, known) if chosen else plan
     return render(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
 
 
@@ -53,7 +65,7 @@ def spoken_change(text: str, plan: PlanText) -> str | None:
     or a statement that excludes, postpones or keeps for the user something the plan names, or that chooses
     by number. A question changes nothing, but for "could you skip b.py?".
     """
-    said = text.translate(APOSTROPHES).strip()
+    said = spell_signs(text).translate(APOSTROPHES).strip(" ,")
     if len(said) > LONGEST or ("?" in said and not _REQUEST.match(said)):
         return None
     yes = _YES.match(said)
@@ -72,7 +84,8 @@ def begins_with_yes(text: str) -> bool:
 def _narrows(folded: str, plan: PlanText) -> bool:
     if _NUMBERED.match(folded) and _NARROWS.search(folded):
         return True
-    return (_excludes(folded) or _NARROWS.search(folded) is not None) and _names_something(folded, plan)
+    speaks = _excludes(folded) or _NARROWS.search(folded) is not None or _SAYS_YES.search(folded) is not None
+    return speaks and _names_something(folded, plan)
 
 
 def _excludes(folded: str) -> bool:
@@ -90,37 +103,62 @@ def _names_something(text: str, plan: PlanText) -> bool:
 def _apply(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
     if piece.mode == "keep":
         return _keep(plan, piece.words, known)
-    if piece.mode == "condition" or (not piece.marked and _agrees(piece.words, plan)):
+    if piece.mode == "condition" or (
+        not piece.marked and (_chooses(piece.words, plan) or _agrees(piece.words, plan))
+    ):
         return plan
-    if not piece.marked and _chooses(piece.words, plan):
-        return _keep(plan, piece.words, known)
-    if not piece.marked and _ORDERS.search(fold(piece.words)):
+    if not piece.marked and (_praises(piece.words, plan) or _ORDERS.search(fold(piece.words))):
         return _nothing(plan)
     return _take_out(
         plan, piece, known, restrict=restrict and (piece.marked or _restricts(fold(piece.words)))
     )
 
 
+def _chosen(pieces: Collection[Piece], plan: PlanText) -> list[str]:
+    """The clauses of a sentence that choose from the plan, and those that agree beside them; none if none."""
+    unmarked = [piece.words for piece in pieces if piece.mode == "out" and not piece.marked]
+    if not any(_chooses(words, plan) for words in unmarked):
+        return []
+    return [words for words in unmarked if _chooses(words, plan) or _agrees(words, plan)]
+
+
+def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> PlanText:
+    """The plan with nothing but what these clauses name. A target without an operation stands for all on it."""
+    named = [_named_in(words, plan, known) for words in clauses]
+    everything = any(targets and not operations for operations, targets in named)
+    return _only(
+        plan,
+        plan.operations if everything else [name for operations, _ in named for name in operations],
+        [name for _, targets in named for name in targets],
+    )
+
+
 # --- reading the change -------------------------------------------------------------------------------------
 
 
-def _sentences(change: str) -> Iterator[list[Piece]]:
-    text = mask_quotations(change.translate(APOSTROPHES)).replace("`", " ")
+def _sentences(change: str, plan: PlanText) -> Iterator[list[Piece]]:
+    text = mask_quotations(spell_signs(change).translate(APOSTROPHES)).replace("`", " ")
     for sentence in re.split(r"(?<=[.!?;])\s+|\n", text):
         if _NOTHING_ELSE.fullmatch(sentence.strip(" ,.!;")):
             continue  # the plan names nothing else
-        yield list(_of_sentence(_with_only_ahead(sentence.strip(" ,.!;"))))
+        yield list(_of_sentence(_with_not_ahead(_with_only_ahead(sentence.strip(" ,.!;"))), plan))
 
 
 def _with_only_ahead(sentence: str) -> str:
     """Other ways to say "only": "a.py only", "nothing but a.py", "a.py and nothing else"."""
+    sentence = _ALL_BUT.sub("except", sentence)
     bare = _REST.sub("", sentence)
     if bare != sentence and not _KEEP.search(bare):
         bare = f"only {bare.strip(' ,.!;')}"
     return _ONLY_BEHIND.sub(r"only \1", _LIMIT.sub("only ", bare)).strip(" ,.!;")
 
 
-def _of_sentence(sentence: str) -> Iterator[Piece]:
+def _with_not_ahead(sentence: str) -> str:
+    """A no behind what it is said of, put before it: "a.py yes, b.py no" is "a.py yes, not b.py"."""
+    return _NOT_BEHIND.sub(lambda found: f"{found['lead']}not {found['named']}", sentence)
+
+
+def _of_sentence(sentence: str, plan: PlanText) -> Iterator[Piece]:
     """A condition reaches its whole sentence; otherwise each mark begins a piece of its own."""
     rest = _SAFE_CONDITION.sub(" ", sentence).strip(" ,.!;")
     if rest != sentence:
@@ -129,23 +167,65 @@ def _of_sentence(sentence: str) -> Iterator[Piece]:
     elif _CONDITION.search(sentence):
         yield Piece("keep" if _KEEP.search(sentence) else "out", sentence, marked=True)
     else:
-        yield from _at_marks(sentence)
+        yield from _at_marks(sentence, plan)
 
 
-def _at_marks(sentence: str) -> Iterator[Piece]:
+def _at_marks(sentence: str, plan: PlanText) -> Iterator[Piece]:
     marks = list(_MARK.finditer(sentence))
     ends = [*(mark.start() for mark in marks[1:]), len(sentence)]
     first = sentence[: marks[0].start()] if marks else sentence
-    if first.strip(" ,.!"):
-        yield Piece("out", first.strip(" ,.!"))
+    yield from _by_clause(first, plan)
     for mark, end in zip(marks, ends, strict=False):
         words = sentence[mark.end() : end].strip(" ,.!")
         if mark["out"]:
-            yield Piece("out", f"{mark['out']} {words}", marked=True)
+            excluded, rest = _up_to_yes(words, plan)
+            yield Piece("out", f"{mark['out']} {excluded}", marked=True)
+            yield from _by_clause(rest, plan)
         elif mark["keep"] and (words or end == len(sentence)):
             yield Piece("keep", words)
-        elif words:
-            yield Piece("out", words)
+        elif words and all(_is_bare(word, plan) for word in words_of(words)):
+            yield Piece("keep", "")  # "yes, but b.py" may mean all of it but b.py
+        else:
+            yield from _by_clause(words, plan)
+
+
+def _up_to_yes(words: str, plan: PlanText) -> tuple[str, str]:
+    """What a mark excludes, and what follows from a clause that says yes: "not a.py | b.py yes"."""
+    clauses = _split(words)
+    for at, clause in enumerate(clauses[1:], 1):
+        spoken = words_of(clause)
+        if not _YES_WORDS.isdisjoint((*spoken[:1], *spoken[-1:])) and _chooses(clause, plan):
+            return ", ".join(clauses[:at]), ", ".join(clauses[at:])
+    return words, ""
+
+
+def _by_clause(words: str, plan: PlanText) -> Iterator[Piece]:
+    """Unmarked words, clause by clause. Bare names belong to a neighbour that takes something out: to the one
+    before ("I'll do a.py, b.py") or the one behind ("a.py, b.py are off limits")."""
+    clauses = _split(words)
+    taking = [not (_chooses(each, plan) or _agrees(each, plan)) for each in clauses]
+    bare = [all(_is_bare(word, plan) for word in words_of(each)) for each in clauses]
+    for at in range(1, len(clauses)):
+        taking[at] |= bare[at] and taking[at - 1]
+    for at in range(len(clauses) - 1, 0, -1):
+        taking[at - 1] |= bare[at - 1] and taking[at]
+    joined = ""
+    for clause, takes in zip(clauses, taking, strict=True):
+        if takes:
+            joined = f"{joined}, {clause}" if joined else clause
+            continue
+        yield from (Piece("out", joined),) if joined else ()
+        joined = ""
+        yield Piece("out", clause)
+    yield from (Piece("out", joined),) if joined else ()
+
+
+def _split(words: str) -> list[str]:
+    return [clause.strip(" ,.!;:") for clause in _CLAUSE.split(words) if clause.strip(" ,.!;:")]
+
+
+def _is_bare(word: str, plan: PlanText) -> bool:
+    return word in _BARE or any(is_called(word, target) for target in plan.targets)
 
 
 def _agrees(words: str, plan: PlanText) -> bool:
@@ -154,13 +234,49 @@ def _agrees(words: str, plan: PlanText) -> bool:
     stems = frozenset(map(stem, spoken))
     if not stems.isdisjoint(_UNDOING) and _names_something(words, plan):
         return False
-    return not stems.isdisjoint(_VERBS) and all(_is_known(word, plan) for word in spoken)
+    says_so = not stems.isdisjoint(_VERBS) or _adds(spoken)
+    return says_so and all(word in ADDING or _is_known(word, plan) for word in spoken)
 
 
 def _chooses(words: str, plan: PlanText) -> bool:
-    """Whether a yes is given to a part of the plan only: "go ahead with a.py", "yes to the tests"."""
-    first, *rest = words_of(words) or [""]
-    return first in _TO and _names_something(words, plan) and all(_is_known(word, plan) for word in rest)
+    """Whether a yes is given to a part of the plan only: "a.py", "with a.py", "to the tests", "a.py first"."""
+    spoken = words_of(words)
+    if not spoken or _adds(spoken) or _excludes_but_for_order(fold(words)):
+        return False
+    if not all(word in CHOOSING or word in _TO or _is_known(word, plan) for word in spoken):
+        return False
+    if not frozenset(map(stem, spoken)).isdisjoint(_UNDOING):
+        return False
+    picks = spoken[0] in {*_TO, "the"} or _ORDERS.search(fold(words)) is not None or spoken[-1] in CHOOSING
+    return _names_target(words, plan) or (
+        picks and not _agrees_first(spoken) and _names_something(words, plan)
+    )
+
+
+def _adds(spoken: list[str]) -> bool:
+    """Whether something is agreed to as well: "a.py too"."""
+    return not ADDING.isdisjoint((*spoken[:1], *spoken[-1:])) or spoken[-2:] == ["as", "well"]
+
+
+def _agrees_first(spoken: list[str]) -> bool:
+    """ "Run the tests first" says when to do what the plan names, with a verb."""
+    return spoken[0] not in {*_TO, "the", "start", "begin"} and stem(spoken[0]) in _VERBS and len(spoken) > 2
+
+
+def _excludes_but_for_order(folded: str) -> bool:
+    return _excludes(_FIRST.sub("", folded))
+
+
+def _praises(words: str, plan: PlanText) -> bool:
+    """Whether words praise something the plan names, and say nothing else of it."""
+    spoken = words_of(words)
+    known = all(word in PRAISE or word in CHOOSING or _is_known(word, plan) for word in spoken)
+    praised = known and not PRAISE.isdisjoint(spoken) and _names_something(words, plan)
+    return praised and not _excludes_but_for_order(fold(words))
+
+
+def _names_target(words: str, plan: PlanText) -> bool:
+    return any(is_called(word, target) for word in words_of(words) for target in plan.targets)
 
 
 def _is_known(word: str, plan: PlanText) -> bool:
@@ -206,15 +322,25 @@ def _restricts(folded: str) -> bool:
 
 def _keep(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
     spoken = words_of(words)
-    stems = frozenset(map(stem, spoken))
-    promised = reading.operations(words, known)
-    operations = [name for name in plan.operations if name in promised or means(stems, name)]
-    targets = [name for name in plan.targets if any(is_called(word, name) for word in spoken)]
+    operations, targets = _named_in(words, plan, known)
     strange = bool(reading.targets(words)) and not targets
     if strange or not (operations or targets) or not all(_is_known(word, plan) for word in spoken):
         return _nothing(plan)
+    return _only(msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"), operations, targets)
+
+
+def _named_in(words: str, plan: PlanText, known: Collection[str]) -> tuple[list[str], list[str]]:
+    """The plan's operations and targets that words name."""
+    spoken = words_of(words)
+    stems = frozenset(map(stem, spoken))
+    promised = reading.operations(words, known)
+    operations = [name for name in plan.operations if name in promised or means(stems, name)]
+    return operations, [name for name in plan.targets if any(is_called(word, name) for word in spoken)]
+
+
+def _only(plan: PlanText, operations: Collection[str], targets: Collection[str]) -> PlanText:
     return _less(
-        msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"),
+        plan,
         [name for name in plan.operations if operations and name not in operations],
         [name for name in plan.targets if name not in targets and _has_sort_of(name, targets)],
     )
@@ -306,6 +432,17 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 _TO = frozenset({"with", "to", "for", "on"})
+_YES_WORDS = frozenset({"yes", "yep", "yeah", "yup", "ok", "okay", "sure", "approved"})
+_FIRST = re.compile(r"\bfirst\b")
+_BARE = frozenset(
+    {"a", "an", "and", "both", "file", "files", "module", "modules", "of", "or", "the", "these"}
+)
+_CLAUSE = re.compile(r"[,;()—–]|:\s|\s-+\s|\s(?:and\s+)?then\s", re.IGNORECASE)
+_ALL_BUT = re.compile(r"\b(?:all|everything|anything|both|the\s+rest)\s+but\b(?!\s+not\b)", re.IGNORECASE)
+_NOT_BEHIND = re.compile(
+    r"(?P<lead>\A|[,;]\s*)(?P<named>[^,;]{1,200}?)[\s:]+(?:please\s+)?(?:no|not)(?=\s*(?:[,;.!]|\Z))",
+    re.IGNORECASE,
+)
 _KEEP = re.compile(
     r"\b(?:only|just)\b(?!\s+(?:if|unless|when|once|after|before|as\s+long\s+as|until)\b)", re.IGNORECASE
 )
@@ -335,6 +472,7 @@ _CONDITION = re.compile(
 _YES = re.compile(
     rf"(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})(?![\w'/]|[-.]\w)[\s,.;:!–—-]+", re.IGNORECASE
 )
+_SAYS_YES = re.compile(rf"(?<!\w)(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})(?![\w'-])")
 _IDIOM = re.compile(
     r"(?:why\s+not|no\s+(?:problem|worries|doubt|objections?|issues?)|not\s+(?:bad|a\s+problem))\W*",
     re.IGNORECASE,

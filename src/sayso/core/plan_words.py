@@ -173,6 +173,21 @@ FILLERS = _words(
 )
 """Words in a change to a plan that neither take away nor add."""
 
+CHOOSING = _words(
+    """ahead allow allowed approve approved be begin beginning begins can could confirmed first go just let let's lets
+    may next now ok okay only proceed please start starting starts sure thanks then yea yeah yep yes you yup"""
+)
+"""Words beside a name that choose it: "yes, a.py first", "start with a.py". What they name stays, alone."""
+
+PRAISE = _words(
+    """amazing are awesome better best correct excellent exactly fine good great is it's like look looks love nice
+    perfect right seem seems sound sounds that's well works"""
+)
+"""Words beside a name that praise: the plan for it, or the thing as it is. Nobody can tell which."""
+
+ADDING = _words("also too plus additionally besides moreover and")
+"""Words that begin or end what is agreed to as well: "and a.py too"."""
+
 POSTPONE = (
     "later|tomorrow|tonight|afterwards|another time|next (?:time|week)|yet|until|till|before|after|once",
     "when|first",

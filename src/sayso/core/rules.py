@@ -243,7 +243,9 @@ def safe(s: Subject) -> Said:
 def risky(s: Subject) -> Said:
     if s.risk < HIGH:
         return "its risk is not high"
-    return Ruling(ASK, "risky", words.risky(s.entry))
+    settings = s.policy.settings
+    remembers = settings.trusting_remembers_high and s.policy.mode is TRUSTING
+    return Ruling(ASK, "risky", words.risky(s.entry, not remembers and settings.risky_grants == "once"))
 
 
 def task_grant(s: Subject) -> Said:

@@ -99,8 +99,17 @@ def _arguments(call: Call, fold: int | None) -> Iterator[str]:
         yield "arguments:"
     for name, raw in arguments.items():
         same = call.command is not None and msgspec.json.decode(raw) == call.command
-        value = words.AS_ABOVE if same else words.visible(bytes(raw).decode(), fold)
+        value = words.AS_ABOVE if same else _value(bytes(raw).decode(), fold)
         yield f"  {_named(name, fold)}: {value}"
+
+
+def _value(written: str, fold: int | None) -> str:
+    """An argument as JSON. A long text is folded by its own characters, not by those of its escapes."""
+    value = msgspec.json.decode(written) if written.startswith('"') else written
+    if fold is None or len(value) <= fold:
+        return words.visible(written, None)
+    part = msgspec.json.encode(value[:fold]).decode() if written.startswith('"') else value[:fold]
+    return f"{words.visible(part, None)}{words.in_all(value)}"
 
 
 def _named(argument: str, fold: int | None) -> str:

@@ -21,7 +21,12 @@ def visible(text: str, fold: int | None = FOLD_AT) -> str:
     shown = "".join(
         c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode() for c in text[:fold]
     )
-    return shown if fold is None or len(text) <= fold else f"{shown} … ({len(text)} characters in all)"
+    return shown if fold is None or len(text) <= fold else f"{shown}{in_all(text)}"
+
+
+def in_all(text: str) -> str:
+    """What stands behind the shown part of a folded text: its true length."""
+    return f" … ({len(text)} characters in all)"
 
 
 def _plain(character: str) -> bool:
@@ -119,8 +124,9 @@ def always_ask(entry: Entry) -> str:
     return f"the policy asks every time for {entry.name}" + because(entry)
 
 
-def risky(entry: Entry) -> str:
-    return "high risk asks every time" + because(entry)
+def risky(entry: Entry, every_time: bool = True) -> str:
+    """Why high risk asks. Where a policy lets it be granted for longer, it does not ask every time."""
+    return ("high risk asks every time" if every_time else "high risk needs your consent") + because(entry)
 
 
 def because(entry: Entry) -> str:
@@ -222,14 +228,21 @@ def attempted(name: str) -> str:
 
 
 def question(
-    rule: str, reason: str, categories: str, lines: Iterable[str], notes: Iterable[str], will: Iterable[str]
+    rule: str,
+    reason: str,
+    categories: str,
+    lines: Iterable[str],
+    notes: Iterable[str],
+    will: Iterable[str],
+    *,
+    wider: bool = False,
 ) -> str:
     """What is put to the user: why, what would run, what an answer covers, and the question.
 
-    A risky one also says what it will do.
+    A risky one also says what it will do. `wider` says that some answer covers more than this call.
     """
     effects = "".join(f"This {_future(what)}. " for what in will) if rule == "risky" else ""
-    said = [_heading(rule, reason, categories), *lines, "", *notes, f"{effects}Proceed?"]
+    said = [_heading(rule, reason, categories, wider), *lines, "", *notes, f"{effects}Proceed?"]
     return "\n".join(said)
 
 
@@ -303,9 +316,9 @@ def state(text: str, fold: int | None = FOLD_AT) -> str:
     return f"as things stand now: {visible(text, fold)}"
 
 
-def _heading(rule: str, reason: str, categories: str) -> str:
+def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
     if rule == "risky":
-        return "Risky operation (requires consent every time):"
+        return "Risky operation, need consent:" if wider else "Risky operation (requires consent every time):"
     if reason == first_in_category(categories):
         return f"First {_plural(categories, 'command')} in workflow, need consent:"
     if reason == new_task(categories):
