@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -70,6 +70,8 @@ class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fence: int
     state: State
     result: Any | msgspec.UnsetType = msgspec.UNSET
+    unkept: Annotated[str, msgspec.Meta(max_length=outcome.LONGEST_REASON)] | None = None
+    """Why there is no result to keep, for whoever asks for it later."""
 
 
 def check(context: Context) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def end(context: Context) -> CallTold:
     body: OutcomeBody = context.body
     attempt = own_call(context)
     result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
-    report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
+    report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result, body.unkept)
     ended = told(context.gate, own_call(context))
     return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
 

@@ -137,8 +137,10 @@ class Door(ABC):
         """Start a queued call as a new one, in this session."""
 
     @abstractmethod
-    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
-        """Write down how the call ended."""
+    def end(
+        self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
+    ) -> None:
+        """Write down how the call ended, with what it returned, or the reason why that is not kept."""
 
     @abstractmethod
     def beat(self, call: str, fence: int) -> None:

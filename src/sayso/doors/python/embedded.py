@@ -122,8 +122,10 @@ class EmbeddedDoor(Door):
     def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
         return replay_call(self.gate, call, session, holder=self.holder, state=state)
 
-    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
-        outcome.end_call(self.gate, call, fence, state, result)
+    def end(
+        self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
+    ) -> None:
+        outcome.end_call(self.gate, call, fence, state, result, unkept)
 
     def beat(self, call: str, fence: int) -> None:
         lease.keep_alive(self.gate, call, fence)

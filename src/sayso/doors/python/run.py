@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
@@ -28,7 +29,6 @@ PATIENCE = 90.0
 MOST_RUNS = 3
 RETRY = "retry"
 LATER = "The agent is no longer waiting for {}. A yes within 2 hours lets it try again."
-NOT_KEPT = "it was run; what it returned is no longer kept"
 
 
 class Unhealthy(SaysoError):
@@ -115,7 +115,7 @@ def told(attempt: Attempt) -> Result:
     record, name = attempt.record, attempt.call
     if attempt.state == "succeeded":
         if attempt.result is None:
-            return Result("ok", operation_id=name, reason=NOT_KEPT)
+            return Result("ok", operation_id=name, reason=words.not_kept(record.unkept), kept=False)
         return Result("ok", msgspec.json.decode(attempt.result), operation_id=name)
     if attempt.state == "denied":
         blocked = record.rule in ("blocked", "trusted_channel")

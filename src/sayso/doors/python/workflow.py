@@ -28,6 +28,9 @@ from sayso.gate.request import make_call
 from sayso.gate.telemetry import Running
 from sayso.gate.workflows import Note, note_of
 
+Known = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""What steps are called with: the parameters of the run as written down, and what earlier steps returned."""
+
 
 class Named(Protocol):
     """A session as an object."""
@@ -97,9 +100,11 @@ class Workflow:
             raise WrongArguments(
                 f"{self.name}: unknown {', '.join(unknown) or 'none'}, missing {', '.join(missing) or 'none'}"
             )
+        plain: dict[str, Any] = {}
         for step in self.steps:
-            self.shapes[step.name].fit({name: params[name] for name in params if name in self.takes(step)})
-        return dict(params)
+            wanted = {name: plain.get(name, params[name]) for name in params if name in self.takes(step)}
+            plain |= self.shapes[step.name].write_some(wanted)
+        return plain
 
     def takes(self, step: Step) -> frozenset[str]:
         return frozenset(self.shapes[step.name].signature.parameters)
@@ -203,7 +208,7 @@ def _carried_out(
     with Running(attempt.call, attempt.record.request) as run:
         try:
             for step in workflow.steps:
-                done = yield from _done(door, workflow, step, {**given, **results}, job, wish)
+                done = yield from _done(door, workflow, step, (given, results), job, wish)
                 if job.stopped is not None or done.error is not None:
                     break
                 results[step.name] = done.value
@@ -223,12 +228,13 @@ def _carried_out(
     return Result("error", reason=reason, operation_id=job.call, ran=tuple(results))
 
 
-def _done(
-    door: Door, workflow: Workflow, step: Step, known: Mapping[str, Any], job: Job, wish: Wish
-) -> Steps[Done]:
+def _done(door: Door, workflow: Workflow, step: Step, known: Known, job: Job, wish: Wish) -> Steps[Done]:
     """One step, in the scope of the run. How it stands is written down before and after."""
     yield from _noted(door, job, step.name, "running")
-    arguments = {name: known[name] for name in workflow.takes(step) if name in known}
+    given, results = known
+    written = {name: given[name] for name in workflow.takes(step) if name in given and name not in results}
+    arguments = {name: results[name] for name in workflow.takes(step) if name in results}
+    arguments |= workflow.shapes[step.name].read_some(written)
     run = Run(job.call, workflow.name)
     frame = Frame(door, wish.session, run=run, individual=step.requires_individual_consent, job=job)
     crossing = inspect.iscoroutinefunction(step.function) != wish.is_async

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Decision
 from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
@@ -27,7 +28,7 @@ from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import UnknownSession
-from sayso.gate.outcome import KEPT_RESULT
+from sayso.gate.outcome import KEPT_RESULT, LONGEST_REASON
 from sayso.gate.request import make_request
 from sayso.gate.waiting import LONGEST
 from sayso.gate.workflows import Note
@@ -121,11 +122,17 @@ class RemoteDoor(Door):
         body = {"session": session, "state": state, "attempt": secrets.token_hex(16), "beats": True}
         return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/replay", body, again=False)))
 
-    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
+    def end(
+        self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
+    ) -> None:
         """Say how the call ended. If the answer to that got lost, what the ledger says is looked at."""
         body: dict[str, Any] = {"fence": fence, "state": state}
-        if result and len(result) <= KEPT_RESULT:
+        if result and len(result) > KEPT_RESULT:
+            result, unkept = None, words.RESULT_TOO_LARGE
+        if result:
             body["result"] = msgspec.Raw(result)
+        if unkept:
+            body["unkept"] = unkept[:LONGEST_REASON]
         try:
             self.line.ask(Sent("POST", f"/v1/calls/{call}/outcome", body), away=REPORTING)
         except NotNow:
