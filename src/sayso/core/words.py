@@ -546,6 +546,14 @@ def none_of(kind: str, names: str) -> str:
     return f"a {visible(kind, LONGEST_NAME)} is none of {visible(names, LONGEST_NAME)}"
 
 
+WAITS_FOR_ITSELF = "this run waits for itself: it was started again inside itself, with the same key"
+
+
+def still_running(call: str) -> str:
+    """Somebody else runs this call, and the time to wait for its end is over."""
+    return f"it is still running, started by another caller: call retry with {call} to get its result"
+
+
 def not_kept(why: str | None) -> str:
     """The result of a call that ran, where what it returned is not there to be told."""
     return f"it ran, but what it returned was not kept: {why or RESULT_DROPPED}"

@@ -70,7 +70,7 @@ def _schema(hints: Mapping[str, Any], needed: list[str]) -> dict[str, Any]:
 
 
 def _described(hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A schema for each parameter, and the definitions they share. What nobody can describe takes anything."""
+    """A schema for each parameter, and the definitions they share. An unknown type takes anything."""
     shapes: dict[str, Any] = {}
     components: dict[str, Any] = {}
     for name, hint in hints.items():

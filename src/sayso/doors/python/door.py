@@ -180,6 +180,14 @@ class Door(ABC):
         """The same for a coroutine."""
 
     @abstractmethod
+    def wait_end(self, call: str, seconds: float) -> None:
+        """Until nobody runs this call any more, or the time is over."""
+
+    @abstractmethod
+    def await_end(self, call: str, seconds: float) -> Awaitable[None]:
+        """The same for a coroutine."""
+
+    @abstractmethod
     def put(self, question: str) -> str | None:
         """Put a question in the conversation; the text it is put in."""
 

@@ -20,7 +20,19 @@ from sayso.doors.python.calls import cleared, ending, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
-from sayso.doors.python.run import RETRY, Wish, check, late, refused, retry, run, stopped, told, unparked
+from sayso.doors.python.run import (
+    RETRY,
+    Wish,
+    check,
+    joined,
+    late,
+    not_run,
+    retry,
+    run,
+    stopped,
+    told,
+    unparked,
+)
 from sayso.doors.python.scope import Frame, Job, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate.call_rows import Attempt
@@ -141,7 +153,7 @@ def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         if name is None:
             return (yield from retry(door, operation_id, wish))
         if attempt.state not in ("pending", "waiting"):
-            return told(attempt)
+            return (yield from joined(door, attempt, wish))
         workflow: Workflow | None = door.workflows.get(name)
         if workflow is None:
             return Result("error", reason=f"there is no workflow {name!r} here", operation_id=operation_id)
@@ -186,13 +198,13 @@ def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> St
 
 def _asked(door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: Wish) -> Steps[Result]:
     if not attempt.runs and attempt.state not in ("pending", "denied"):
-        return told(attempt)
+        return (yield from joined(door, attempt, wish))
     try:
         started: Attempt = yield from cleared(door, workflow.asked, attempt, scope, wish.wait)
     except ConsentTimeout as error:
         return late(door, error)
     except ConsentDenied as error:
-        return refused(error, attempt.call)
+        return (yield from not_run(door, error, attempt, wish))
     return (yield from _carried_out(door, workflow, started, scope, wish, runs=1))
 
 

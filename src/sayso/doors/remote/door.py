@@ -180,6 +180,15 @@ class RemoteDoor(Door):
 
         return waited()
 
+    def wait_end(self, call: str, seconds: float) -> None:
+        self.line.ask(_until_end(call, seconds), away=max(AWAY, seconds))
+
+    def await_end(self, call: str, seconds: float) -> Awaitable[None]:
+        async def ended() -> None:
+            await self.line.ask_later(_until_end(call, seconds), away=max(AWAY, seconds))
+
+        return ended()
+
     def put(self, question: str) -> str | None:
         """A host puts a question in the conversation; an agent's is for the operator alone."""
         if self.agent:
@@ -256,6 +265,10 @@ def _where(scope: Scope) -> dict[str, Any]:
 
 def _waiting(attempt: Attempt, seconds: float) -> Sent:
     return Sent("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST))
+
+
+def _until_end(call: str, seconds: float) -> Sent:
+    return Sent("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST))
 
 
 def _waited(attempt: ToldAttempt) -> Waited:
