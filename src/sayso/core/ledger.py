@@ -42,6 +42,8 @@ NEXT: dict[State, frozenset[State]] = {
 }
 """What may follow. Only its holder takes a call back from running to allowed, before it entered the tool."""
 
+IN_PROGRESS = ("running", "waiting")
+"""Somebody runs the call now, or waits in it for a person."""
 ENDED = frozenset(state for state, following in NEXT.items() if not following)
 
 

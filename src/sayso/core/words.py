@@ -566,3 +566,47 @@ def did_you_say(agent: str, text: str) -> str:
 def bundle_title(label: str, operations: int) -> str:
     """A bundle in a line."""
     return f"bundle {visible(label.removeprefix('bundle:'))} ({operations} operations)"
+
+
+# --- what a program passes and gets back ---
+
+RESULT_TOO_LARGE = "its JSON form is larger than 64 KiB"
+RESULT_DROPPED = "results are kept for 24 hours"
+
+
+def no_json_form(kind: str) -> str:
+    return f"a value of type {visible(kind, LONGEST_NAME)} has no JSON form"
+
+
+def not_exactly_in_json(kind: str) -> str:
+    why = "NaN, an endless number, or two keys that JSON spells alike"
+    return f"JSON cannot hold this {visible(kind, LONGEST_NAME)} exactly ({why})"
+
+
+def model_failed(kind: str, error: str) -> str:
+    return f"{no_json_form(kind)}: its model_dump raised {visible(error, LONGEST_NAME)}"
+
+
+def not_the_same_again(kind: str) -> str:
+    return f"a {visible(kind, LONGEST_NAME)} would not come back as the same value"
+
+
+def none_of(kind: str, names: str) -> str:
+    return f"a {visible(kind, LONGEST_NAME)} is none of {visible(names, LONGEST_NAME)}"
+
+
+WAITS_FOR_ITSELF = "this run waits for itself: it was started again inside itself, with the same key"
+
+
+def still_running(call: str) -> str:
+    """Somebody else runs this call, and the time to wait for its end is over."""
+    return f"it is still running, started by another caller: call retry with {call} to get its result"
+
+
+def not_kept(why: str | None) -> str:
+    """The result of a call that ran, where what it returned is not there to be told."""
+    return f"it ran, but what it returned was not kept: {why or RESULT_DROPPED}"
+
+
+def not_passed_on(why: str) -> str:
+    return f"it ran, but what it returned cannot be passed on: {why}"

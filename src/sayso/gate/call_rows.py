@@ -59,6 +59,8 @@ class Record(msgspec.Struct, frozen=True):
     made_in: tuple[str, ...] = ()
     """The other sessions that a replayed call comes from."""
     effect_turn: int = 0
+    unkept: str | None = None
+    """Why what it returned is not kept."""
 
     @property
     def decision(self) -> Decision:

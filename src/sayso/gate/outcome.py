@@ -6,34 +6,55 @@ from typing import Any
 
 import msgspec
 
-from sayso.core import ledger, lifecycle
+from sayso.core import ledger, lifecycle, words
 from sayso.core.effects import Changed, Effect, Revoked
 from sayso.core.grants import Held
 from sayso.core.ledger import NotNow
 from sayso.core.lifecycle import Report
 from sayso.core.session import Session
-from sayso.gate.call_rows import found_record, moved, placed, row_of, standing
+from sayso.gate.call_rows import found_record, moved, placed, row_of, standing, with_record
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.telemetry import tampered
 from sayso.store.base import CallRow, Writer
 
 KEPT_RESULT = 64 * 1024
+LONGEST_REASON = 500
 ENDINGS = ("succeeded", "failed", "ambiguous")
 
 
-def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: bytes | None = None) -> Report:
-    """The holder says how the call ended; what follows from that for consent is written, and told."""
+def end_call(
+    gate: Gate,
+    call: str,
+    fence: int,
+    state: ledger.State,
+    result: bytes | None = None,
+    unkept: str | None = None,
+) -> Report:
+    """The holder says how the call ended; what follows from that for consent is written, and told.
+
+    `unkept` says why what it returned is not kept, where it is not.
+    """
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
         row = row_of(gate, tx, call)
         ended = placed(row, ledger.finish(standing(row), fence, state))
-        kept = result if result is not None and len(result) <= KEPT_RESULT else None
-        ended = msgspec.structs.replace(ended, result=kept, ended_at=tx.now)
+        if result is not None and len(result) > KEPT_RESULT:
+            result, unkept = None, words.RESULT_TOO_LARGE
+        ended = msgspec.structs.replace(ended, result=result, ended_at=tx.now)
+        ended = ended if unkept is None else _with_reason(gate, ended, unkept)
         report = follow_up(gate, tx, gate.sealer.call(ended))
         moved(gate, tx, row, ended)
         return report
+
+
+def _with_reason(gate: Gate, row: CallRow, unkept: str) -> CallRow:
+    """The row with the reason why its result is not kept."""
+    kept = found_record(gate, gate.sealer.call(row))
+    if kept is None:
+        return row
+    return with_record(gate, row, msgspec.structs.replace(kept, unkept=unkept[:LONGEST_REASON]))
 
 
 def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:

@@ -47,6 +47,15 @@ def recover_calls(gate: Gate) -> list[str]:
     return [call for call in dead if _recover(gate, call)]
 
 
+def recover_call(gate: Gate, call: str) -> None:
+    """The same for one call: if its holder died, it is ambiguous from now on."""
+    with gate.store.read() as tx:
+        row = tx.call(call)
+        dead = row is not None and _left(tx, row) != row and _is_sound(gate, tx, row)
+    if dead:
+        _recover(gate, call)
+
+
 def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None:
     """The operator says what became of an ambiguous call."""
     with operator_act(gate) as tx:

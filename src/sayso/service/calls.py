@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from sayso.core.digest import canonical
-from sayso.core.ledger import State
+from sayso.core.ledger import IN_PROGRESS, State
 from sayso.core.model import Declared, Operation, Request
 from sayso.doors.python.host import Said, request_for
 from sayso.doors.remote.shapes import CallTold
@@ -70,6 +71,8 @@ class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fence: int
     state: State
     result: Any | msgspec.UnsetType = msgspec.UNSET
+    unkept: Annotated[str, msgspec.Meta(max_length=outcome.LONGEST_REASON)] | None = None
+    """Why there is no result to keep, for whoever asks for it later."""
 
 
 def check(context: Context) -> dict[str, Any]:
@@ -96,9 +99,18 @@ def request(context: Context) -> CallTold:
 
 
 async def look(context: Context) -> CallTold:
-    """Where the call stands; with `wait`, once its question is closed or the time is over."""
+    """Where the call stands; with `wait`, once its question is closed or the time is over.
+
+    With `until=end` as well, a call that runs is waited for, and told once it is over.
+    """
+    until = context.query.get("until", "answer")
+    if until not in ("answer", "end"):
+        raise Refused(400, "malformed", "until takes answer or end")
     attempt = await asyncio.to_thread(own_call, context)
-    await _waited(context, attempt)
+    if until == "end" and attempt.state in IN_PROGRESS:
+        await _let_wait(context, lambda seconds: context.door.await_end(attempt.call, seconds))
+    else:
+        await _waited(context, attempt)
     return await asyncio.to_thread(lambda: told(context.gate, own_call(context)))
 
 
@@ -114,7 +126,7 @@ def end(context: Context) -> CallTold:
     body: OutcomeBody = context.body
     attempt = own_call(context)
     result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
-    report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result)
+    report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result, body.unkept)
     ended = told(context.gate, own_call(context))
     return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
 
@@ -130,15 +142,23 @@ def list_own(context: Context) -> list[CallTold]:
 
 
 async def _waited(context: Context, attempt: Attempt) -> None:
+    question = attempt.question
+    if attempt.state in ("pending", "waiting") and question is not None:
+        await _let_wait(context, lambda seconds: context.door.asker.await_answer(question, seconds))
+
+
+async def _let_wait(context: Context, waiting: Callable[[float], Awaitable[object]]) -> None:
+    """Wait as long as the caller wants to; a token may have only so many waits at the same time."""
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
-    if wait > 0 and attempt.state in ("pending", "waiting") and attempt.question is not None:
-        trail, token = context.running.trail, context.token.id
-        gone = trail.let_go(token)
-        with context.running.limits.waiting(token):
-            await context.door.asker.await_answer(attempt.question, wait)
-        await asyncio.to_thread(trail.catch_up)
-        if trail.let_go(token) != gone:
-            raise Refused(401, "unauthorized", "the token was revoked meanwhile")
+    if wait <= 0:
+        return
+    trail, token = context.running.trail, context.token.id
+    gone = trail.let_go(token)
+    with context.running.limits.waiting(token):
+        await waiting(wait)
+    await asyncio.to_thread(trail.catch_up)
+    if trail.let_go(token) != gone:
+        raise Refused(401, "unauthorized", "the token was revoked meanwhile")
 
 
 def _wanted(context: Context) -> Request:
@@ -214,6 +234,7 @@ def _listed(context: Context, row: CallRow) -> CallTold | None:
 
 
 WAIT = {"wait": "Seconds to wait for an answer, at most 600."}
+UNTIL = {"until": "answer (its question is closed) or end (nobody runs it any more)."}
 ENDPOINTS = (
     Endpoint("POST", "/v1/check", ANY, "What would be decided now", check, CallBody, dict[str, Any]),
     Endpoint("POST", "/v1/calls", ANY, "Decide a call; start it if it may run", request, CallBody, CallTold),
@@ -226,7 +247,9 @@ ENDPOINTS = (
         result=list[CallTold],
         query={"session": "Only those of this session."},
     ),
-    Endpoint("GET", "/v1/calls/{call}", ANY, "Where a call stands", look, result=CallTold, query=WAIT),
+    Endpoint(
+        "GET", "/v1/calls/{call}", ANY, "Where a call stands", look, result=CallTold, query=WAIT | UNTIL
+    ),
     Endpoint(
         "POST",
         "/v1/calls/{call}/retry",

@@ -136,6 +136,7 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
         announce=record.announce,
         fence=attempt.fence,
         result=msgspec.UNSET if attempt.result is None else msgspec.json.decode(attempt.result),
+        unkept=record.unkept,
         call=_runs(record.request.call) if attempt.runs else None,
         digest=record.request.digest,
         operation=record.request.operations[0].name if worst is None else worst.operation,

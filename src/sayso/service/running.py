@@ -43,4 +43,5 @@ class Running:
     def let_go(self) -> None:
         """The service ends: whoever waits for an answer or for events is let go. Called in its loop."""
         self.door.asker.let_go()
+        self.door.endings.let_go()
         self.trail.close()

@@ -11,6 +11,7 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.doors.python.arguments import Shape
+from sayso.doors.python.plain import pydantic_adapter
 from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.workflow import Workflow
 
@@ -62,10 +63,32 @@ def _hint(shape: Shape, name: str) -> Any:
 
 
 def _schema(hints: Mapping[str, Any], needed: list[str]) -> dict[str, Any]:
-    shapes, components = msgspec.json.schema_components(hints.values(), schema_hook=_foreign)
-    schema: dict[str, Any] = {"type": "object", "properties": dict(zip(hints, shapes, strict=True))}
+    shapes, components = _described(hints)
+    schema: dict[str, Any] = {"type": "object", "properties": {name: shapes[name] for name in hints}}
     schema["additionalProperties"] = False
     return schema | ({"required": needed} if needed else {}) | ({"$defs": components} if components else {})
+
+
+def _described(hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A schema for each parameter, and the definitions they share. An unknown type takes anything."""
+    shapes: dict[str, Any] = {}
+    components: dict[str, Any] = {}
+    for name, hint in hints.items():
+        try:
+            shapes[name], more = _one_described(hint)
+        except Exception:  # noqa: BLE001  a foreign type: running it says what it takes
+            shapes[name], more = {}, {}
+        components |= more
+    return shapes, components
+
+
+def _one_described(hint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    adapter = pydantic_adapter(hint)
+    if adapter is not None:
+        schema = dict(adapter.json_schema())
+        return schema, schema.pop("$defs", {})
+    (shape,), components = msgspec.json.schema_components((hint,), schema_hook=_foreign)
+    return shape, components
 
 
 def _foreign(kind: type) -> dict[str, Any]:

@@ -16,18 +16,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path, PurePath
 from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
-import msgspec
-
 from sayso.core.digest import canonical, decode, sha256
 from sayso.core.errors import NotCanonical, SaysoError
+from sayso.doors.python.plain import NotPlain, read_argument, write_argument
 
 _EMPTY = inspect.Parameter.empty
 _SELF = ("self", "cls")
+MOST_TOLD = 3
+"""How many faults of one argument are told."""
 
 
 class WrongArguments(SaysoError, TypeError):
@@ -92,10 +92,13 @@ class Shape:
                 hint="call it from Python, or wrap it in a function without",
             )
 
-    def fit(self, values: Mapping[str, Any]) -> None:
-        """Refuse values that do not fit the types."""
-        for name, value in values.items():
-            self._typed(name, value)
+    def write_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Some parameters as plain values, checked against the types."""
+        return {name: self._plain(name, self._typed(name, value)) for name, value in values.items()}
+
+    def read_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Some parameters, from plain values, as the types that the function declares."""
+        return {name: self._typed(name, value) for name, value in values.items()}
 
     def edited(self, arguments: Mapping[str, Any], before: bytes) -> dict[str, Any]:
         """Arguments a person edited, checked like any others. The live objects stay those of the call."""
@@ -141,24 +144,19 @@ class Shape:
 
     def _plain(self, name: str, value: Any) -> Any:
         try:
-            plain = msgspec.to_builtins(value, builtin_types=(), str_keys=True, enc_hook=_written)
-            kept = decode(canonical(plain))
-        except (
-            TypeError,
-            ValueError,
-            NotImplementedError,
-            OverflowError,
-            RecursionError,
-            NotCanonical,
-        ) as error:
+            kept = decode(canonical(write_argument(value)))
+        except (NotPlain, NotCanonical) as error:
             raise WrongArguments(
                 f"{self._name}: {name} cannot be written down ({type(value).__name__}: {_why(error)})",
                 hint="pass plain values, or name the parameter in live=(…)",
             ) from error
-        if self._typed(name, kept) != value:
+        back = self._typed(name, kept)
+        if back != value:
             raise WrongArguments(
-                f"{self._name}: {name} would not come back as the same value",
-                hint="say its type in the function's signature",
+                f"{self._name}: {name} would not come back as the same value: the {type(value).__name__} "
+                f"would be read as {type(back).__name__}",
+                hint=f"declare exactly that type in the signature ({name}: {type(value).__name__}), "
+                "or pass plain values",
             )
         return kept
 
@@ -169,9 +167,11 @@ class Shape:
         if hint is _EMPTY or hint is Any:
             return value
         try:
-            return msgspec.convert(value, hint, dec_hook=_read, str_keys=True)
-        except (msgspec.ValidationError, TypeError, ValueError, NotImplementedError, RecursionError) as error:
-            raise WrongArguments(f"{self._name}: {name}: {error}") from error
+            return read_argument(value, hint)
+        except Exception as error:  # the types of a program run code of its own when they are read
+            raise WrongArguments(
+                f"{self._name}: {name}: {_why(error)}", hint=f"pass what {name} is declared to be"
+            ) from error
 
     def _read_hints(self) -> dict[str, Any]:
         """The types of what is written down; those of live objects and of the result are not needed."""
@@ -226,23 +226,14 @@ _marks = _Marks()
 
 
 def _why(error: Exception) -> str:
+    """The error in one line; what pydantic found field by field, without the values."""
+    errors = getattr(error, "errors", None)
+    if callable(errors):
+        found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors()[:MOST_TOLD]]
+        return "; ".join(one.removeprefix(": ") for one in found)
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _kind(value: object) -> str:
     kind = value if isinstance(value, type) else type(value)
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _written(value: object) -> str:
-    if isinstance(value, PurePath):
-        return str(value)
-    raise NotImplementedError(type(value).__name__)
-
-
-def _read(kind: type, value: object) -> object:
-    if isinstance(kind, type) and isinstance(value, kind):
-        return value
-    if isinstance(kind, type) and issubclass(kind, PurePath) and isinstance(value, str):
-        return Path(value) if kind in (Path, PurePath) else kind(value)
-    raise NotImplementedError(f"{kind!r} cannot be read back")

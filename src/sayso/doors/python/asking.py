@@ -1,4 +1,4 @@
-"""Asking people and waiting for them: every surface at once, one watching thread for all who wait."""
+"""Asking people on every surface at once, and waiting for their answers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
+from sayso.doors.python.watching import Watch
 from sayso.gate.answer import answer_question, edit_and_allow
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
 from sayso.gate.telemetry import surface_failed
 from sayso.gate.waiting import LONGEST, question_row
-from sayso.store.base import QuestionRow, StoreError
+from sayso.store.base import QuestionRow, Reader
 
 Edit = Callable[[Mapping[str, Any]], Request]
 """Makes the request for edited arguments, or refuses them."""
@@ -29,9 +30,8 @@ class Asker:
         self._gate = gate
         self._surfaces = tuple(surfaces)
         self._lock = threading.Lock()
-        self._waiting: dict[str, list[Callable[[], None]]] = {}
-        self._watching = False
-        self._leaving = False
+        self._shown: dict[str, _Shown] = {}
+        self._answers = Watch(gate, _is_closed, "sayso-answers")
 
     @property
     def able(self) -> bool:
@@ -41,25 +41,31 @@ class Asker:
     @property
     def waiting(self) -> int:
         """How many wait here for answers."""
-        with self._lock:
-            return sum(map(len, self._waiting.values()))
+        return self._answers.waiting
 
     def awaits(self, question: str) -> bool:
         """Whether somebody waits here for the answer to this question."""
-        with self._lock:
-            return question in self._waiting
+        return self._answers.awaits(question)
 
     def show(self, question: Question, edit: Edit) -> threading.Event:
-        """Put the question on every surface. Set the event once it is no longer of interest here."""
-        over = threading.Event()
+        """Put the question on every surface, once for all who ask it here at the same time.
+
+        Set the event once it is no longer of interest; it is taken down with the last who was interested.
+        """
         row = question_row(self._gate, question.id)
+        with self._lock:
+            shown = self._shown.setdefault(question.id, _Shown())
+            interest = _Interest(lambda: self._take_down(question.id, shown))
+            shown.interested += 1
+            if shown.interested > 1:
+                return interest
         asked = Asked(question, row.expires_at, lambda: why_asked(self._gate, question))
         for surface in self._surfaces:
             if surface.able():
                 name = f"sayso-{surface.name}-{question.id}"
-                args = (surface, asked, over, edit)
+                args = (surface, asked, shown.over, edit)
                 threading.Thread(target=self._ask, name=name, args=args, daemon=True).start()
-        return over
+        return interest
 
     def tell(self, notice: str) -> None:
         for surface in self._surfaces:
@@ -67,35 +73,17 @@ class Asker:
 
     def wait(self, question: str, seconds: float) -> QuestionRow:
         """The question once it is closed, or as it stands when the time is over."""
-        closed = threading.Event()
-        with self._registered(question, closed.set) as row:
-            if row.state == "open" and not self._leaving:
-                closed.wait(min(seconds, LONGEST))
+        self._answers.wait(question, min(seconds, LONGEST))
         return question_row(self._gate, question)
 
     async def await_answer(self, question: str, seconds: float) -> QuestionRow:
         """The same for a coroutine."""
-        loop, closed = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake() -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(closed.set)
-
-        with await asyncio.to_thread(self._registered, question, wake) as row:
-            if row.state == "open" and not self._leaving:
-                try:
-                    async with asyncio.timeout(min(seconds, LONGEST)):
-                        await closed.wait()
-                except TimeoutError:
-                    pass
+        await self._answers.await_over(question, min(seconds, LONGEST))
         return await asyncio.to_thread(question_row, self._gate, question)
 
     def let_go(self) -> None:
         """Nobody waits here any more: whoever does is woken with the question as it stands."""
-        with self._lock:
-            self._leaving = True
-            names = list(self._waiting)
-        self._wake(names)
+        self._answers.let_go()
 
     def _ask(self, surface: Surface, asked: Asked, over: threading.Event, edit: Edit) -> None:
         """One surface's turn. Whatever goes wrong there, the question stays as it is."""
@@ -113,6 +101,13 @@ class Asker:
             else:
                 return
 
+    def _take_down(self, question: str, shown: _Shown) -> None:
+        with self._lock:
+            shown.interested -= 1
+            if shown.interested == 0:
+                self._shown.pop(question, None)
+                shown.over.set()
+
     def _take(self, surface: Surface, question: Question, reply: Reply, edit: Edit) -> None:
         how: dict[str, Any] = {"by": reply.by, "reason": reply.reason, "seen": reply.seen}
         if reply.answer == "edit":
@@ -122,62 +117,28 @@ class Asker:
         if not stands.yours:
             surface.tell(f"already {stands.state}: {stands.answer or 'no answer'} by {stands.by or 'nobody'}")
 
-    def _registered(self, question: str, wake: Callable[[], None]) -> _Registration:
-        with self._lock:
-            self._waiting.setdefault(question, []).append(wake)
-            if not self._watching:
-                self._watching = True
-                threading.Thread(target=self._watch, name="sayso-answers", daemon=True).start()
-        try:
-            # Read after it was registered: an answer in between is seen here, a later one by the watch.
-            return _Registration(self, question, wake, question_row(self._gate, question))
-        except BaseException:
-            self.forget(question, wake)
-            raise
 
-    def forget(self, question: str, wake: Callable[[], None]) -> None:
-        with self._lock:
-            waiting = self._waiting.get(question, [])
-            if wake in waiting:
-                waiting.remove(wake)
-            if not waiting:
-                self._waiting.pop(question, None)
+class _Shown:
+    """A question on the surfaces, and how many here are interested in its answer."""
 
-    def _watch(self) -> None:
-        """Until nobody waits any more: look at the questions after every change of the store."""
-        mark = 0
-        while True:
-            with self._lock:
-                names = list(self._waiting)
-                if not names:
-                    self._watching = False
-                    return
-            try:
-                with self._gate.store.read() as tx:
-                    closed = [
-                        name for name in names if (row := tx.question(name)) is None or row.state != "open"
-                    ]
-                mark = self._gate.store.changed(mark, 1.0) if not closed else mark
-            except StoreError:  # who waits reads for himself, and is told
-                closed = names
-            self._wake(closed)
-
-    def _wake(self, questions: Sequence[str]) -> None:
-        with self._lock:
-            wakes = [wake for name in questions for wake in self._waiting.pop(name, [])]
-        for wake in wakes:
-            wake()
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.interested = 0
 
 
-class _Registration:
-    """Somebody waits, until this is left; with the question as it stood once they were registered."""
+class _Interest(threading.Event):
+    """One caller's interest in a question. Set once it is over."""
 
-    def __init__(self, asker: Asker, question: str, wake: Callable[[], None], row: QuestionRow) -> None:
-        self._asker, self._question, self._wake = asker, question, wake
-        self._row = row
+    def __init__(self, lose: Callable[[], None]) -> None:
+        super().__init__()
+        self._lose = lose
 
-    def __enter__(self) -> QuestionRow:
-        return self._row
+    def set(self) -> None:
+        if not self.is_set():
+            super().set()
+            self._lose()
 
-    def __exit__(self, *error: object) -> None:
-        self._asker.forget(self._question, self._wake)
+
+def _is_closed(tx: Reader, question: str) -> bool:
+    row = tx.question(question)
+    return row is None or row.state != "open"

@@ -14,7 +14,8 @@ from sayso.core.ledger import NotNow, State
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
 from sayso.doors.python.door import Asks, Door, Waited
-from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, encoded
+from sayso.doors.python.plain import keep_result
+from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout
 from sayso.doors.python.scope import (
     Frame,
     Job,
@@ -131,8 +132,8 @@ def entered(
 def reported(door: Door, call: str, fence: int, done: Done) -> Steps[None]:
     """Write down how the call ended, and what it returned."""
     state: State = "succeeded" if done.error is None else ended_as(done.error)
-    result = None if done.error is not None else encoded(done.value)
-    yield Work(lambda: door.end(call, fence, state, result))
+    result, unkept = (None, None) if done.error is not None else keep_result(done.value)
+    yield Work(lambda: door.end(call, fence, state, result, unkept))
 
 
 def ending(done: Done, job: Job | None) -> str:

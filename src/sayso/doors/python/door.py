@@ -137,8 +137,10 @@ class Door(ABC):
         """Start a queued call as a new one, in this session."""
 
     @abstractmethod
-    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
-        """Write down how the call ended."""
+    def end(
+        self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
+    ) -> None:
+        """Write down how the call ended, with what it returned, or the reason why that is not kept."""
 
     @abstractmethod
     def beat(self, call: str, fence: int) -> None:
@@ -175,6 +177,14 @@ class Door(ABC):
 
     @abstractmethod
     def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[Waited]:
+        """The same for a coroutine."""
+
+    @abstractmethod
+    def wait_end(self, call: str, seconds: float) -> None:
+        """Until nobody runs this call any more, or the time is over."""
+
+    @abstractmethod
+    def await_end(self, call: str, seconds: float) -> Awaitable[None]:
         """The same for a coroutine."""
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import socket
@@ -12,14 +13,15 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Decision, Question
-from sayso.core.ledger import State
+from sayso.core.ledger import IN_PROGRESS, State
 from sayso.core.model import Call, Declared, Origin, Request
 from sayso.core.session import Scope
 from sayso.doors.python.asking import Asker
 from sayso.doors.python.capability import Capability
 from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, workspace_here
 from sayso.doors.python.results import ConsentDenied
-from sayso.gate import calls, lease, outcome, sessions, workflows
+from sayso.doors.python.watching import Watch
+from sayso.gate import calls, lease, outcome, recovery, sessions, workflows
 from sayso.gate.answer import cancel_question
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
@@ -30,9 +32,9 @@ from sayso.gate.replays import replay_call
 from sayso.gate.request import make_request, read_request, with_state
 from sayso.gate.state import as_written
 from sayso.gate.surface import Surface
-from sayso.gate.waiting import question_row
+from sayso.gate.waiting import LONGEST, question_row
 from sayso.gate.workflows import check_workflow
-from sayso.store.base import QuestionRow, SessionRow
+from sayso.store.base import QuestionRow, Reader, SessionRow
 
 NOBODY = "nobody can be asked: there is no surface that could show the question"
 
@@ -44,6 +46,8 @@ class EmbeddedDoor(Door):
         super().__init__()
         self.gate = gate
         self.asker = Asker(gate, surfaces)
+        self.endings = Watch(gate, _is_over, "sayso-endings")
+        """Who waits here for calls that somebody else runs."""
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
     def check_host(self) -> None:
@@ -122,8 +126,10 @@ class EmbeddedDoor(Door):
     def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
         return replay_call(self.gate, call, session, holder=self.holder, state=state)
 
-    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
-        outcome.end_call(self.gate, call, fence, state, result)
+    def end(
+        self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
+    ) -> None:
+        outcome.end_call(self.gate, call, fence, state, result, unkept)
 
     def beat(self, call: str, fence: int) -> None:
         lease.keep_alive(self.gate, call, fence)
@@ -171,6 +177,17 @@ class EmbeddedDoor(Door):
 
         return waited()
 
+    def wait_end(self, call: str, seconds: float) -> None:
+        self.endings.wait(call, min(seconds, LONGEST))
+        recovery.recover_call(self.gate, call)
+
+    def await_end(self, call: str, seconds: float) -> Awaitable[None]:
+        async def ended() -> None:
+            await self.endings.await_over(call, min(seconds, LONGEST))
+            await asyncio.to_thread(recovery.recover_call, self.gate, call)
+
+        return ended()
+
     def put(self, question: str) -> str | None:
         return put_question(self.gate, question)
 
@@ -197,6 +214,14 @@ class EmbeddedDoor(Door):
 
 def origin_of(row: SessionRow) -> Origin:
     return Origin.AGENT if row.parent is None else Origin.SUBAGENT
+
+
+def _is_over(tx: Reader, call: str) -> bool:
+    """Whether nobody runs this call, or nobody can say so any more."""
+    row = tx.call(call)
+    if row is None or row.state not in IN_PROGRESS:
+        return True
+    return row.lease_until is not None and row.lease_until <= tx.now
 
 
 def _waited(row: QuestionRow) -> Waited:

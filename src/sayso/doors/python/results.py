@@ -6,15 +6,21 @@ from typing import Any, Literal
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Offer
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
+from sayso.doors.python.plain import NotPlain, write_result
 
 Status = Literal["ok", "denied", "blocked", "timeout", "error"]
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a run ended. `value` is what the function returned; for a repeated retry, its written form."""
+    """How a run ended. `value` is what the function returned, the object itself.
+
+    Whoever did not run it (a later retry, a run with the same key, another process) gets its JSON form; if
+    there is none, `kept` is False and `reason` says why.
+    """
 
     status: Status
     value: Any = None
@@ -22,6 +28,7 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str | None = None
     retry_with: str | None = None
     ran: tuple[str, ...] = ()
+    kept: bool = True
 
     @property
     def ok(self) -> bool:
@@ -32,23 +39,12 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
         bare = msgspec.structs.replace(self, value=None)
         told: dict[str, Any] = msgspec.to_builtins(bare)
         told["status"] = self.status
-        return told | ({"value": written(self.value)} if self.status == "ok" else {})
-
-
-def written(value: object) -> Any:
-    """A value as plain values; what has no such form is told by the name of its type."""
-    try:
-        return msgspec.to_builtins(value, str_keys=True, enc_hook=lambda odd: f"<{type(odd).__name__}>")
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return f"<{type(value).__name__}>"
-
-
-def encoded(value: object) -> bytes:
-    """The written form as bytes, whatever the value is: that the call has run must get into the ledger."""
-    try:
-        return msgspec.json.encode(written(value))
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return msgspec.json.encode(f"<{type(value).__name__}>")
+        if self.status != "ok" or not self.kept:
+            return told
+        try:
+            return told | {"value": write_result(self.value)}
+        except NotPlain as error:
+            return told | {"reason": words.not_passed_on(str(error))}
 
 
 class ConsentRequired(SaysoError):

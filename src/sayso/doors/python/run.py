@@ -8,16 +8,17 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import IN_PROGRESS, NotNow
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.session import Scope
 from sayso.doors.python.calls import STATES, cleared, entered, reported
 from sayso.doors.python.capability import Capability, check_callable
 from sayso.doors.python.door import Door, Keys, Waited
 from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result, Status
-from sayso.doors.python.scope import Frame, Job, begun, carried, resting_on, scope_of
+from sayso.doors.python.scope import Frame, Job, begun, calls_around, carried, resting_on, scope_of
 from sayso.doors.python.steps import Done, Steps, Wait, Work
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
@@ -28,7 +29,6 @@ PATIENCE = 90.0
 MOST_RUNS = 3
 RETRY = "retry"
 LATER = "The agent is no longer waiting for {}. A yes within 2 hours lets it try again."
-NOT_KEPT = "it was run; what it returned is no longer kept"
 
 
 class Unhealthy(SaysoError):
@@ -49,6 +49,12 @@ class Wish(msgspec.Struct, frozen=True):
     key: str | None = None
     host_id: str | None = None
     is_async: bool = False
+    began: float = msgspec.field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """What is left of the time to wait."""
+        return self.wait - (time.monotonic() - self.began)
 
 
 def run(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
@@ -72,7 +78,7 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     try:
         attempt: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
         if attempt.state not in ("pending", "waiting"):
-            return told(attempt)
+            return (yield from joined(door, attempt, wish))
         capability = door.capabilities.find(attempt.record.request.call.tool)
         capability.shape.check_no_live()
         _check_same(capability, attempt.record.request)
@@ -85,7 +91,7 @@ def retry(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         return (yield from _carried_out(door, capability, tried, scope, wish))
     except NotNow:  # somebody else was quicker
         now: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
-        return told(now)
+        return (yield from joined(door, now, wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
 
@@ -110,16 +116,34 @@ def check(door: Door, name: str, params: Mapping[str, Any], session: str) -> Dec
     return door.preview(request, scope_of(door, session))
 
 
+def joined(door: Door, attempt: Attempt, wish: Wish) -> Steps[Result]:
+    """The result of a call that somebody else runs, once it is over: one call has one result for all.
+
+    Bounded by the time that this caller waits. A call never waits for itself.
+    """
+    call = attempt.call
+    if attempt.state in IN_PROGRESS:
+        if call in calls_around(door):
+            return Result("error", operation_id=call, reason=words.WAITS_FOR_ITSELF)
+        left = wish.left
+        if left > 0:
+            yield Wait(lambda: door.wait_end(call, left), lambda: door.await_end(call, left))
+        attempt = yield Work(lambda: door.look(call, wish.session))
+    return told(attempt)
+
+
 def told(attempt: Attempt) -> Result:
     """What the ledger knows of a call that is over, or in other hands."""
     record, name = attempt.record, attempt.call
     if attempt.state == "succeeded":
         if attempt.result is None:
-            return Result("ok", operation_id=name, reason=NOT_KEPT)
+            return Result("ok", operation_id=name, reason=words.not_kept(record.unkept), kept=False)
         return Result("ok", msgspec.json.decode(attempt.result), operation_id=name)
     if attempt.state == "denied":
         blocked = record.rule in ("blocked", "trusted_channel")
         return Result("blocked" if blocked else "denied", reason=record.reason, operation_id=name)
+    if attempt.state in IN_PROGRESS:
+        return Result("timeout", operation_id=name, reason=words.still_running(name), retry_with=RETRY)
     return Result(
         "error", reason=STATES.get(attempt.state, f"the call is {attempt.state}"), operation_id=name
     )
@@ -128,6 +152,14 @@ def told(attempt: Attempt) -> Result:
 def refused(error: ConsentDenied, call: str, ran: tuple[str, ...] = ()) -> Result:
     status: Status = "blocked" if error.blocked else "denied"
     return Result(status, reason=error.reason, operation_id=call, ran=ran)
+
+
+def not_run(door: Door, error: ConsentDenied, attempt: Attempt, wish: Wish) -> Steps[Result]:
+    """A call that may not run, or that somebody else was quicker to run."""
+    if error.rule not in STATES:
+        return refused(error, attempt.call)
+    now: Attempt = yield Work(lambda: door.look(attempt.call, wish.session))
+    return (yield from joined(door, now, wish))
 
 
 def late(door: Door, error: ConsentRequired) -> Result:
@@ -237,16 +269,13 @@ def _carried_out(
     door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: Wish
 ) -> Steps[Result]:
     if not attempt.runs and attempt.state not in ("pending", "denied"):
-        return told(attempt)
+        return (yield from joined(door, attempt, wish))
     try:
         ready: Attempt = yield from cleared(door, capability, attempt, scope, wish.wait)
     except ConsentTimeout as error:
         return late(door, error)
     except ConsentDenied as error:
-        if error.rule not in STATES:
-            return refused(error, attempt.call)
-        now: Attempt = yield Work(lambda: door.look(attempt.call, wish.session))
-        return told(now)
+        return (yield from not_run(door, error, attempt, wish))
     if ready.record.items:
         begun(door, ready.record.request.operations[0].name)
     return (yield from _executed(door, capability, ready, scope, wish, runs=1))

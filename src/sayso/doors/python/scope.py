@@ -182,6 +182,17 @@ def job_around(gate: object, session: str) -> Job | None:
     return next((frame.job for frame in frames(gate, session) if frame.job is not None), None)
 
 
+def calls_around(gate: object) -> list[str]:
+    """The calls of this gate, of whichever session, that this point of the program is inside of."""
+    found: list[str] = []
+    frame = _visible(_innermost.get())
+    while frame is not None:
+        if frame.open and frame.gate is gate and frame.job is not None:
+            found.append(frame.job.call)
+        frame = _visible(frame.around)
+    return found
+
+
 def begun(gate: object, operation: str) -> None:
     """Tell every `run` around, of whichever session, that something inside it that needs consent begins."""
     frame = _visible(_innermost.get())

@@ -20,13 +20,28 @@ from sayso.doors.python.calls import cleared, ending, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
-from sayso.doors.python.run import RETRY, Wish, check, late, refused, retry, run, stopped, told, unparked
+from sayso.doors.python.run import (
+    RETRY,
+    Wish,
+    check,
+    joined,
+    late,
+    not_run,
+    retry,
+    run,
+    stopped,
+    told,
+    unparked,
+)
 from sayso.doors.python.scope import Frame, Job, scope_of
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate.call_rows import Attempt
 from sayso.gate.request import make_call
 from sayso.gate.telemetry import Running
 from sayso.gate.workflows import Note, note_of
+
+Known = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""What steps are called with: the parameters of the run as written down, and what earlier steps returned."""
 
 
 class Named(Protocol):
@@ -97,9 +112,11 @@ class Workflow:
             raise WrongArguments(
                 f"{self.name}: unknown {', '.join(unknown) or 'none'}, missing {', '.join(missing) or 'none'}"
             )
+        plain: dict[str, Any] = {}
         for step in self.steps:
-            self.shapes[step.name].fit({name: params[name] for name in params if name in self.takes(step)})
-        return dict(params)
+            wanted = {name: plain.get(name, params[name]) for name in params if name in self.takes(step)}
+            plain |= self.shapes[step.name].write_some(wanted)
+        return plain
 
     def takes(self, step: Step) -> frozenset[str]:
         return frozenset(self.shapes[step.name].signature.parameters)
@@ -136,7 +153,7 @@ def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         if name is None:
             return (yield from retry(door, operation_id, wish))
         if attempt.state not in ("pending", "waiting"):
-            return told(attempt)
+            return (yield from joined(door, attempt, wish))
         workflow: Workflow | None = door.workflows.get(name)
         if workflow is None:
             return Result("error", reason=f"there is no workflow {name!r} here", operation_id=operation_id)
@@ -181,13 +198,13 @@ def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> St
 
 def _asked(door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: Wish) -> Steps[Result]:
     if not attempt.runs and attempt.state not in ("pending", "denied"):
-        return told(attempt)
+        return (yield from joined(door, attempt, wish))
     try:
         started: Attempt = yield from cleared(door, workflow.asked, attempt, scope, wish.wait)
     except ConsentTimeout as error:
         return late(door, error)
     except ConsentDenied as error:
-        return refused(error, attempt.call)
+        return (yield from not_run(door, error, attempt, wish))
     return (yield from _carried_out(door, workflow, started, scope, wish, runs=1))
 
 
@@ -203,7 +220,7 @@ def _carried_out(
     with Running(attempt.call, attempt.record.request) as run:
         try:
             for step in workflow.steps:
-                done = yield from _done(door, workflow, step, {**given, **results}, job, wish)
+                done = yield from _done(door, workflow, step, (given, results), job, wish)
                 if job.stopped is not None or done.error is not None:
                     break
                 results[step.name] = done.value
@@ -223,12 +240,13 @@ def _carried_out(
     return Result("error", reason=reason, operation_id=job.call, ran=tuple(results))
 
 
-def _done(
-    door: Door, workflow: Workflow, step: Step, known: Mapping[str, Any], job: Job, wish: Wish
-) -> Steps[Done]:
+def _done(door: Door, workflow: Workflow, step: Step, known: Known, job: Job, wish: Wish) -> Steps[Done]:
     """One step, in the scope of the run. How it stands is written down before and after."""
     yield from _noted(door, job, step.name, "running")
-    arguments = {name: known[name] for name in workflow.takes(step) if name in known}
+    given, results = known
+    written = {name: given[name] for name in workflow.takes(step) if name in given and name not in results}
+    arguments = {name: results[name] for name in workflow.takes(step) if name in results}
+    arguments |= workflow.shapes[step.name].read_some(written)
     run = Run(job.call, workflow.name)
     frame = Frame(door, wish.session, run=run, individual=step.requires_individual_consent, job=job)
     crossing = inspect.iscoroutinefunction(step.function) != wish.is_async

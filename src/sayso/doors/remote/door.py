@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Decision
 from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
@@ -27,7 +28,7 @@ from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
 from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import UnknownSession
-from sayso.gate.outcome import KEPT_RESULT
+from sayso.gate.outcome import KEPT_RESULT, LONGEST_REASON
 from sayso.gate.request import make_request
 from sayso.gate.waiting import LONGEST
 from sayso.gate.workflows import Note
@@ -121,11 +122,17 @@ class RemoteDoor(Door):
         body = {"session": session, "state": state, "attempt": secrets.token_hex(16), "beats": True}
         return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/replay", body, again=False)))
 
-    def end(self, call: str, fence: int, state: State, result: bytes | None = None) -> None:
+    def end(
+        self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
+    ) -> None:
         """Say how the call ended. If the answer to that got lost, what the ledger says is looked at."""
         body: dict[str, Any] = {"fence": fence, "state": state}
-        if result and len(result) <= KEPT_RESULT:
+        if result and len(result) > KEPT_RESULT:
+            result, unkept = None, words.RESULT_TOO_LARGE
+        if result:
             body["result"] = msgspec.Raw(result)
+        if unkept:
+            body["unkept"] = unkept[:LONGEST_REASON]
         try:
             self.line.ask(Sent("POST", f"/v1/calls/{call}/outcome", body), away=REPORTING)
         except NotNow:
@@ -172,6 +179,15 @@ class RemoteDoor(Door):
             return _waited(attempt_of(await self.line.ask_later(sent, away=max(AWAY, seconds))))
 
         return waited()
+
+    def wait_end(self, call: str, seconds: float) -> None:
+        self.line.ask(_until_end(call, seconds), away=max(AWAY, seconds))
+
+    def await_end(self, call: str, seconds: float) -> Awaitable[None]:
+        async def ended() -> None:
+            await self.line.ask_later(_until_end(call, seconds), away=max(AWAY, seconds))
+
+        return ended()
 
     def put(self, question: str) -> str | None:
         """A host puts a question in the conversation; an agent's is for the operator alone."""
@@ -249,6 +265,10 @@ def _where(scope: Scope) -> dict[str, Any]:
 
 def _waiting(attempt: Attempt, seconds: float) -> Sent:
     return Sent("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST))
+
+
+def _until_end(call: str, seconds: float) -> Sent:
+    return Sent("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST))
 
 
 def _waited(attempt: ToldAttempt) -> Waited:

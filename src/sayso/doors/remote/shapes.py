@@ -36,6 +36,8 @@ class CallTold(msgspec.Struct, frozen=True):
     fence: int = 0
     result: Any | msgspec.UnsetType = msgspec.UNSET
     """What it returned, as long as that is kept."""
+    unkept: str | None = None
+    """Why what it returned is not kept."""
     call: Runs | None = None
     wanted: Runs | None = None
     """What trying it again, or a replay, would run. That it is told allows nothing."""

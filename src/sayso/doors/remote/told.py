@@ -105,7 +105,8 @@ def _record(told: CallTold) -> Record:
     named = tuple(Operation(one.operation) for one in told.operations) or (Operation(told.operation),)
     request = Request(call, named, told.digest, told.digest, session=told.session, workflow=told.workflow)
     items = tuple(_item(one) for one in told.operations)
-    return Record(request, Verdict(told.verdict), told.rule, told.reason, items, told.announce)
+    verdict = Verdict(told.verdict)
+    return Record(request, verdict, told.rule, told.reason, items, told.announce, unkept=told.unkept)
 
 
 def _asks(told: CallTold) -> Asks:
