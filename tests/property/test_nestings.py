@@ -18,11 +18,14 @@ from tests.property.nesting_model import Model
 from tests.property.nesting_play import Player
 from tests.property.nestings import (
     HIGH,
+    LOW,
     MODERATE,
     WORLDS,
     Call,
+    Click,
     Pause,
     Program,
+    Revoke,
     SafeCaller,
     Spawn,
     Stage,
@@ -70,6 +73,7 @@ def test_every_call_comes_out_as_the_model_says(world: str, is_async: bool) -> N
 
 
 NOTE, PAY, RING = Tool("desk.note", MODERATE), Tool("desk.pay", HIGH), Tool("desk.ring", MODERATE)
+TASK = Tool("tasks.create", LOW)
 FOUND = {
     "a workflow trusted for good starts unasked": Program(
         "desk", (Start(0, "always"), Start(0)), ((Stage(("desk.note",), ()),),)
@@ -92,6 +96,24 @@ FOUND = {
         (
             (Stage(("desk.look",), (Call(RING),)),),
             (Stage(("desk.note",), (Start(0, "once"),), individual=True),),
+        ),
+    ),
+    "a lasting answer that is revoked lends nothing to what still runs on it": Program(
+        "gateway", (Call(TASK, answer="always", body=(Revoke("tasks.create"), Call(TASK))),)
+    ),
+    "and takes the unused approval that came with it along": Program(
+        "gateway",
+        (Start(0), Start(0)),
+        (
+            (
+                Stage(
+                    ("tasks.create",),
+                    (
+                        Click((Revoke("tasks.create"), Call(TASK, 1), Revoke())),
+                        Call(TASK, 1, "always"),
+                    ),
+                ),
+            ),
         ),
     ),
 }

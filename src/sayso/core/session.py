@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -252,7 +252,20 @@ def _returned(session: Session, effect: fx.Returned) -> Session:
 
 
 def _revoked(session: Session, effect: fx.Revoked) -> Session:
-    return _touch(session, effect.key, effect.grant, lambda held: msgspec.structs.replace(held, revoked=True))
+    """End a grant, and with it the unused approval that the same answer gave to one call."""
+    row = session.grants.get(effect.key, ())
+    questions = {held.grant.question for held in row if held.grant.id == effect.grant} - {None}
+    ended = [held.grant for held in session.held if questions and _approves_by(held, questions)]
+    keys = [(effect.key, effect.grant), *((grant.key, grant.id) for grant in ended)]
+    for key, grant in keys:
+        session = _touch(session, key, grant, lambda held: msgspec.structs.replace(held, revoked=True))
+    return session
+
+
+def _approves_by(held: Held, questions: Collection[str | None]) -> bool:
+    grant = held.grant
+    unused = grant.uses is None or held.used < grant.uses
+    return grant.kind == "call" and grant.question in questions and unused
 
 
 def _call_ended(session: Session, effect: fx.CallEnded) -> Session:
