@@ -74,10 +74,17 @@ def test_a_secret_is_one_under_any_name_of_an_argument(work: Path, name: str, pa
             assert (told["verdict"], told["rule"]) == ("ask", "risky"), args
 
 
+KEYS: list[dict[str, Any]] = [
+    {"files": {"~/.ssh/id_rsa": 1}},
+    {"~/.ssh/id_rsa": 1},
+    {"set": {"a": {".env": {}}}},
+]
+
+
 def test_a_secret_as_a_key_is_never_read_unasked_by_a_tool_that_a_host_declares(work: Path) -> None:
     with a_gate("extends: [balanced]") as gate, a_service(gate) as service:
         session = service.opened(workspace=str(work))
-        for args in ({"files": {"~/.ssh/id_rsa": 1}}, {"~/.ssh/id_rsa": 1}, {"set": {"a": {".env": {}}}}):
+        for args in KEYS:
             call = {"tool": "read_set", "args": args, "session": session, "operations": READS}
             assert service.told("host", "POST", "/v1/check", call)["verdict"] != "allow", args
 
@@ -224,4 +231,26 @@ def test_a_yes_never_carries_a_declared_function_from_a_file_to_a_secret(work: P
         (work / "notes.txt").symlink_to(work.parent / "home" / ".ssh" / "id_rsa")
         with pytest.raises((ConsentRequired, ConsentDenied)):
             look("notes.txt")
+    assert ran == ["notes.txt"]
+
+
+BARE = "domains: {tasks: {autonomous: [read], requires_approval: [], blocked: []}}"
+
+
+@pytest.mark.parametrize("policy", ["extends: [balanced]", BARE])
+def test_a_function_that_declares_nothing_takes_neither_secrets_nor_the_guard(
+    work: Path, policy: str
+) -> None:
+    ran: list[str] = []
+    with a_gate(policy) as gate, gate.session(agent="a", workspace=str(work)).active():
+
+        @gate.capability()
+        def save(path: str) -> None:
+            ran.append(path)
+
+        assert gate.run("save", {"path": "notes.txt"}, wait=0).status == "ok"
+        for path in (".env", "~/.ssh/id_rsa", "/etc/cron.d/x"):
+            assert gate.run("save", {"path": path}, wait=0).status == "timeout", path
+        for path in ("AGENTS.md", ".claude/settings.json"):
+            assert gate.run("save", {"path": path}, wait=0).status == "blocked", path
     assert ran == ["notes.txt"]

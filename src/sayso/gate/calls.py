@@ -157,9 +157,9 @@ def start_ungated(
 ) -> Attempt:
     """Start a call that needs no consent by itself, because all it does that does is asked when reached.
 
-    Where the policy knows the tool or its name, the policy decides.
+    Where the policy knows the tool or its name, or a path in its arguments counts, it is decided.
     """
-    if _policy_knows(gate.policy, request):
+    if _policy_knows(gate.policy, request) or any(map(_was_read, request.operations)):
         decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
         return start_call(
             gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
@@ -187,6 +187,11 @@ def _policy_knows(policy: Policy, request: Request) -> bool:
     """Whether a tool entry is about this tool, or the policy names what the function is called by."""
     entries = [policy.entry(one.name) for one in request.operations]  # refuses a look-alike of a listed name
     return bool(policy.entries_for(request.call.tool)) or any(entry.named for entry in entries)
+
+
+def _was_read(operation: Operation) -> bool:
+    """Whether the reading of the call refuses the operation or raises its risk."""
+    return operation.barred is not None or operation.reading is Risk.HIGH
 
 
 def _without_risk(operation: Operation) -> Operation:

@@ -202,6 +202,8 @@ def _is_secret_file(text: str, here: str) -> bool:
 
 
 def _exists(text: str, here: str) -> bool:
+    if "\0" in text:
+        return False
     return os.path.lexists(os.path.join(here, os.path.expanduser(text)))  # noqa: PTH111, PTH118  never raises
 
 
