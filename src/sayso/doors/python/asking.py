@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from sayso.core.decision import Question
@@ -16,7 +17,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
 from sayso.gate.telemetry import surface_failed
 from sayso.gate.waiting import LONGEST, question_row
-from sayso.store.base import QuestionRow, StoreError
+from sayso.store.base import QuestionRow
 
 Edit = Callable[[Mapping[str, Any]], Request]
 """Makes the request for edited arguments, or refuses them."""
@@ -78,7 +79,7 @@ class Asker:
         loop, closed = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop was closed: nobody waits there any more
                 loop.call_soon_threadsafe(closed.set)
 
         with await asyncio.to_thread(self._registered, question, wake) as row:
@@ -158,7 +159,7 @@ class Asker:
                         name for name in names if (row := tx.question(name)) is None or row.state != "open"
                     ]
                 mark = self._gate.store.changed(mark, 1.0) if not closed else mark
-            except StoreError:  # who waits reads for himself, and is told
+            except Exception:  # noqa: BLE001  who waits reads for himself, and is told
                 closed = names
             self._wake(closed)
 
