@@ -59,11 +59,13 @@ def test_garbage_that_ends_while_threads_are_looked_at_does_not_hang_the_process
 class Stumbling(MemoryStore):
     """A store whose first look for changes fails in a way nobody expected."""
 
-    stumbled = False
+    def __init__(self) -> None:
+        super().__init__()
+        self.stumbled = threading.Event()
 
     def changed(self, seen: int, timeout: float) -> int:
-        if not self.stumbled:
-            self.stumbled = True
+        if not self.stumbled.is_set():
+            self.stumbled.set()
             raise ValueError("a fault of the driver")
         return super().changed(seen, timeout)
 
@@ -74,13 +76,14 @@ def test_no_waiter_is_forgotten_after_the_watch_for_answers_failed(times: int) -
     gate = Sayso(open_gate(load_preset("gateway"), store := Stumbling(), key=KEY), [person])
     sent, found = sends(gate), []
     for at in range(times):
-        store.stumbled = False
+        store.stumbled.clear()
         arguments = {"to": f"person {at}"}
         waiting = threading.Thread(
             target=lambda given=arguments: found.append(_run(gate, given)), daemon=True
         )
         waiting.start()
         person.waits_to_be_asked()
+        assert store.stumbled.wait(60)
         answer_open(gate, "once")
         waiting.join(60)
     assert [result.status for result in found] == ["ok"] * times
