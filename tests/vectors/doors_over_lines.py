@@ -245,7 +245,7 @@ class HttpAgent(Http):
     kind, hears = "agent", False
 
     def cannot(self, row: Row) -> str | None:
-        if any(map(_is_relative, row.args.values())):
+        if starts_at_workspace(row):
             return "has no folder"
         return super().cannot(row)
 
@@ -253,13 +253,41 @@ class HttpAgent(Http):
         return self.served.token("agent"), None
 
 
+class HttpAgentAnyhow(HttpAgent):
+    """The same for calls whose paths start at a workspace, which its session does not have.
+
+    It sends them as they stand, or, with `absolute`, as the paths they lead to.
+    """
+
+    def __init__(self, world: World, served: Served, *, absolute: bool) -> None:
+        super().__init__(world, served)
+        self.absolute = absolute
+
+    def cannot(self, row: Row) -> str | None:
+        return DoorUnderTest.cannot(self, row) if starts_at_workspace(row) else "has no such path"
+
+    def _body(self, session: str | None, made: Made) -> dict[str, Any]:
+        body = super()._body(session, made)
+        if self.absolute:
+            body["args"] = {name: self._whole(value) for name, value in made.args.items()}
+        return body
+
+    def _whole(self, value: object) -> object:
+        if isinstance(value, list):
+            return [self._whole(one) for one in value]
+        return str(self.world.workspace / str(value)) if _is_relative(value) else value
+
+
+def starts_at_workspace(row: Row) -> bool:
+    """Whether a path of the row's call starts at the workspace."""
+    values = (one for value in row.args.values() for one in (value if isinstance(value, list) else [value]))
+    return any(map(_is_relative, values))
+
+
 def _is_relative(value: object) -> bool:
     """Whether it is the path of a row that starts at the workspace: these have a dot and no slash."""
-    names = value if isinstance(value, list) else [value]
-    return any(
-        isinstance(name, str) and name.endswith((".txt", ".env", "id_ed25519")) and name[0] not in "~/"
-        for name in names
-    )
+    paths = (".txt", ".env", "id_ed25519")
+    return isinstance(value, str) and value.endswith(paths) and value[0] not in "~/"
 
 
 class Mcp(DoorUnderTest):

@@ -28,9 +28,11 @@ from tests.vectors.doors_over_lines import (
     ConnectedRun,
     Http,
     HttpAgent,
+    HttpAgentAnyhow,
     Mcp,
     Served,
     serving,
+    starts_at_workspace,
 )
 
 ROWS = rows()
@@ -80,6 +82,7 @@ def doors(
     return dict(zip(DOORS, made, strict=True))
 
 
+FROM_WORKSPACE = [row for row in ROWS if starts_at_workspace(row)]
 EACH_ROW = pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
 
 
@@ -91,6 +94,22 @@ def test_this_door_decides_the_call_as_the_table_says(
     door = doors[name]
     if door.cannot(row) is None:
         assert str(door.decide(row)) == str(row.expected_of(door.kind))
+
+
+@pytest.mark.parametrize("absolute", [True, False], ids=["absolute", "as written"])
+@pytest.mark.parametrize("row", FROM_WORKSPACE, ids=[row.id for row in FROM_WORKSPACE])
+def test_no_agent_without_a_workspace_is_decided_looser_than_the_table_says(
+    row: Row, absolute: bool, world: World, served: Served
+) -> None:
+    """What is inside a workspace cannot be told there, so an agent may be asked more, and never less."""
+    door = HttpAgentAnyhow(world, served, absolute=absolute)
+    if door.cannot(row) is not None:
+        return
+    decided = door.decide(row)
+    if not decided.refused:
+        expected = row.expected_of("agent")
+        assert STRICTNESS.index(decided.verdict) >= STRICTNESS.index(expected.verdict)
+        assert RISKS.index(decided.risk) >= RISKS.index(expected.risk)
 
 
 # What the table itself promises

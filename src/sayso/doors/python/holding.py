@@ -24,6 +24,7 @@ STOPS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_
 SUSPENDED = (CoroutineType, GeneratorType, AsyncGeneratorType)
 MOST = 10_000
 
+_looking = threading.RLock()
 _entered: ContextVar[None] = ContextVar("sayso_entered")
 
 
@@ -51,14 +52,19 @@ class Holding:
         return not is_open or self._goes_on()
 
     def _goes_on(self) -> bool:
-        """Whether the function is at work in the block now: it runs, or waits for something in its task."""
-        if self._holder is None:
-            return False
-        top = sys._current_frames().get(self._thread)  # noqa: SLF001  there is no other way to ask
-        if top is not None and self._holder in _stack(top):
-            return True
-        task = None if self._task is None else self._task()
-        return task is not None and self._holder in _awaiting(task.get_coro())
+        """Whether the function is at work in the block now: it runs, or waits for something in its task.
+
+        While one look follows the other, it may have changed from one to the other; so both are taken twice.
+        """
+        return self._runs() or self._waits() or self._runs() or self._waits()
+
+    def _runs(self) -> bool:
+        holder = self._holder
+        return holder is not None and holder in _stack(_top_of(self._thread))
+
+    def _waits(self) -> bool:
+        holder, task = self._holder, None if self._task is None else self._task()
+        return holder is not None and task is not None and holder in _awaiting(task.get_coro())
 
     def _same_context(self) -> bool:
         """Whether this is the very context the block was entered in, shared instead of copied."""
@@ -76,6 +82,25 @@ def _here() -> tuple[int, asyncio.Task[Any] | None]:
     except RuntimeError:  # no event loop runs here
         task = None
     return threading.get_ident(), task
+
+
+def _top_of(thread: int) -> FrameType | None:
+    """What this thread does now.
+
+    Before Python 3.12 a collection of garbage in the middle of this question can hang the process: it holds a
+    lock of the interpreter that the end of a thread-local value wants as well (python/cpython#106883). So
+    nothing is collected meanwhile.
+    """
+    if sys.version_info >= (3, 12):
+        return sys._current_frames().get(thread)  # noqa: SLF001  there is no other way to ask
+    with _looking:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return sys._current_frames().get(thread)  # noqa: SLF001
+        finally:
+            if collects:
+                gc.enable()
 
 
 def _beyond_contextlib(frame: FrameType) -> FrameType:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from sayso.gate.gate import Gate
-from sayso.store.base import Reader, StoreError
+from sayso.store.base import Reader
 
 LOOK_AGAIN = 1.0
 """How often it looks without a change: time passes, and a lease or a deadline with it."""
@@ -51,7 +52,7 @@ class Watch:
         loop, closed = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop was closed: nobody waits there any more
                 loop.call_soon_threadsafe(closed.set)
 
         registration = _Registration(self, name, wake)
@@ -104,7 +105,7 @@ class Watch:
                 with self._gate.store.read() as tx:
                     over = [name for name in names if self._over(tx, name)]
                 mark = self._gate.store.changed(mark, LOOK_AGAIN) if not over else mark
-            except StoreError:  # who waits reads for himself, and is told
+            except Exception:  # noqa: BLE001  who waits reads for himself, and is told
                 over = names
             self._wake(list(over))
 
