@@ -54,9 +54,9 @@ class Message(msgspec.Struct, frozen=True):
     `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
     leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
-    `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any, and
-    `declined` those that it denies beside a yes to others. `problem` is a sentence for the user about a list
-    that could not be taken as it stands.
+    `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
+    and `declined` those that it denies beside a yes to others. `problem` is a sentence for the user about a
+    list that could not be taken as it stands.
     """
 
     text: str
@@ -354,7 +354,7 @@ _LIMITS_SLASH = re.compile(
     r"|explain|help|nothing|none)\b"
 )
 _ORDER = re.compile(
-    r"(?:(?:please|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
+    r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
     r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",
     _CASE_BLIND,
 )
