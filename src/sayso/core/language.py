@@ -270,7 +270,9 @@ def _loosened(message: Message, phrases: Phrases, *, commands: bool) -> Message:
     assent = read_assent(_added(phrases).assent.sub("yes", text), asks="?" in own)
     refusal = message.refusal
     if assent.change is not None:  # "yes, but don't touch the tests" refuses a part, "yes, but no" the whole
-        refusal = refuses_flatly(_added(phrases).refuse.sub("no", fold(own)))
+        refusal = any(
+            refuses_flatly(_added(phrases).refuse.sub("no", fold(words))) for words in (own, assent.change)
+        )
     return msgspec.structs.replace(
         message,
         refusal=refusal,

@@ -73,7 +73,6 @@ HIGH_PHRASES = (
     "sgtm",
     "i agree",
     "i confirm",
-    "confirm",
     "accept",
     "accepted",
     "i accept",
@@ -207,6 +206,7 @@ SIGN_NAMES = {
 
 REFUSALS = (
     "no",
+    "not",
     "nope",
     "nah",
     "no no",
