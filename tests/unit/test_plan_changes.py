@@ -210,10 +210,13 @@ def test_numbers_that_the_plan_does_not_have_never_leave_anything_in_it(text: st
 @pytest.mark.parametrize(
     "text",
     every("""
-src/a.py|a.py|`src/a.py`|a.py!|a.py please|a.py first|first a.py|a.py now|a.py, please|for a.py|to a.py|on a.py
+src/a.py|a.py|`src/a.py`|a.py!|a.py please|a.py first|first a.py|a.py now|a.py, please|for a.py|to a.py
+on a.py
 with a.py|start with a.py|begin with a.py|starting with a.py|start with a.py and then commit|go with a.py
-a.py now, b.py later|a.py first, b.py tomorrow|a.py yes, b.py no|a.py ok, b.py not|a.py ✅ b.py ❌|a.py 👍, b.py 👎
-for a.py, not for b.py|b.py no, a.py yes|just a.py|proceed with a.py|you can do a.py|let's do a.py|a.py, then commit
+a.py now, b.py later|a.py first, b.py tomorrow|a.py yes, b.py no|a.py ok, b.py not
+a.py ✅ b.py ❌|a.py 👍, b.py 👎
+for a.py, not for b.py|b.py no, a.py yes|just a.py|proceed with a.py|you can do a.py
+let's do a.py|a.py, then commit
 """),
 )
 def test_a_name_beside_nothing_but_a_yes_never_leaves_the_plan_without_it(text: str) -> None:
@@ -223,7 +226,8 @@ def test_a_name_beside_nothing_but_a_yes_never_leaves_the_plan_without_it(text: 
 @pytest.mark.parametrize(
     "text",
     every("""
-a.py and b.py|a.py, b.py|a.py first, then b.py|b.py, then a.py|a.py too|also a.py|edit a.py as well|both a.py and b.py
+a.py and b.py|a.py, b.py|a.py first, then b.py|b.py, then a.py|a.py too|also a.py|edit a.py as well
+both a.py and b.py
 """),
 )
 def test_all_that_is_named_and_what_is_named_as_well_stays(text: str) -> None:
@@ -233,7 +237,8 @@ def test_all_that_is_named_and_what_is_named_as_well_stays(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     every("""
-I'll do a.py, b.py|a.py, b.py are off limits|a.py looks good|b.py is fine|b.py is good|but b.py|a.py, b.py later
+I'll do a.py, b.py|a.py, b.py are off limits|a.py looks good|b.py is fine|b.py is good|but b.py
+a.py, b.py later
 a.py and b.py later|a.py is right
 """),
 )

@@ -105,7 +105,16 @@ def _keep_asking(h: Hearing, shown: list[Question]) -> None:
     h.announced.append(words.question_first(_numbered(shown)))
 
 
-def refuse(h: Hearing) -> None:
+def deny(h: Hearing) -> None:
+    """Whatever no there is in the message: to all of what was asked, or to some beside a yes to others."""
+    if h.message.refusal:
+        _refuse(h)
+    for question in _just_shown(h):
+        if question.id in h.message.declined:
+            _answer(h, question, "deny")
+
+
+def _refuse(h: Hearing) -> None:
     """A no: denies the question, ends the long task's consent, or refuses the plan."""
     shown, task = _just_shown(h), h.session.task
     chosen = [q for q in shown if q.id in h.message.chosen]
@@ -120,13 +129,6 @@ def refuse(h: Hearing) -> None:
         h.did.append("the allowlist is not handed on")
     elif h.session.plan is not None:
         _refuse_plan(h, h.session.plan)
-
-
-def decline(h: Hearing) -> None:
-    """Deny the questions that a message denies beside a yes to others."""
-    for question in _just_shown(h):
-        if question.id in h.message.declined:
-            _answer(h, question, "deny")
 
 
 def narrows_plan(h: Hearing) -> bool:

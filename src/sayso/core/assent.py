@@ -122,7 +122,7 @@ _ONCE = pattern(ONCE_PHRASES)
 _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
 _PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
 _LEAD = _spaced(
-    f"(?:(?:and|so|then|please|just|you can|you may|we can|i'm|i am|we're|we are"
+    f"(?:(?:and|so|then|please|just|you can|you may|feel free to|we can|i'm|i am|we're|we are"
     f"|(?:it|this|that)(?: all)?(?:'s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
 )
 _TAIL = _spaced(
@@ -132,7 +132,8 @@ _TAIL = _spaced(
 )
 _FILLER = _spaced(
     f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
-    "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)|indeed|alright|all right)"
+    "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
+    "|now|right now|right away|you can|you may|sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
 )
 _UNIT = _expression(
     rf"(?:(?P<once>(?:but\s+|and\s+|for\s+)?(?:{_ONCE}))"
@@ -154,7 +155,7 @@ _HALF_HEARTED = _expression(
     r"\A(?:oh[\s,]+)?(?:yeah|yea)[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?[\s.!]*\Z|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
 )
 _OF_PLAN = _expression(
-    r"\b(?:plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed|suggested)\b"
+    r"\b(?:(?<!like\sa\s)plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed|suggested)\b"
 )
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}")
 _CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")

@@ -49,8 +49,10 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 def read_choice(text: str, asked: Sequence[Question]) -> Choice | None:
-    """Read a message that is nothing but a choice, with or without a yes or no to what it names; else None."""
+    """Read a message that is nothing but a choice, with or without a yes or no in it; else None."""
     said = " ".join(undecorated(with_signs_spelled(text.replace("’", "'"))).split()).rstrip("! ")
+    if said.endswith("?"):
+        return None
     if _NONE.fullmatch(said.rstrip(".")):
         return Choice(no=tuple(asked))
     numbered = _NUMBER_SIGN.sub("#", said)
@@ -77,7 +79,7 @@ def _said_before(said: str) -> list[_Part]:
 
 
 def _said_behind(said: str) -> list[_Part]:
-    """Each yes or no with the words before it: "1 yes, 2 no". "The first, not the second" is no such thing."""
+    """Each yes or no with the words before it: "1 yes, 2 no", but not "the first, not the second"."""
     answers = list(_ANSWER.finditer(said))
     starts = [0, *(each.end() for each in answers)]
     if said[starts[-1] :].strip(" .,;!") or any(_ONLY_BEFORE.fullmatch(each[0]) for each in answers):
@@ -182,6 +184,8 @@ def _one(said: str, asked: Sequence[Question]) -> _Named | None:
 
 
 def _by_words(said: str, asked: Sequence[Question]) -> _Named | None:
+    if not _PLAIN.fullmatch(said):
+        return None
     stems = {stem(word) for word in re.findall(r"[^\W_]+", _NOUNS.sub("", said.lower()))}
     fitting = [
         question for question in asked if stems and stems <= {*_operation_stems(question), *_stems(question)}
@@ -230,7 +234,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _COUNT = "|".join(_NUMBERS)
 _NOS = rf"{NO_WORDS}|not|deny|reject|refuse|decline|denied|rejected|skip|but\s+not"
-_YESES = f"{pattern(HIGH_PHRASES)}|approve|allow|accept"
+_YESES = rf"{pattern(HIGH_PHRASES)}|approve|allow|accept|go\s+with"
 _ANSWER = _expression(
     rf"(?<![\w./'-])(?:(?P<yes>{_YESES})|(?P<hesitant>{pattern(MEDIUM_PHRASES)})|(?P<no>{_NOS}))(?![\w'/-]|\.\w)"
 )
@@ -271,6 +275,7 @@ _ORDINAL = _expression(
     r"(?:\s+(?:one|question|command|call))?"
     rf"|(?:(?:the\s+)?{_KIND}\s+)?(?P<count>{_COUNT})"
 )
+_PLAIN = re.compile(r"[\w\s./'-]{1,200}")
 _NOUNS = re.compile(
-    r"\b(?:the|that|this|one|command|call|question|operation|file|request|step|thing|of|to|in|on|for|a|an)\b"
+    r"\b(?:the|that|this|one|command|call|question|operation|file|request|step|thing|of|to|in|on|for|a|an|it|now)\b"
 )

@@ -190,10 +190,7 @@ def _tighten(h: Hearing) -> None:
     m = h.message
     if m.problem is not None:
         h.announced.append(m.problem)
-    if m.refusal:
-        answering.refuse(h)
-    if m.declined:
-        answering.decline(h)
+    answering.deny(h)
     if m.forbids and not answering.narrows_plan(h):
         _forbid(h)
     if m.revoke_all:

@@ -54,9 +54,9 @@ class Message(msgspec.Struct, frozen=True):
     `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
     leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
-    `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any, and
-    `declined` those that it denies beside a yes to others. `problem` is a sentence for the user about a list
-    that could not be taken as it stands.
+    `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
+    and `declined` those that it denies beside a yes to others. `problem` is a sentence for the user about a
+    list that could not be taken as it stands.
     """
 
     text: str
@@ -270,7 +270,9 @@ def _loosened(message: Message, phrases: Phrases, *, commands: bool) -> Message:
     assent = read_assent(_added(phrases).assent.sub("yes", text), asks="?" in own)
     refusal = message.refusal
     if assent.change is not None:  # "yes, but don't touch the tests" refuses a part, "yes, but no" the whole
-        refusal = refuses_flatly(_added(phrases).refuse.sub("no", fold(own)))
+        refusal = any(
+            refuses_flatly(_added(phrases).refuse.sub("no", fold(words))) for words in (own, assent.change)
+        )
     return msgspec.structs.replace(
         message,
         refusal=refusal,
@@ -354,7 +356,7 @@ _LIMITS_SLASH = re.compile(
     r"|explain|help|nothing|none)\b"
 )
 _ORDER = re.compile(
-    r"(?:(?:please|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
+    r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
     r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",
     _CASE_BLIND,
 )

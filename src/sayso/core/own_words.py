@@ -88,7 +88,7 @@ def without_closing_emoji(text: str) -> str:
 
 
 def with_signs_spelled(text: str) -> str:
-    """The text with the signs for yes and no as words, if there is one for no: "1 ✅ 2 ❌" is "1 yes 2 no"."""
+    """The text with the signs for yes and no as words, if one says no: "1 ✅ 2 ❌" is "1 yes 2 no"."""
     return spell_signs(text) if _NO_SIGN.search(with_emoji(text)) else text
 
 

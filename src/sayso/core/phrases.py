@@ -63,9 +63,73 @@ HIGH_PHRASES = (
     "yess",
     "yesss",
     "yes yes",
+    "aye",
+    "do so",
+    "please do so",
+    "let's do this",
+    "let's go ahead",
+    "looks great",
+    "sounds great",
+    "sgtm",
+    "i agree",
+    "i confirm",
+    "accept",
+    "accepted",
+    "i accept",
+    "i consent",
+    "i give my consent",
+    "you have my consent",
+    "you have my approval",
+    "you have my permission",
+    "permission granted",
+    "for sure",
 )
 
-MEDIUM_PHRASES = ("ok", "okay", "sure", "fine", "that works", "continue")
+MEDIUM_PHRASES = (
+    "ok",
+    "okay",
+    "sure",
+    "fine",
+    "that works",
+    "continue",
+    "k",
+    "kk",
+    "okey",
+    "okie",
+    "okey dokey",
+    "mkay",
+    "alright",
+    "all right",
+    "why not",
+    "works for me",
+    "looks fine",
+    "looks okay",
+    "looks ok",
+    "sounds fine",
+    "sounds ok",
+    "sounds okay",
+    "sounds like a plan",
+    "happy with it",
+    "happy with this",
+    "happy with that",
+    "i guess",
+    "i guess so",
+    "i suppose",
+    "i suppose so",
+    "go",
+    "go on",
+    "carry on",
+    "keep going",
+    "do that",
+    "do this",
+    "granted",
+    "allowed",
+    "ya",
+    "yas",
+    "totally",
+    "indeed",
+)
+"""A yes that is asked back once."""
 
 ONCE_PHRASES = (
     "once",
@@ -82,8 +146,12 @@ ONCE_PHRASES = (
     "only this time",
     "this time only",
     "once only",
+    "one time only",
+    "for this one time",
+    "this one time",
     "allow once",
     "allow it once",
+    "approve once",
 )
 """A yes that covers the one call it answers."""
 
@@ -138,6 +206,7 @@ SIGN_NAMES = {
 
 REFUSALS = (
     "no",
+    "not",
     "nope",
     "nah",
     "no no",
@@ -208,6 +277,45 @@ REFUSALS = (
     "fat chance",
     "in your dreams",
     "over my dead body",
+    "nvm",
+    "never you mind",
+    "forget about it",
+    "forget that",
+    "drop it",
+    "drop that",
+    "skip it",
+    "skip this",
+    "skip that",
+    "skip this one",
+    "skip that one",
+    "i decline",
+    "i disagree",
+    "disagree",
+    "i object",
+    "objection",
+    "thumbs down",
+    "not a chance",
+    "not happening",
+    "out of the question",
+    "let's not",
+    "lets not",
+    "let us not",
+    "keep it as is",
+    "keep it as it is",
+    "leave it as is",
+    "leave it as it is",
+    "leave it alone",
+    "it's a no from me",
+    "that's a no from me",
+    "not in a million years",
+    "not under any circumstances",
+    "not for now",
+    "not right now",
+    "not at the moment",
+    "not at this time",
+    "not at all",
+    "not that way",
+    "yes and no",
 )
 """A clause that is one of these is a refusal."""
 
@@ -262,7 +370,7 @@ ACTS = (
 )  # fmt: skip
 """Verbs of what an agent does: in the middle of a sentence "not" forbids only before one of them."""
 
-DONE_PHRASES = ("done", "complete", "next", "next task")
+DONE_PHRASES = ("done", "complete", "finished", "next", "next task")
 
 CHANGE_WORDS = (
     "but",
@@ -328,6 +436,13 @@ LIMIT_WORDS = (
     "up to",
 )
 """What may follow a yes and limits it in a way that a question cannot take."""
+
+
+APOSTROPHES_LEFT_OUT = (
+    "dont", "doesnt", "didnt", "wont", "wouldnt", "cant", "couldnt", "shouldnt", "mustnt", "isnt", "arent",
+    "wasnt", "werent", "hasnt", "havent", "neednt", "shant",
+)  # fmt: skip
+"""Denials as people type them in a hurry."""
 
 
 def pattern(phrases: Iterable[str]) -> str:

@@ -123,7 +123,7 @@ def _chosen(pieces: Collection[Piece], plan: PlanText) -> list[str]:
 
 
 def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> PlanText:
-    """The plan with nothing but what these clauses name. A target without an operation stands for all on it."""
+    """The plan with what these clauses name, alone. A target without an operation stands for all on it."""
     named = [_named_in(words, plan, known) for words in clauses]
     everything = any(targets and not operations for operations, targets in named)
     return _only(
@@ -239,7 +239,7 @@ def _agrees(words: str, plan: PlanText) -> bool:
 
 
 def _chooses(words: str, plan: PlanText) -> bool:
-    """Whether a yes is given to a part of the plan only: "a.py", "with a.py", "to the tests", "a.py first"."""
+    """Whether a yes is given to a part of the plan only: "a.py", "to the tests", "a.py first"."""
     spoken = words_of(words)
     if not spoken or _adds(spoken) or _excludes_but_for_order(fold(words)):
         return False
@@ -302,7 +302,8 @@ def _take_out(plan: PlanText, piece: Piece, known: Collection[str], *, restrict:
     if operations or targets:
         return _less(plan, operations, targets)
     strange = any(reading.targets(word) for word in spoken) and not any(map(is_pattern, spoken))
-    if strange or any(means(stems, name) for name in known if name not in plan.operations):
+    elsewhere = strange or any(means(stems, name) for name in known if name not in plan.operations)
+    if elsewhere and not _COMES_BEFORE.search(fold(piece.words)):
         return plan
     return _nothing(plan) if restrict else plan
 
@@ -433,6 +434,8 @@ _LIMIT = re.compile(
 )
 _TO = frozenset({"with", "to", "for", "on"})
 _YES_WORDS = frozenset({"yes", "yep", "yeah", "yup", "ok", "okay", "sure", "approved"})
+# "Show me the diff first" puts the whole plan off, though it names something the plan does not.
+_COMES_BEFORE = re.compile(r"\b(?:first|before|until|till|beforehand)\b")
 _FIRST = re.compile(r"\bfirst\b")
 _BARE = frozenset(
     {"a", "an", "and", "both", "file", "files", "module", "modules", "of", "or", "the", "these"}
@@ -472,7 +475,7 @@ _CONDITION = re.compile(
 _YES = re.compile(
     rf"(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})(?![\w'/]|[-.]\w)[\s,.;:!–—-]+", re.IGNORECASE
 )
-_SAYS_YES = re.compile(rf"(?<!\w)(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})(?![\w'-])")
+_SAYS_YES = re.compile(rf"(?<!\w)(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})[\s.!,]*\Z")
 _IDIOM = re.compile(
     r"(?:why\s+not|no\s+(?:problem|worries|doubt|objections?|issues?)|not\s+(?:bad|a\s+problem))\W*",
     re.IGNORECASE,

@@ -174,14 +174,15 @@ FILLERS = _words(
 """Words in a change to a plan that neither take away nor add."""
 
 CHOOSING = _words(
-    """ahead allow allowed approve approved be begin beginning begins can could confirmed first go just let let's lets
-    may next now ok okay only proceed please start starting starts sure thanks then yea yeah yep yes you yup"""
+    """ahead allow allowed approve approved be begin beginning begins can could confirmed first go just let
+    let's lets may next now ok okay only proceed please start starting starts sure thanks then yea yeah yep
+    yes you yup"""
 )
 """Words beside a name that choose it: "yes, a.py first", "start with a.py". What they name stays, alone."""
 
 PRAISE = _words(
-    """amazing are awesome better best correct excellent exactly fine good great is it's like look looks love nice
-    perfect right seem seems sound sounds that's well works"""
+    """amazing are awesome better best correct excellent exactly fine good great is it's like look looks love
+    nice perfect right seem seems sound sounds that's well works"""
 )
 """Words beside a name that praise: the plan for it, or the thing as it is. Nobody can tell which."""
 

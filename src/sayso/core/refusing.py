@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from sayso.core.own_words import BLANK, clauses
-from sayso.core.phrases import ACTS, HARMLESS_DONTS, NO_WORDS, POLITE, REFUSALS, pattern
+from sayso.core.phrases import ACTS, APOSTROPHES_LEFT_OUT, HARMLESS_DONTS, NO_WORDS, POLITE, REFUSALS, pattern
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 def read_refusal(spoken: str, shown: str) -> Refusal:
     """Read folded own words; `shown` is the same text with what is quoted, for the names in it."""
-    spoken = _in_one_clause(spoken)
+    spoken, shown = _with_apostrophes(_in_one_clause(spoken)), _with_apostrophes(shown)
     said = [(clean(words), asked) for words, asked in clauses(spoken)]
     with_quoted = clauses(_QUOTED.sub(" quoted ", spoken))
     forbids = any(_forbids(clean(words), asked) for words, asked in with_quoted)
@@ -51,6 +51,11 @@ def contains(command: str, forbidden: Iterable[str]) -> bool:
     for name in _NAME.findall(command.lower()):
         spelled |= {name, name.rpartition("/")[2], *map(_stem, re.split(r"[\W_]+", name))}
     return not spelled.isdisjoint(forbidden)
+
+
+def _with_apostrophes(folded: str) -> str:
+    """Folded words with the apostrophes of their denials: "dont" is "don't"."""
+    return _APOSTROPHE_LEFT_OUT.sub(lambda found: f"{found[0][:-1]}'t", folded)
 
 
 def _in_one_clause(spoken: str) -> str:
@@ -95,12 +100,13 @@ def _stem(word: str) -> str:
     return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
 
 
+_APOSTROPHE_LEFT_OUT = re.compile(rf"(?<![\w./-])(?:{'|'.join(APOSTROPHES_LEFT_OUT)})(?![\w./-])")
 _NOT_A_WORD = re.compile(r"[^\w\s'./\\-]+|(?<![\w])[_-]+|[_-]+(?![\w])|\.{2,}")
 _NAME = re.compile(r"[\w./\\~-]*\w")
 _QUOTE_MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
 
 _LEAD_WORDS = (
-    "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry"
+    "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|erm|eh+|meh|ugh|mm+|argh|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry"
     "|i think|i said|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat"
     "|again|one more thing|btw|fyi)"
 )
@@ -112,7 +118,8 @@ _FLAT = re.compile(
 )
 _HARMLESS = rf"(?! (?:{pattern(HARMLESS_DONTS)})\b)"
 _NOT_MODAL = (
-    "(?:don't|dont|do not|never ever|never|must not|mustn't|should not|shouldn't|may not|shall not|shan't"
+    "(?:don't|dont|do not|never ever|never|(?:must|should|may|can|will|shall|could) never"
+    "|must not|mustn't|should not|shouldn't|may not|shall not|shan't"
     "|can't|can not|cannot|better not|'re not to|are not to|aren't to|'re not allowed to|are not allowed to"
     "|aren't allowed to|'re never to|are never to|needn't|need not)"
 )

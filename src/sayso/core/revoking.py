@@ -94,9 +94,8 @@ def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
     if spent(held, h.now):
         return False
     if grant.kind == "command" or grant.kind in ("tool", "workflow", "run"):
-        return _loosely(grant.value) == _loosely(name) or bool(
-            operations.intersection(grant.pins.operations or ())
-        )
+        spelled = {_loosely(name), *(_loosely(operation.replace(".", " ")) for operation in operations)}
+        return _loosely(grant.value) in spelled or bool(operations.intersection(grant.pins.operations or ()))
     if operations.intersection(_operations_of(grant, h)):
         return True
     if grant.kind == "call" and _loosely(grant.pins.tool or "") == _loosely(name):

@@ -308,12 +308,24 @@ _OFF_LIST = re.compile(
     r"(?:from|off|out\s+of)\s+(?:of\s+)?(?:(?:the|my|your|session)\s+)*allowlist\b"
 )
 _EVERYTHING = re.compile(r"(?:all|all (?:of them|commands|of it)|everything|anything)(?: please| now)?")
-_CLEAR_ALLOWLIST = re.compile(rf"\bclear\s+{_KINDS}allowlist\b")
-_CLEAR_STATE = re.compile(rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b")
+_EMPTY = rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove)\s+"
+_CLEAR_ALLOWLIST = re.compile(
+    rf"\bclear\s+{_KINDS}allowlist\b|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allowlist{_END_OF_CLAUSE}"
+)
+_CLEAR_STATE = re.compile(
+    rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b"
+    rf"|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}consent\s+state{_END_OF_CLAUSE}"
+)
+_ASKS_TO_SEE = r"(?:(?:so|ok|okay|and|please|can you|could you|now) )*"
 _QUERIES = {
     "allowlist": re.compile(
-        r"/allowlist|(?:please )?(?:show|list)(?: me)?(?: the| my)?(?: active| current)?(?: session)?"
+        rf"/allowlist|{_ASKS_TO_SEE}(?:show|list|print|display)(?: me)?(?: the| my)?(?: active| current)?"
+        r"(?: session)?"
         r"(?: allowlist| consents?)(?: please)?|what has standing consent"
+        rf"|{_ASKS_TO_SEE}what(?:'s| is) (?:on|in) (?:the|my)(?: active| current)?(?: session)? allowlist"
     ),
-    "consents": re.compile(r"what (?:have i consented|did i consent) to(?: so far)?"),
+    "consents": re.compile(
+        rf"{_ASKS_TO_SEE}(?:(?:show|tell)(?: me)? )?what (?:have i|did i|i have|i've|i) "
+        r"(?:(?:consent(?:ed)?|agreed?) to|approved?|allowed?)(?: so far| already| until now)?(?: please)?"
+    ),
 }

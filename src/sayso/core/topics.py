@@ -42,8 +42,11 @@ _CORRECTION = re.compile(
     r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+"
     r"(?:(?:all|also|completely|just|plain|quite|simply|still|the|totally)\s+)?(?:wrong|incorrect)\b"
     r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
-    r"|\bnot\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
-    r"|\byou\s+(?:did|got|have|read)\s+(?:it|this|that)\s+(?:all\s+)?wrong\b"
+    r"|(?:\bnot|\bisn'?t|\bwasn'?t)\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
+    r"|\byou(?:'ve|\s+have)?\s+(?:did|got|have|read|do|done|understood)\s+(?:it|this|that|me)\s+(?:all\s+)?wrong\b"
+    r"|\byou(?:'re|\s+are|\s+were)\s+doing\s+(?:it|this|that)\s+(?:all\s+)?wrong\b"
+    r"|\byou(?:'ve|\s+have)?\s+(?:misunderstood|misread|misheard)\b"
+    r"|\byou(?:'ve|\s+have)?\s+made\s+a\s+mistake\b|\b(?:that|this|it)\s+was\s+a\s+mistake\b"
     r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
 )
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-))[ \t>*_#-]{0,8}"

@@ -1,0 +1,173 @@
+"""Hundreds of wordings, each in the conversations where it matters: none is taken for anything it is not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from sayso.core.language import read
+from sayso.core.phrases import Phrases
+from tests.vectors.wordings import (
+    ADD,
+    EDIT_A,
+    EDIT_B,
+    PLAN,
+    PUSH,
+    STATUS,
+    messages,
+    play,
+    said,
+    verdict,
+    with_senses,
+)
+
+TIGHTENING = ("refusal", "prohibition", "stop", "revoke_all", "clear_state", "correction")
+OTHERS = (
+    *("revoke_push", "clear_allowlist", "query_allowlist", "query_consents", "switch", "done"),
+    *("imperative", "nothing"),
+)
+GRANT = "Grant standing consent for: git push, npm test"
+FOREIGN = Phrases(
+    stop=("stopp", "halt", "arrête", "warte"),
+    refuse=("nein", "non", "auf keinen Fall"),
+    assent=("ja", "ja bitte", "sí", "si", "oui", "klar doch", "d'accord"),
+)
+
+
+@pytest.mark.parametrize("text", messages("messages", "assent"))
+def test_a_clear_yes_answers_a_question_and_a_plan_and_grants_nothing_without_one(text: str) -> None:
+    *_, heard, call = play("X", ADD, text, ADD)
+    assert heard["kind"] == "assent"
+    assert heard["answered"] == {"answer": "task"}
+    assert call["verdict"] == "allow"
+    assert [verdict("X", PLAN, text, each) for each in (EDIT_A, EDIT_B)] == ["allow", "allow"]
+    assert verdict("X", text, ADD) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "once"))
+def test_a_yes_for_once_never_covers_the_task(text: str) -> None:
+    *_, heard, call, _, again = play("X", ADD, text, ADD, {"outcome": "ok"}, ADD)
+    assert heard["answered"] == {"answer": "once"}
+    assert (call["verdict"], again["verdict"]) == ("allow", "ask")
+    assert verdict("X", PLAN, text, EDIT_A) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "medium"))
+def test_a_hesitant_yes_never_counts_before_it_was_asked_back(text: str) -> None:
+    *_, heard, again, call = play("X", ADD, text, text, ADD)
+    assert heard["kind"] == "medium"
+    assert heard["answered"] is None
+    assert "Just to confirm" in said(heard)
+    assert again["answered"] == {"answer": "task"}
+    assert call["verdict"] == "allow"
+    assert verdict("X", PLAN, text, EDIT_A) == "ask"
+    assert verdict("X", PLAN, text, text, EDIT_A) == "allow"
+
+
+@pytest.mark.parametrize("text", messages("messages", *TIGHTENING, *OTHERS))
+def test_what_is_no_yes_never_lets_anything_run(text: str) -> None:
+    assert verdict("X", PUSH, text, PUSH) != "allow"
+    assert verdict("X", ADD, text, ADD) != "allow"
+    assert verdict("X", PLAN, text, EDIT_B) != "allow"
+    assert verdict("X", text, ADD) != "allow"
+
+
+@pytest.mark.parametrize("text", messages("messages", "refusal"))
+def test_a_no_is_never_taken_for_anything_else(text: str) -> None:
+    *_, heard, call = play("X", ADD, text, ADD)
+    assert heard["kind"] == "refusal"
+    assert call["rule"] == "denied_call"
+    assert verdict("X", PLAN, text, "yes", EDIT_B) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", *TIGHTENING[1:]))
+def test_what_takes_consent_back_never_leaves_any_for_the_task(text: str) -> None:
+    assert verdict("X", ADD, "yes", text, ADD) == "ask"
+    assert verdict("X", PLAN, "yes", text, EDIT_B) == "ask"
+    assert verdict("X", PUSH, "yes", text, PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "switch", "done"))
+def test_the_end_of_a_task_never_leaves_its_consent(text: str) -> None:
+    *_, heard, call = play("X", ADD, "yes", text, ADD)
+    assert heard["kind"] in ("switch", "done", "refusal", "correction")
+    assert call["verdict"] == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "prohibition", "stop", "revoke_all"))
+def test_a_prohibition_stop_or_revocation_never_lets_standing_consent_run(text: str) -> None:
+    assert verdict(GRANT, text, PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "revoke_push", "clear_allowlist"))
+def test_a_command_taken_off_the_allowlist_is_never_there_afterwards(text: str) -> None:
+    *_, heard, _, call = play(GRANT, text, "hm", PUSH)
+    assert "Nothing was revoked" not in said(heard) or "npm test" in said(heard)
+    assert call["verdict"] == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "query_allowlist", "query_consents"))
+def test_a_query_shows_the_lists_and_changes_nothing(text: str) -> None:
+    *_, heard, call = play(GRANT, text, PUSH)
+    assert "Session Allowlist:\n- git push (used 0 times)" in said(heard)
+    assert call["rule"] == "allowlist"
+    assert ("Current Workflow" in said(heard)) == (text in messages("messages", "query_consents"))
+
+
+@pytest.mark.parametrize("text", messages("messages", "imperative"))
+def test_an_order_lets_its_command_run_and_no_other(text: str) -> None:
+    assert play("X", text, STATUS)[-1]["rule"] == "safe"
+    assert verdict("X", text, PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "nothing"))
+def test_what_says_nothing_never_changes_anything(text: str) -> None:
+    *_, heard, call = play("X", ADD, "yes", text, ADD)
+    assert heard["cleared"] == []
+    assert call["verdict"] == "allow"
+    assert verdict("X", text, STATUS) == "ask"
+
+
+@pytest.mark.parametrize(("kept", "text"), with_senses("plans"))
+def test_what_is_said_to_a_plan_never_keeps_more_than_it_means(kept: str, text: str) -> None:
+    runs = {"a": {"a"}, "b": {"b"}, "both": {"a", "b"}, "nothing": set()}[kept]
+    calls = {"a": EDIT_A, "b": EDIT_B}
+    assert {name for name, call in calls.items() if verdict("X", PLAN, text, "yes", call) == "allow"} == runs
+    if kept in "ab":  # restated, and not agreed to yet
+        assert verdict("X", PLAN, text, calls[kept]) == "ask"
+
+
+@pytest.mark.parametrize(("outcome", "text"), with_senses("choices"))
+def test_a_choice_among_questions_never_answers_another(outcome: str, text: str) -> None:
+    heard = play("X", EDIT_A, PUSH, "yes", text)[-1]
+    verdicts = [verdict("X", EDIT_A, PUSH, "yes", text, call) for call in (EDIT_A, PUSH)]
+    results = [f"{each} {number}" for number, each in enumerate(verdicts, 1) if each != "ask"]
+    if "Just to confirm" in said(heard):
+        results.append("ask back 2")
+        assert "git push" in said(heard)
+    assert ", ".join(results or ["nothing"]) == outcome
+
+
+@pytest.mark.parametrize("text", messages("choices"))
+def test_a_choice_never_answers_where_nothing_was_asked(text: str) -> None:
+    assert verdict("X", text, EDIT_A) == "ask"
+    assert verdict("X", text, PUSH) == "ask"
+
+
+@pytest.mark.parametrize(("sense", "text"), with_senses("languages"))
+def test_words_of_other_languages_mean_what_the_operator_says_and_nothing_else(sense: str, text: str) -> None:
+    message = read(text, (), FOREIGN)
+    found = {"assent": message.assent == "high", "refusal": message.refusal, "stop": message.stop}
+    assert [name for name, holds in found.items() if holds] == ([] if sense == "nothing" else [sense])
+
+
+@pytest.mark.parametrize(("granted", "text"), with_senses("grants"))
+def test_a_standing_grant_with_a_limit_never_grants_the_command(granted: str, text: str) -> None:
+    assert verdict(text, PUSH) == ("allow" if granted == "git push" else "ask")
+
+
+def test_no_message_is_listed_under_two_senses() -> None:
+    for file in ("messages", "plans", "choices", "languages", "grants"):
+        texts = sorted(text for _, text in with_senses(file))
+        assert [one for one, next_one in pairwise(texts) if one == next_one] == []

@@ -1,0 +1,55 @@
+"""What people type, by what it has to mean: the messages in data/wordings, and ways to say them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from sayso.core.policy import Policy
+from sayso.gate.play import Player
+from sayso.policy import load_preset
+from tests.vectors.vector_files import DATA
+
+Step = str | dict[str, Any]
+
+ADD = {"call": {"operations": ["git.add"], "command": "git add -A"}}
+PUSH = {"call": {"operations": ["git.push"], "command": "git push"}}
+STATUS = {"call": {"operations": ["git.status"], "command": "git status"}}
+PLAN = {"plan": "I will edit src/a.py to fix the parser and src/b.py to use it. Only these two files."}
+CHAT = load_preset("chat")
+
+
+def edit(path: str) -> dict[str, Any]:
+    args = {"path": path}
+    return {"call": {"operations": ["files.edit"], "tool": "edit_file", "target": path, "args": args}}
+
+
+EDIT_A, EDIT_B = edit("src/a.py"), edit("src/b.py")
+
+
+def messages(file: str, *senses: str) -> list[str]:
+    """The messages of these senses in a file; of all of them if none is named."""
+    listed = YAML(typ="safe").load(DATA / "wordings" / f"{file}.yaml")
+    return [text for sense in senses or listed for text in listed[sense].splitlines()]
+
+
+def with_senses(file: str) -> list[tuple[str, str]]:
+    """Every message of a file with its sense."""
+    listed = YAML(typ="safe").load(DATA / "wordings" / f"{file}.yaml")
+    return [(sense, text) for sense in listed for text in listed[sense].splitlines()]
+
+
+def play(*steps: Step, policy: Policy = CHAT) -> list[dict[str, Any]]:
+    """What each step of a conversation led to; a string is a message of the user."""
+    player = Player(policy, start=1e9, workspace="/w")
+    return [player.step({"hear": step} if isinstance(step, str) else step) for step in steps]
+
+
+def verdict(*steps: Step, policy: Policy = CHAT) -> str:
+    """The verdict on the call that ends the conversation."""
+    return str(play(*steps, policy=policy)[-1]["verdict"])
+
+
+def said(heard: dict[str, Any]) -> str:
+    return "\n".join(heard["announced"])
