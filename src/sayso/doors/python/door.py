@@ -117,6 +117,13 @@ class Door(ABC):
         """Where a call of this session stands."""
 
     @abstractmethod
+    def session_of(self, call: str, around: str | None) -> str:
+        """The session of a call that this program owns; for calls of others, UnknownCall.
+
+        `around` is the session at this point of the program, if there is one: then its owner's calls count.
+        """
+
+    @abstractmethod
     def wanted(self, call: str) -> Request:
         """What trying the call again would run: what was asked for, or what a person made of it."""
 

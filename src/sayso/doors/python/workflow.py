@@ -33,7 +33,7 @@ from sayso.doors.python.run import (
     told,
     unparked,
 )
-from sayso.doors.python.scope import Frame, Job, scope_of
+from sayso.doors.python.scope import Frame, Job, scope_of, session_around
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate.call_rows import Attempt
 from sayso.gate.request import make_call
@@ -160,6 +160,16 @@ def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         return (yield from _retried(door, workflow, attempt, wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
+
+
+def retry_owned(door: Door, operation_id: str, how: Mapping[str, Any]) -> Steps[Result]:
+    """The same without a session named: in the session of the call, where this program owns it."""
+    around = session_around(door)  # looked up here: in the thread of some work, other code is around
+    try:
+        session: str = yield Work(lambda: door.session_of(operation_id, around))
+    except SaysoError as error:
+        return Result("error", reason=str(error), operation_id=operation_id)
+    return (yield from retry_any(door, operation_id, Wish(session, **how)))
 
 
 def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
