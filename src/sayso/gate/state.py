@@ -24,7 +24,6 @@ from sayso.core.session import Head, Sending, Session
 from sayso.gate.sealer import MAC_BYTES, Kept, Sealer, SentOnce, Spent
 from sayso.store.base import QuestionRow, Reader, SessionRow, SpendRow, What, Writer
 
-QUESTION_LASTS = 7_200.0
 COUNTS: dict[What, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
@@ -263,7 +262,7 @@ def new_row(
 
 def question_row(sealer: Sealer, question: Question) -> QuestionRow:
     request = question.request
-    expires = question.opened_at + QUESTION_LASTS
+    expires = question.opened_at + question.lasts
     row = QuestionRow(question.id, request.session, request.digest, b"", question.opened_at, expires)
     return sealer.question(row, question)
 

@@ -203,8 +203,8 @@ class Door(ABC):
         """Refuse a call that nobody can be asked about."""
 
     @abstractmethod
-    def tell(self, notice: str) -> None:
-        """Say something on the surfaces."""
+    def tell_left(self, operation: str) -> None:
+        """Tell people that the caller has stopped waiting, and until when a yes still helps."""
 
     # --- sessions ---
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Decision, Question
 from sayso.core.ledger import IN_PROGRESS, State
 from sayso.core.model import Call, Declared, Origin, Request
@@ -210,8 +211,8 @@ class EmbeddedDoor(Door):
         self.retry(capability, attempt, scope)
         raise ConsentDenied(operation, NOBODY, "no_surface")
 
-    def tell(self, notice: str) -> None:
-        self.asker.tell(notice)
+    def tell_left(self, operation: str) -> None:
+        self.asker.tell(words.agent_left(operation, self.gate.policy.settings.question_lasts))
 
     # --- sessions ---
 

@@ -21,7 +21,6 @@ from sayso.doors.python.capability import Capability, NotGateable, called, gatea
 from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
 from sayso.doors.python.run import (
-    RETRY,
     Wish,
     check,
     joined,
@@ -30,6 +29,7 @@ from sayso.doors.python.run import (
     retry,
     run,
     stopped,
+    timed_out,
     told,
     unparked,
 )
@@ -199,7 +199,7 @@ def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> St
     restartable = workflow.restartable
     resumed: Attempt | None = yield from unparked(door, attempt, scope, wish, restartable=restartable)
     if resumed is None:
-        return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
+        return timed_out(attempt.call)
     if not resumed.runs:
         return told(resumed)
     runs = note_of(resumed.note).runs + 1
