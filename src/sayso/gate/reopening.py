@@ -22,6 +22,7 @@ from sayso.gate.state import Wanted, load
 from sayso.store.base import Reader, SessionRow
 
 LONGEST_KEY = 200
+HELD_PLACE = "session-key/held"
 
 
 class OtherSession(SaysoError):
@@ -78,6 +79,7 @@ def open_at(gate: Gate, place: str, *, owner: str, new: dict[str, Any]) -> Opene
         return Opened(known, reopened=True)
     fresh = open_session(gate, owner=owner, **new)
     with writing(gate) as tx:
+        tx.set_meta(HELD_PLACE, "held")  # of several services on one database, one at a time
         known, after = _known(gate, tx, place, owner)
         if known is None:
             write_value(gate, tx, place, _Held(fresh))

@@ -20,7 +20,7 @@ from sayso.store.base import Reader, Writer
 Value = TypeVar("Value", bound=msgspec.Struct)
 VALUES = ("token/", "link/", "browser/", "handoff/", "said/", "session-of/", "session-key/", "passkeys")
 """How the names of such values begin."""
-HELD = ("link/held", "passkeys/held")
+HELD = ("link/held", "passkeys/held", "session-key/held")
 """Rows that are written to make others wait; they say nothing."""
 
 
