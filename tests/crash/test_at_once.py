@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Verdict
+from sayso.core.policy import Settings
 from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import MOST_AN_HOUR, MOST_OPEN, authorize
+from sayso.gate.authorize import authorize
 from sayso.gate.calls import start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
@@ -82,7 +83,7 @@ def test_fifty_sessions_that_flood_at_once_get_twenty_questions_each(gate: Gate)
 
     def flood(number: int) -> None:
         session = open_session(gate, agent="tester", owner="host")
-        for target in range(MOST_OPEN + TOO_MANY):
+        for target in range(Settings().open_questions + TOO_MANY):
             decision = authorize(gate, edit(session, target)).decision
             rule = "flooding" if decision.rule == "flooding" else "asked"
             came[session, decision.verdict, rule] += 1
@@ -92,10 +93,10 @@ def test_fifty_sessions_that_flood_at_once_get_twenty_questions_each(gate: Gate)
     refused = [
         count for (_, verdict, rule), count in came.items() if (verdict, rule) == (Verdict.DENY, "flooding")
     ]
-    assert asked == [MOST_OPEN] * SESSIONS
+    assert asked == [Settings().open_questions] * SESSIONS
     assert refused == [TOO_MANY] * SESSIONS
     with gate.store.read() as tx:
-        assert len(tx.questions(limit=10_000)) == SESSIONS * MOST_OPEN
+        assert len(tx.questions(limit=10_000)) == SESSIONS * Settings().open_questions
     assert verify_audit(gate).clean
 
 
@@ -108,18 +109,18 @@ def test_one_session_flooded_from_all_sides_gets_twenty_questions(gate: Gate) ->
         asked.extend(number for call in calls if authorize(gate, call).question is not None)
 
     at_once(10, flood)
-    assert len(asked) == MOST_OPEN
+    assert len(asked) == Settings().open_questions
     with gate.store.read() as tx:
-        assert len(tx.questions(session, limit=10_000)) == MOST_OPEN
+        assert len(tx.questions(session, limit=10_000)) == Settings().open_questions
 
 
 def test_questions_that_were_answered_still_count_for_the_hour(gate: Gate) -> None:
     session = open_session(gate, agent="tester", owner="host")
-    for target in range(MOST_AN_HOUR):
+    for target in range(Settings().questions_per_hour):
         question = authorize(gate, edit(session, target)).question
         assert question is not None
         answer_question(gate, question.id, "deny", by="ana")
-    assert authorize(gate, edit(session, MOST_AN_HOUR)).decision.rule == "flooding"
+    assert authorize(gate, edit(session, Settings().questions_per_hour)).decision.rule == "flooding"
 
 
 def test_what_another_process_revoked_the_next_decision_refuses(

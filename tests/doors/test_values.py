@@ -245,6 +245,14 @@ def takes_rows(value: dict[str, list[Row]]) -> Any:
     return value
 
 
+def takes_address(value: pydantic.HttpUrl) -> Any:
+    return value
+
+
+def takes_number(value: Annotated[int, pydantic.Field(gt=0)]) -> Any:
+    return value
+
+
 IN: list[tuple[Callable[..., Any], Any, Any]] = [
     (takes_account, ANA, {**ANA_PLAIN, "tags": ["a", "b", "c"]}),
     (takes_accounts, [ANA], [{**ANA_PLAIN, "tags": ["a", "b", "c"]}]),
@@ -266,6 +274,8 @@ IN: list[tuple[Callable[..., Any], Any, Any]] = [
     (takes_colour, Colour.RED, "red"),
     (takes_set, {"b", "a", "c"}, ["a", "b", "c"]),
     (takes_text_or_path, "a", "a"),
+    (takes_address, pydantic.HttpUrl("https://example.com/"), "https://example.com/"),
+    (takes_number, 7, 7),
     (takes_rows, {"x": [Row(datetime.date(2026, 1, 2))]}, {"x": [{"when": "2026-01-02"}]}),
 ]
 WAYS = ["called", "run", "arun", "run with plain values"]
@@ -334,6 +344,8 @@ BAD: list[tuple[Callable[..., Any], Any]] = [
     (takes_time, "soon"),
     (takes_aliased, {"iban": "DE1"}),
     (takes_either, 7),
+    (takes_number, 0),
+    (takes_address, "not an address"),
     (takes_path, 7),
 ]
 

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from sayso.core.model import Operation, Request, Verdict
+from sayso.core.policy import Settings
 from sayso.gate.answer import UnknownQuestion, answer_question
-from sayso.gate.authorize import MOST_OPEN, authorize
+from sayso.gate.authorize import authorize
 from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
@@ -86,7 +87,7 @@ def test_a_review_written_by_hand_does_not_count(clock: Clock, tmp_path: Path) -
 
 
 def test_questions_that_expired_do_not_count_as_open(gate: Gate, session: str, clock: Clock) -> None:
-    for number in range(MOST_OPEN):
+    for number in range(Settings().open_questions):
         authorize(gate, edit(session, f"{number}.py"))
     assert authorize(gate, edit(session)).decision.rule == "flooding"
     clock.now += 7_200

@@ -7,9 +7,9 @@ import pytest
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import DAY
 from sayso.core.model import Operation, Request, Verdict
-from sayso.core.policy import Decay, Domain, compile_policy
+from sayso.core.policy import Decay, Domain, Settings, compile_policy
 from sayso.gate.answer import EditRefused
-from sayso.gate.authorize import MOST_OPEN, Authorized, authorize
+from sayso.gate.authorize import Authorized, authorize
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate, UnknownSession
@@ -148,7 +148,7 @@ def test_a_permission_decays_unless_its_own_domain_was_reviewed(
 
 
 def test_too_many_questions_are_denied_not_asked(gate: Gate, session: str) -> None:
-    for number in range(MOST_OPEN):
+    for number in range(Settings().open_questions):
         asked(gate, edit(session, f"{number}.py"))
     flooded = authorize(gate, edit(session, "one-more.py"))
     assert (flooded.decision.verdict, flooded.decision.rule) == (Verdict.DENY, "flooding")
@@ -210,7 +210,7 @@ def test_no_question_goes_on_saying_stop_once_the_stop_is_lifted(gate: Gate, ses
 
 def test_a_question_asked_again_by_another_rule_takes_no_further_place(gate: Gate, session: str) -> None:
     hear_message(gate, session, "stop")
-    for number in range(MOST_OPEN):
+    for number in range(Settings().open_questions):
         asked(gate, edit(session, f"{number}.py"))
     assert authorize(gate, edit(session, "more.py")).decision.rule == "flooding"
     hear_message(gate, session, "go on with the parser")

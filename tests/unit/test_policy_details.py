@@ -42,6 +42,10 @@ def test_where_nothing_is_written_the_cautious_value_holds() -> None:
         "task_idle_turns": 10,
         "notices": None,
         "trust_hook_messages": False,
+        "question_lasts": 7200.0,
+        "approval_lasts": 900.0,
+        "open_questions": 20,
+        "questions_per_hour": 60,
     }
     assert Decay() == Decay(enabled=True, review_interval_days=30.0)
     domain, detail = Domain(), Detail()

@@ -186,6 +186,10 @@ def test_taking_fan_out_away_is_loosened() -> None:
         ("settings: {task_idle_turns: 11}", "settings.task_idle_turns"),
         ("settings: {trust_hook_messages: true}", "settings.trust_hook_messages"),
         ("settings: {notices: elsewhere}", "settings.notices"),
+        ("settings: {question_lasts: 121m}", "settings.question_lasts"),
+        ("settings: {approval_lasts: 16m}", "settings.approval_lasts"),
+        ("settings: {open_questions: 21}", "settings.open_questions"),
+        ("settings: {questions_per_hour: 61}", "settings.questions_per_hour"),
         ("vip_contacts: {eve: eve@example.com}", "vip_contacts.eve"),
         ("tools: [{tool: run_bash, operation: files.read}]", "tool run_bash"),
         (

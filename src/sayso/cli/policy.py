@@ -124,9 +124,12 @@ def _text(file: Path) -> str:
 
 
 def _told(policy: Policy) -> dict[str, object]:
+    from sayso.policy.build import write_settings
+
     parts = ("mode", "settings", "decay", "domains", "categories", "slash_commands", "workflows", "digest")
     risks = {name: entry.risk.word for name, entry in policy.table.items() if entry.risk is not None}
-    return {part: getattr(policy, part) for part in parts} | {"risks": risks}
+    told: dict[str, object] = {part: getattr(policy, part) for part in parts}
+    return told | {"settings": write_settings(policy.settings), "risks": risks}
 
 
 def _show(policy: Policy) -> None:
@@ -134,6 +137,7 @@ def _show(policy: Policy) -> None:
     from rich.text import Text
 
     from sayso.cli.show import console
+    from sayso.policy.build import write_settings
 
     out = console()
     out.print(Text(f"Mode {policy.mode.value}", style="bold"))
@@ -151,7 +155,7 @@ def _show(policy: Policy) -> None:
     )
     if slashes:
         out.print(Text(f"Slash commands: {slashes}"))
-    settings = (f"{key}: {getattr(policy.settings, key)}" for key in policy.settings.__struct_fields__)
+    settings = (f"{key}: {value}" for key, value in write_settings(policy.settings).items())
     out.print(Text(f"Settings: {', '.join(settings)}"))
 
 

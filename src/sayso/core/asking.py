@@ -10,15 +10,12 @@ from sayso.core import words
 from sayso.core.decision import Decision, Question
 from sayso.core.effects import Changed, Closed, Effect, Granted, Opened, Refused, Shown
 from sayso.core.errors import UnknownAnswer
-from sayso.core.grants import MINUTE
 from sayso.core.model import Request, Risk
 from sayso.core.offers import given_each, lifts
 from sayso.core.policy import Policy
 from sayso.core.session import Session
 from sayso.core.showing import call_lines, check_seen, shows_all
 from sayso.core.terms import terms_of
-
-QUESTION_LASTS = 120 * MINUTE
 
 
 def open_question(
@@ -58,12 +55,13 @@ def open_question(
         terms=terms_of(policy, ((item.operation, item.risk) for item in decision.asked)),
         complete=_complete(decision, request, later),
         confirms_task=unconfirmed,
+        lasts=policy.settings.question_lasts,
     )
 
 
 def is_open(question: Question, session: Session, now: float) -> bool:
-    """Whether it can still be answered: not closed, and not older than two hours."""
-    return question.id in session.questions and now - question.opened_at < QUESTION_LASTS
+    """Whether it can still be answered: neither closed nor expired."""
+    return question.id in session.questions and now - question.opened_at < question.lasts
 
 
 def _same(question: Question, request: Request) -> bool:
@@ -198,7 +196,7 @@ def question_text(
     will = dict.fromkeys(words.visible(reason) for reason in reasons if reason)
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
     lines = [*call_lines(request, asked), *map(words.asked_later, later)]
-    notes = [words.covers(category if _for_task(decision) else None), _asked_by(request)]
+    notes = [words.covers(category if _for_task(decision) else None), _asked_by(request, policy)]
     if not _complete(decision, request, later):
         notes.append(words.folded(name))
     wider = any(offer.answer not in ("once", "deny") for offer in decision.offers)
@@ -211,8 +209,8 @@ def _for_task(decision: Decision) -> bool:
     return offered and max(item.risk for item in decision.asked) is Risk.MODERATE
 
 
-def _asked_by(request: Request) -> str:
-    return words.asked_by(request.agent, request.session, QUESTION_LASTS / (60 * MINUTE), request.digest)
+def _asked_by(request: Request, policy: Policy) -> str:
+    return words.asked_by(request.agent, request.session, policy.settings.question_lasts, request.digest)
 
 
 def _complete(decision: Decision, request: Request, later: tuple[str, ...]) -> bool:

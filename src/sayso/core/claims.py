@@ -45,6 +45,7 @@ def claim_question(
         opened_at=now,
         policy=policy.digest,
         claim=text,
+        lasts=policy.settings.question_lasts,
         complete=shows_all(request, (item,), (text, request.agent, *(offer.words for offer in offers))),
     )
 

@@ -101,6 +101,8 @@ class Question(msgspec.Struct, frozen=True):
     """What the policy says of each operation asked about; an approval lasts while it is no stricter."""
     complete: bool = False
     confirms_task: bool = False
+    lasts: float = 7_200.0
+    """Seconds for which it can be answered."""
 
     @property
     def risk(self) -> Risk:

@@ -23,8 +23,6 @@ from sayso.core.showing import is_all
 from sayso.core.subject import undeclared
 
 ANSWERS = ("once", "task", "temporary", "always", "remember")
-APPROVAL_LASTS = 15 * MINUTE
-RISKY_APPROVAL_LASTS = 10 * MINUTE
 TEMPORARY_LASTS = 15 * MINUTE
 
 
@@ -60,7 +58,7 @@ def given_each(
     **how: Any,
 ) -> tuple[Grant, ...]:
     """The same where each item has an answer of its own: the call is approved once, for all of them."""
-    shapes = [_approval(request, tuple(item for item, _ in answers), session, now)]
+    shapes = [_approval(request, tuple(item for item, _ in answers), policy, session, now)]
     for answer in dict.fromkeys(answer for _, answer in answers):
         items = tuple(item for item, given in answers if given == answer)
         shapes += _wider(answer, request, items, policy, session, now)
@@ -77,7 +75,7 @@ def _helps(answer: str, decision: Decision, request: Request, policy: Policy, vi
     """Whether the identical request would be allowed: by the approval, or by what is given beyond it."""
     asked, session = decision.asked, view.session
     if answer == "once":
-        shapes = [_approval(request, asked, session, now)]
+        shapes = [_approval(request, asked, policy, session, now)]
     else:
         shapes = _wider(answer, request, asked, policy, session, now)
     if not shapes:
@@ -87,12 +85,14 @@ def _helps(answer: str, decision: Decision, request: Request, policy: Policy, vi
     return decide(request, policy, msgspec.structs.replace(view, session=after), now).verdict is Verdict.ALLOW
 
 
-def _approval(request: Request, items: tuple[Item, ...], session: Session, now: float) -> Grant:
+def _approval(
+    request: Request, items: tuple[Item, ...], policy: Policy, session: Session, now: float
+) -> Grant:
     risk = max(item.risk for item in items)
-    lasts = RISKY_APPROVAL_LASTS if risk >= Risk.HIGH else APPROVAL_LASTS
+    until = now + policy.settings.approval_of(risk)
     operations = tuple(dict.fromkeys(item.operation for item in items))
     pins = Pins(tool=request.call.tool, command=request.call.command, operations=operations)
-    grant = Grant("", "call", request.digest, risk, now + lasts, session.id, pins, uses=1)
+    grant = Grant("", "call", request.digest, risk, until, session.id, pins, uses=1)
     return grant if session.task is None else _for_task(grant, session.task.id)
 
 

@@ -14,6 +14,8 @@ from sayso.core.model import Mode, Risk, Tier
 from sayso.core.phrases import Phrases
 
 DAY = 86_400.0
+HOUR = 3_600.0
+MINUTE = 60.0
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -29,6 +31,23 @@ class Settings(msgspec.Struct, frozen=True):
     task_idle_turns: int = 10
     notices: str | None = None
     trust_hook_messages: bool = False
+    question_lasts: float = 2 * HOUR
+    """Seconds until a question that nobody answered is over."""
+    approval_lasts: float = 15 * MINUTE
+    """Seconds after the answer for which an approval can be used."""
+    open_questions: int = 20
+    questions_per_hour: int = 60
+
+    def approval_of(self, risk: Risk) -> float:
+        """How long an approval at this risk can be used.
+
+        High risk: ten minutes, or as long as others where that is shorter. Only a setting above the default
+        of 15 minutes lengthens it, to one hour at most.
+        """
+        if risk < Risk.HIGH:
+            return self.approval_lasts
+        longest = 10 * MINUTE if self.approval_lasts <= 15 * MINUTE else HOUR
+        return min(self.approval_lasts, longest)
 
 
 class Decay(msgspec.Struct, frozen=True):

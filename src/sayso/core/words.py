@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from sayso.core.grants import Grant, Held
+from sayso.core.lasting import say_time
 from sayso.core.policy import Entry
 
 LONGEST_NAME = 200
@@ -303,9 +304,39 @@ def covers(category: str | None) -> str:
     return f"A yes covers {category} in this task; 'just this once' covers this call."
 
 
-def asked_by(agent: str, session: str, hours: float, digest: str) -> str:
+def asked_by(agent: str, session: str, lasts: float, digest: str) -> str:
     who = f"Asked by {visible(agent)} in session {visible(session)}"
-    return f"{who}; open for {hours:g} hours; digest {digest[:12]}."
+    return f"{who}; open for {say_time(lasts)}; digest {digest[:12]}."
+
+
+def agent_left(operation: str, lasts: float) -> str:
+    """Told on the surfaces once the caller has stopped waiting for an answer."""
+    return (
+        f"The agent is no longer waiting for {visible(operation)}. "
+        f"A yes within {say_time(lasts)} lets it try again."
+    )
+
+
+def timed_out(call: str, operation: str | None = None, risk: str | None = None) -> str:
+    """Nobody answered while the caller waited: what to do, in one sentence."""
+    what = "it" if operation is None else f"{visible(operation)} ({risk} risk)"
+    return f"nobody has answered yet whether {what} may run: call retry with {call} to go on with it"
+
+
+def flooding(too_many_open: bool, open_questions: int, an_hour: int) -> str:
+    """This session asked too much, so its call is refused without asking."""
+    limits = f"open_questions: {open_questions}, questions_per_hour: {an_hour}"
+    if too_many_open:
+        hit = f"{_counted(open_questions)} of this session are still open, and no more may be"
+        do = "wait until some are answered, then make the call again"
+    else:
+        hit = f"this session has asked {_counted(an_hour)} within an hour, and no more may be asked"
+        do = "wait, then make the call again"
+    return f"refused as flooding: {hit} ({limits} in the policy's settings); {do}"
+
+
+def _counted(questions: int) -> str:
+    return "1 question" if questions == 1 else f"{questions} questions"
 
 
 def asked_later(operation: str) -> str:

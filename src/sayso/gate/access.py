@@ -108,5 +108,5 @@ def _asked(gate: Gate, tx: Reader, row: CallRow) -> Asked:
 
 def _refused(decision: Decision) -> SaysoError:
     if decision.rule == "flooding":
-        return TooManyQuestions(decision.reason, hint="let people answer what is open first")
+        return TooManyQuestions(decision.reason)
     return NotRequestable(decision.reason)

@@ -24,11 +24,7 @@ from sayso.gate.journal import record, what_would_run
 from sayso.gate.telemetry import Deciding
 from sayso.store.base import Reader, Writer
 
-MOST_OPEN = 20
-MOST_AN_HOUR = 60
 HOUR = 3_600.0
-
-FLOODED = "too many questions: at most 20 may be open and 60 be opened in an hour"
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -95,9 +91,9 @@ def authorize_in(
     view = view_of(gate, tx, found, request, scope)
     decision = decide(request, gate.policy, view, tx.now)
     decision = with_offers(decision, request, gate.policy, view, tx.now)
-    question = _question(gate, tx, request, decision, found.session, bundle)
-    if decision.verdict is Verdict.ASK and question is None:
-        decision = _refused(decision)
+    question, flood = _question(gate, tx, request, decision, found.session, bundle)
+    if flood is not None:
+        decision = _refused(decision, flood)
     opened = () if question is None else (Opened(question),)
     stands = None
     if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
@@ -156,16 +152,16 @@ def as_it_stands(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
 
 def _question(
     gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session, bundle: Bundle | None
-) -> Question | None:
-    """The question to ask, the open one if there is; None if nothing is asked or too much was."""
+) -> tuple[Question | None, str | None]:
+    """The question to ask, the open one if there is; or, if too much was asked, the reason to refuse."""
     if decision.verdict is not Verdict.ASK:
-        return None
+        return None, None
     label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
     question = open_question(decision, request, gate.policy, session, tx.now, bundle=label, later=later)
     if question.id in session.questions:
-        return question
-    replaced = len(replaced_by(question, session))
-    return None if flooded(gate, tx, request.session, replaced) else question
+        return question, None
+    flood = flooded(gate, tx, request.session, len(replaced_by(question, session)))
+    return (question, None) if flood is None else (None, flood)
 
 
 def _record_replaced(gate: Gate, tx: Writer, question: Question, session: Session) -> None:
@@ -175,21 +171,24 @@ def _record_replaced(gate: Gate, tx: Writer, question: Question, session: Sessio
         record(tx, "CANCELLED", session=session.id, details=details, stream=gate.stream)
 
 
-def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> bool:
-    """Whether this session has asked too much; what nobody answered in time does not count as open.
+def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | None:
+    """Why this session may ask no more now, or None; what nobody answered in time does not count as open.
 
     Nor do those that the next question takes the place of.
     """
+    most_open, an_hour = gate.policy.settings.open_questions, gate.policy.settings.questions_per_hour
     still_open, lately = tx.count_questions(session, since=tx.now - HOUR)
     still_open -= replaced
-    if still_open >= MOST_OPEN:
+    if still_open >= most_open:
         still_open -= expire_in(gate, tx, session)
-    return still_open >= MOST_OPEN or lately >= MOST_AN_HOUR
+    if still_open < most_open and lately < an_hour:
+        return None
+    return words.flooding(still_open >= most_open, most_open, an_hour)
 
 
-def _refused(decision: Decision) -> Decision:
+def _refused(decision: Decision, reason: str) -> Decision:
     return msgspec.structs.replace(
-        decision, verdict=Verdict.DENY, rule="flooding", reason=FLOODED, effects=(), offers=()
+        decision, verdict=Verdict.DENY, rule="flooding", reason=reason, effects=(), offers=()
     )
 
 

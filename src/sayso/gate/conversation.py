@@ -148,7 +148,7 @@ def _ask_whether_said(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Qu
     if claimed is None:
         return None
     question = None
-    if not flooded(gate, tx, found.row.id):
+    if flooded(gate, tx, found.row.id) is None:
         session = apply(found.session, heard.effects)
         call = make_call(TOOL, {"text": claimed.text, "turn": session.turn}, workspace=session.workspace)
         request = make_request(call, [OPERATION], agent=found.row.agent, session=found.row.id)

@@ -29,7 +29,7 @@ from sayso.store.base import CallRow, Reader, Writer
 
 MOST = 1_000_000
 GOES_ON = 3_600.0
-"""How long after its question was closed a parked call may still be gone on with."""
+"""How long after its question was closed a parked call may still be gone on with, at least."""
 
 Reconcile = Callable[[Request], object]
 """What a tool says became of a call: "succeeded" or "failed". Anything else means that it cannot say."""
@@ -43,7 +43,7 @@ def recover_calls(gate: Gate) -> list[str]:
     """
     with gate.store.read() as tx:
         rows = tx.calls(states=("running", "waiting"), limit=MOST)
-        dead = [row.id for row in rows if _left(tx, row) != row and _is_sound(gate, tx, row)]
+        dead = [row.id for row in rows if _left(gate, tx, row) != row and _is_sound(gate, tx, row)]
     return [call for call in dead if _recover(gate, call)]
 
 
@@ -51,7 +51,7 @@ def recover_call(gate: Gate, call: str) -> None:
     """The same for one call: if its holder died, it is ambiguous from now on."""
     with gate.store.read() as tx:
         row = tx.call(call)
-        dead = row is not None and _left(tx, row) != row and _is_sound(gate, tx, row)
+        dead = row is not None and _left(gate, tx, row) != row and _is_sound(gate, tx, row)
     if dead:
         _recover(gate, call)
 
@@ -97,7 +97,7 @@ def _recover(gate: Gate, call: str) -> bool:
     """One call in one transaction: a call lives in a session, and sessions are held one at a time."""
     with writing(gate) as tx:
         row = row_of(gate, tx, call)
-        lapsed = _left(tx, row)
+        lapsed = _left(gate, tx, row)
         if lapsed.state == row.state:
             return False
         moved(gate, tx, row, lapsed)
@@ -114,13 +114,14 @@ def _is_sound(gate: Gate, tx: Reader, row: CallRow) -> bool:
     return finding is None
 
 
-def _left(tx: Reader, row: CallRow) -> CallRow:
+def _left(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
     """The call as it stands if its holder is gone; as it is if it may still be at it."""
     if row.state != "waiting":
         return placed(row, ledger.lapse(standing(row), tx.now))
     question = tx.question(row.question) if row.question is not None else None
     over = row.at if question is None else question.closed_at or question.expires_at
-    return row if tx.now < over + GOES_ON else placed(row, ledger.move(standing(row), "ambiguous"))
+    goes_on = max(GOES_ON, gate.policy.settings.approval_lasts)
+    return row if tx.now < over + goes_on else placed(row, ledger.move(standing(row), "ambiguous"))
 
 
 def _resolved(gate: Gate, tx: Writer, row: CallRow, ended: CallRow) -> CallRow:

@@ -18,9 +18,9 @@ from sayso.gate.tampering import Tampered
 from sayso.store.base import Reader, Writer
 
 Value = TypeVar("Value", bound=msgspec.Struct)
-VALUES = ("token/", "link/", "browser/", "handoff/", "said/", "session-of/", "passkeys")
+VALUES = ("token/", "link/", "browser/", "handoff/", "said/", "session-of/", "session-key/", "passkeys")
 """How the names of such values begin."""
-HELD = ("link/held", "passkeys/held")
+HELD = ("link/held", "passkeys/held", "session-key/held")
 """Rows that are written to make others wait; they say nothing."""
 
 
@@ -50,6 +50,16 @@ def find_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | 
         return read_value(gate, tx, name, kind)
     except TamperedValue:
         return None
+
+
+def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
+    """The same as `read_value`; None as well if it is of an earlier epoch, of which nothing counts."""
+    text = tx.meta(name)
+    kept = _opened(gate, name, text)
+    before = kept is not None and kept.epoch < gate.sealer.epoch
+    if kept is not None and before and gate.sealer.is_current("value", name, kept.version):
+        return None
+    return open_value(gate, name, text, kind)
 
 
 def is_value(name: str) -> bool:

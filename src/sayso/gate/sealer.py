@@ -147,6 +147,11 @@ class Sealer:
         ours = sealed(self._key, row.mac, "session", where, *self._session_parts(row)[1:])
         return kept if ours and kept.epoch < self.epoch else None
 
+    def has_dropped(self, row: SessionRow) -> bool:
+        """Whether this session, which we wrote, ended so long ago that the mark has dropped it."""
+        ours = sealed(self._key, row.mac, "session", *self._session_parts(row))
+        return ours and row.ended_at is not None and self._is_forgotten(row)
+
     def is_missing(self, session: str) -> bool:
         """Whether there was a session of this name, if there is no row of it."""
         return self.mark.version("session", session) > 0

@@ -25,7 +25,6 @@ from sayso.core.session import Head, Sending, Session, UnderWay
 from sayso.gate.sealer import MAC_BYTES, Kept, Sealer, SentOnce, Spent
 from sayso.store.base import CallRow, QuestionRow, Reader, SessionRow, SpendRow, What, Writer
 
-QUESTION_LASTS = 7_200.0
 ENDED_LASTS = 30 * DAY
 """How long what ended is remembered for calls under way: longer than one can wait for its answers."""
 COUNTS: dict[What, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
@@ -303,7 +302,7 @@ def new_row(
 
 def question_row(sealer: Sealer, question: Question) -> QuestionRow:
     request = question.request
-    expires = question.opened_at + QUESTION_LASTS
+    expires = question.opened_at + question.lasts
     row = QuestionRow(question.id, request.session, request.digest, b"", question.opened_at, expires)
     return sealer.question(row, question)
 

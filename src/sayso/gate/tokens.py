@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from hashlib import sha256
 from typing import Literal
@@ -37,6 +38,11 @@ class Token(msgspec.Struct, frozen=True):
     made_at: float
     revoked: bool = False
     assured: bool = False
+
+
+def is_token(owner: str) -> bool:
+    """Whether this owner of a session is a token, and not a program with the gate in its own process."""
+    return re.fullmatch(r"t_[0-9a-f]{16}", owner) is not None
 
 
 def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.policy import Domain, Policy, Tool
+from sayso.policy.build import write_settings
 
 
 class Beyond(msgspec.Struct, frozen=True):
@@ -40,6 +41,10 @@ _STRICTER_SETTING: dict[str, Callable[[Any, Any], bool]] = {
     "task_idle_turns": lambda before, after: after < before,
     "trust_hook_messages": lambda before, after: not after,
     "notices": lambda before, after: False,
+    "question_lasts": lambda before, after: after < before,
+    "approval_lasts": lambda before, after: after < before,
+    "open_questions": lambda before, after: after < before,
+    "questions_per_hour": lambda before, after: after < before,
 }
 
 _STRICTER_DETAIL: dict[str, Callable[[Any, Any], bool]] = {
@@ -51,10 +56,12 @@ _STRICTER_DETAIL: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _settings(a: Policy, b: Policy) -> Iterator[Beyond]:
+    first, second = write_settings(a.settings), write_settings(b.settings)
     for name, stricter in _STRICTER_SETTING.items():
         before, after = getattr(a.settings, name), getattr(b.settings, name)
         if before != after:
-            yield Beyond(f"settings.{name}", _text(before), _text(after), not stricter(before, after))
+            loosens = not stricter(before, after)
+            yield Beyond(f"settings.{name}", _text(first[name]), _text(second[name]), loosens)
 
 
 def _phrases(a: Policy, b: Policy) -> Iterator[Beyond]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from sayso.core.lasting import read_time, write_time
 from sayso.core.model import Mode, Risk
 from sayso.core.phrases import Phrases
 from sayso.core.policy import (
@@ -37,6 +38,8 @@ from sayso.policy.file import (
     WorkflowFile,
 )
 
+TIMES = ("question_lasts", "approval_lasts")
+"""The settings that are times."""
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -45,7 +48,7 @@ def build(file: PolicyFile, digest: str, own: Collection[str]) -> Policy:
 
     `own` names the operations whose risk the operator's own file sets; the other risks are those of presets.
     """
-    settings = Settings(**_given(file.settings)) if file.settings else Settings()
+    settings = _settings(file.settings) if file.settings else Settings()
     return compile_policy(
         mode=Mode(file.mode or "balanced"),
         settings=settings,
@@ -72,7 +75,7 @@ def as_file(policy: Policy) -> PolicyFile:
     return PolicyFile(
         sayso=1,
         mode=policy.mode.value,
-        settings=_copied(SettingsFile, policy.settings),
+        settings=_settings_file(policy.settings),
         consent_decay=_copied(DecayFile, policy.decay),
         domains={name: _domain_file(domain) for name, domain in policy.domains.items()},
         operations={
@@ -86,6 +89,23 @@ def as_file(policy: Policy) -> PolicyFile:
         vip_contacts=dict(policy.vip_contacts),
         family_contacts=dict(policy.family_contacts),
     )
+
+
+def write_settings(settings: Settings) -> dict[str, Any]:
+    """The settings by their names, every value as the file writes it."""
+    found = msgspec.structs.asdict(settings)
+    return found | {name: write_time(found[name]) for name in TIMES}
+
+
+def _settings_file(settings: Settings) -> SettingsFile:
+    return SettingsFile(
+        **{name: value for name, value in write_settings(settings).items() if value is not None}
+    )
+
+
+def _settings(file: SettingsFile) -> Settings:
+    given = _given(file)
+    return Settings(**given | {name: read_time(given[name]) for name in TIMES if name in given})
 
 
 def _domain_file(domain: Domain) -> DomainFile:

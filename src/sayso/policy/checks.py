@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from msgspec import UNSET
 
 from sayso.core.errors import SaysoError
+from sayso.core.lasting import read_time
 from sayso.core.policy import NEVER_REVIEWED, fold
 from sayso.core.titles import check_template
 from sayso.policy.document import Node
@@ -32,8 +33,12 @@ NEVER_HARMLESS = frozenset(
 Say = Callable[[tuple[int, int], str, str], None]
 
 
+LONGEST = {"question_lasts": "7d", "approval_lasts": "24h"}
+
+
 def check_file(file: PolicyFile, tree: Node, say: Say) -> None:
     """Faults that one file shows by itself."""
+    _times_are_bounded(file, tree, say)
     for name, domain in (file.domains or {}).items():
         _one_list_each(name, domain, tree, say)
     for tool, index in zip(file.tools or (), _maps(tree, "tools"), strict=True):
@@ -41,6 +46,13 @@ def check_file(file: PolicyFile, tree: Node, say: Say) -> None:
     for name in file.slash_commands or {}:
         if len(_given(tree, "slash_commands", name) & {"operations", "query"}) != 1:
             say(tree.at("slash_commands", name), f"{name} needs operations or a query", "give one of the two")
+
+
+def _times_are_bounded(file: PolicyFile, tree: Node, say: Say) -> None:
+    for name, most in LONGEST.items():
+        written, node = getattr(file.settings, name, UNSET), tree.find("settings", name)
+        if isinstance(written, str) and node is not None and read_time(written) > read_time(most):
+            say((node.line, node.column), f"{name} cannot be {written}", f"{most} at most")
 
 
 def check_whole(

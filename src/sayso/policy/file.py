@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from sayso.core.lasting import PATTERN
+
 _NAME = r"\w[\w-]*"
 _ARGUMENT = r"(?!args\s*(,|$))[^\s.,]+(\.[^\s.,]+)*"
 """An argument by its name, with or without `args.` before it. `args` alone would be all of them."""
@@ -88,6 +90,17 @@ Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 Length = Annotated[float, Meta(ge=0, description="a number, 0 or more")]
 
 
+Time = Annotated[
+    str,
+    Meta(
+        pattern=PATTERN,
+        description="a time, such as 90s, 15m, 2h or 7d",
+        examples=["15m"],
+        extra={"kind": "a time"},
+    ),
+]
+
+
 class SettingsFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """How the policy decides where its lists leave a choice."""
 
@@ -103,6 +116,14 @@ class SettingsFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     task_idle_turns: Annotated[int, Meta(ge=1, description="a whole number, 1 or more")] | UnsetType = UNSET
     notices: Name | UnsetType | None = UNSET
     trust_hook_messages: bool | UnsetType = UNSET
+    question_lasts: Time | UnsetType = UNSET
+    approval_lasts: Time | UnsetType = UNSET
+    open_questions: (
+        Annotated[int, Meta(ge=1, le=1_000, description="a whole number from 1 to 1,000")] | UnsetType
+    ) = UNSET
+    questions_per_hour: (
+        Annotated[int, Meta(ge=1, le=10_000, description="a whole number from 1 to 10,000")] | UnsetType
+    ) = UNSET
 
 
 class DecayFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -53,6 +53,8 @@ class Typed:
             if "otherwise" in (info.extra or {}) and not isinstance(node.value, str):
                 return (info.extra or {})["otherwise"]
             hint = (info.extra_json_schema or {}).get("description", "")
+            if "kind" in (info.extra or {}) and not isinstance(node.value, str):
+                return self._wrong(node, (info.extra or {})["kind"], name, hint)
             info = info.type
         read = _READERS[type(info)]
         return read(self, node, info, name, hint)

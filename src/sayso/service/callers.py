@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from sayso.gate.gate import Gate, UnknownSession, refuse_tampered, writing
-from sayso.gate.sealed_values import read_value, write_value
-from sayso.gate.sessions import end_session, open_session
-from sayso.gate.state import Wanted, load
+from sayso.gate.gate import UnknownSession
+from sayso.gate.reopening import open_at
 from sayso.gate.tokens import Token
 from sayso.service.endpoints import Context
-from sayso.store.base import Reader, SessionRow
+from sayso.store.base import SessionRow
 
 MOST = 1_000_000
-
-
-class OwnSession(msgspec.Struct, frozen=True):
-    """The session of an agent's token: kept as a value that cannot be taken away to get a new one."""
-
-    name: str
 
 
 def session_for(context: Context, wanted: str | None) -> str:
@@ -75,31 +65,9 @@ def sees(context: Context, session: str) -> bool:
 
 def _own_session(context: Context) -> str:
     """An agent's token has one session, opened at its first request; a new one once that has ended."""
-    gate, token = context.gate, context.token
-    with gate.store.read() as tx:
-        known = _known(gate, tx, token)
-    if known is not None:
-        return known
-    opened = open_session(gate, agent=token.name, owner=token.id)
-    with writing(gate) as tx:
-        known = _known(gate, tx, token)
-        if known is None:
-            write_value(gate, tx, _place(token), OwnSession(opened))
-    if known is not None:  # two first requests at once: one session is enough
-        end_session(gate, opened)
-    return known or opened
-
-
-def _known(gate: Gate, tx: Reader, token: Token) -> str | None:
-    """The session of this token, if it has not ended. One that cannot be believed is not replaced."""
-    own = read_value(gate, tx, _place(token), OwnSession)
-    if own is None:
-        return None
-    found = load(tx, gate.sealer, own.name, Wanted(keys=()))
-    if found is None or not found.believed:
-        refuse_tampered(gate, own.name, found)
-    open_ = found is not None and found.row.ended_at is None and found.row.owner == token.id
-    return own.name if open_ else None
+    token = context.token
+    new = {"agent": token.name}
+    return open_at(context.gate, _place(token), owner=token.id, new=new).session
 
 
 def _place(token: Token) -> str:

@@ -10,6 +10,7 @@ from sayso.core.policy import DAY, NEVER_REVIEWED, Domain, decayed
 from sayso.gate.gate import Gate
 from sayso.policy import load_text
 from sayso.policy.beyond import Beyond
+from sayso.policy.build import write_settings
 from sayso.policy.diff import Change, diff
 from sayso.service.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.shapes import DomainTold, PolicyTold
@@ -39,7 +40,7 @@ def look(context: Context) -> PolicyTold:
     return PolicyTold(
         digest=policy.digest,
         mode=policy.mode.value,
-        settings=msgspec.to_builtins(policy.settings),
+        settings=write_settings(policy.settings),
         domains=tuple(_domain(gate, name, one, reviews, now) for name, one in policy.domains.items()),
         operations={name: _operation(gate, name) for name in policy.table},
         uses={name: use for name, use in context.running.uses.known(gate).items() if name in policy.table},

@@ -19,6 +19,7 @@ from sayso.gate.handoff import NotAgreed
 from sayso.gate.passkey_signin import SignInRefused
 from sayso.gate.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.proofs import BadProof
+from sayso.gate.reopening import OtherSession
 from sayso.gate.tampering import Tampered
 from sayso.gate.tokens import UnknownToken
 from sayso.gate.workflows import BeyondPolicy
@@ -42,6 +43,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (KeyReused, 409),
     (NotNow, 409),
     (NotSeen, 409),
+    (OtherSession, 409),
     (PasskeysVoid, 409),
     (TamperedCall, 409),
     (TamperedGrant, 409),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.model import Assurance
-from sayso.gate import sessions
+from sayso.gate import reopening, sessions
 from sayso.gate.conversation import hear_message
 from sayso.gate.grants import live_grants
 from sayso.gate.state import Wanted, load
@@ -27,12 +27,29 @@ MOST_GRANTS = 1_000
 
 
 class SessionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A session to open. It belongs to the token that opens it."""
+    """A session to open. It belongs to the token that opens it.
+
+    With a `key`, the session that this key of this token stands for is opened again; one that ended stays
+    ended, and a new one begins. It has to be of the agent, user, workspace and parent that are named.
+    """
 
     agent: str
-    user: str = ""
-    workspace: str = ""
+    user: str | None = None
+    workspace: str | None = None
     parent: str | None = None
+    key: str | None = None
+    any_agent: bool = False
+    """With a key: an open session may be another agent's; `agent` is for a new one."""
+    folder: str = ""
+    """With a key: the workspace of a new session, where none is named."""
+
+
+class SessionOpened(SessionTold, frozen=True):
+    """A session that was opened, or opened again by its key."""
+
+    reopened: bool = False
+    after: str | None = None
+    """The session that the key stood for before, and that has ended."""
 
 
 class SessionEnded(msgspec.Struct, frozen=True):
@@ -40,24 +57,29 @@ class SessionEnded(msgspec.Struct, frozen=True):
     ended: bool = True
 
 
-def open_one(context: Context) -> SessionTold:
-    """A new session with a clean slate."""
+def open_one(context: Context) -> SessionOpened:
+    """A new session with a clean slate; with a key, the one that this key stands for, if it is open."""
     body: SessionBody = context.body
-    for text in (body.agent, body.user, body.workspace):
+    for text in (body.agent, body.user or "", body.workspace or "", body.folder):
         if len(text) > LONGEST or "\x00" in text:
             raise Refused(422, "malformed", f"names and folders have {LONGEST:,} characters at most")
     if not body.agent:
         raise Refused(422, "malformed", "a session is one agent's: name it")
     parent = None if body.parent is None else session_for(context, body.parent)
-    name = sessions.open_session(
-        context.gate,
-        agent=body.agent,
-        owner=context.token.id,
-        user=body.user,
-        workspace=body.workspace,
-        parent=parent,
-    )
-    return _told(context, name)
+    opened = _opened(context, body, parent)
+    told = msgspec.structs.asdict(_told(context, opened.session))
+    return SessionOpened(**told, reopened=opened.reopened, after=opened.after)
+
+
+def _opened(context: Context, body: SessionBody, parent: str | None) -> reopening.Opened:
+    owner = context.token.id
+    if body.key is None:
+        said = {"user": body.user or "", "workspace": body.workspace or "", "parent": parent}
+        return reopening.Opened(sessions.open_session(context.gate, agent=body.agent, owner=owner, **said))
+    agent = None if body.any_agent else body.agent
+    asked = reopening.Asked(agent, body.user, body.workspace, parent)
+    new = {"agent": body.agent, "workspace": body.folder}
+    return reopening.open_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
 
 
 def list_open(context: Context) -> Paged:
@@ -149,7 +171,7 @@ OPEN: Any = list[SessionTold]
 LISTING = {"after": "Only those after this session.", "limit": f"How many at most, up to {MOST:,}."}
 ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
-    Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionTold, 201),
+    Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionOpened, 201),
     Endpoint("POST", "/v1/sessions/stop", OPERATORS, "Stop every session", stop_every, result=StoppedAll),
     Endpoint(
         "POST",

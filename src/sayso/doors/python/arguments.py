@@ -144,7 +144,7 @@ class Shape:
 
     def _plain(self, name: str, value: Any) -> Any:
         try:
-            kept = decode(canonical(write_argument(value)))
+            kept = decode(canonical(write_argument(value, self.hint(name))))
         except (NotPlain, NotCanonical) as error:
             raise WrongArguments(
                 f"{self._name}: {name} cannot be written down ({type(value).__name__}: {_why(error)})",

@@ -117,6 +117,13 @@ class Door(ABC):
         """Where a call of this session stands."""
 
     @abstractmethod
+    def session_of(self, call: str, around: str | None) -> str:
+        """The session of a call that this program owns; for calls of others, UnknownCall.
+
+        `around` is the session at this point of the program, if there is one: then its owner's calls count.
+        """
+
+    @abstractmethod
     def wanted(self, call: str) -> Request:
         """What trying the call again would run: what was asked for, or what a person made of it."""
 
@@ -196,8 +203,8 @@ class Door(ABC):
         """Refuse a call that nobody can be asked about."""
 
     @abstractmethod
-    def tell(self, notice: str) -> None:
-        """Say something on the surfaces."""
+    def tell_left(self, operation: str) -> None:
+        """Tell people that the caller has stopped waiting, and until when a yes still helps."""
 
     # --- sessions ---
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Decision, Question
 from sayso.core.ledger import IN_PROGRESS, State
 from sayso.core.model import Call, Declared, Origin, Request
@@ -24,7 +25,7 @@ from sayso.doors.python.watching import Watch
 from sayso.gate import calls, lease, outcome, recovery, sessions, workflows
 from sayso.gate.answer import cancel_question
 from sayso.gate.authorize import Bundle
-from sayso.gate.call_rows import Attempt
+from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.conversation import put_question
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, UnknownSession
@@ -32,6 +33,7 @@ from sayso.gate.replays import replay_call
 from sayso.gate.request import make_request, read_request, with_state
 from sayso.gate.state import as_written
 from sayso.gate.surface import Surface
+from sayso.gate.tokens import is_token
 from sayso.gate.waiting import LONGEST, question_row
 from sayso.gate.workflows import check_workflow
 from sayso.store.base import QuestionRow, Reader, SessionRow
@@ -106,6 +108,15 @@ class EmbeddedDoor(Door):
 
     def look(self, call: str, session: str) -> Attempt:
         return calls.look_at(self.gate, call, session)
+
+    def session_of(self, call: str, around: str | None) -> str:
+        with self.gate.store.read() as tx:
+            row = tx.call(call)
+            session = None if row is None else tx.session(row.session)
+            here = None if around is None else tx.session(around)
+        if session is None or not _is_ours(session, here):
+            raise UnknownCall(f"there is no call {call}")
+        return session.id
 
     def wanted(self, call: str) -> Request:
         return calls.wanted(self.gate, call)
@@ -200,8 +211,8 @@ class EmbeddedDoor(Door):
         self.retry(capability, attempt, scope)
         raise ConsentDenied(operation, NOBODY, "no_surface")
 
-    def tell(self, notice: str) -> None:
-        self.asker.tell(notice)
+    def tell_left(self, operation: str) -> None:
+        self.asker.tell(words.agent_left(operation, self.gate.policy.settings.question_lasts))
 
     # --- sessions ---
 
@@ -214,6 +225,11 @@ class EmbeddedDoor(Door):
 
 def origin_of(row: SessionRow) -> Origin:
     return Origin.AGENT if row.parent is None else Origin.SUBAGENT
+
+
+def _is_ours(session: SessionRow, here: SessionRow | None) -> bool:
+    """Whether the session belongs to this point of the program; those of tokens belong to their holders."""
+    return session.owner == here.owner if here is not None else not is_token(session.owner)
 
 
 def _is_over(tx: Reader, call: str) -> bool:

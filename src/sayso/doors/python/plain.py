@@ -12,6 +12,7 @@ import json
 import sys
 import typing
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path, PurePath
 from types import UnionType
@@ -23,14 +24,20 @@ from sayso.core import words
 from sayso.core.digest import canonical
 from sayso.gate.outcome import KEPT_RESULT
 
+AGAIN = {"by_alias": True, "round_trip": True}
+"""A model is written so that it can be validated again: by its aliases, without computed fields."""
+
 
 class NotPlain(ValueError):
     """The value has no JSON form, or not one it could be read back from."""
 
 
-def write_argument(value: object) -> Any:
-    """The plain form of an argument; the same for equal values."""
-    return _write(value, _argument_hook, order="deterministic")
+def write_argument(value: object, hint: Any = None) -> Any:
+    """The plain form of an argument of this type; the same for equal values."""
+    adapter = pydantic_adapter(hint)
+    if adapter is None:
+        return _write(value, _argument_hook, order="deterministic")
+    return _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
 
 
 def read_argument(value: object, hint: Any) -> Any:
@@ -85,31 +92,34 @@ def _write(value: object, hook: Callable[[Any], Any], order: Any = None) -> Any:
 
 
 def _argument_hook(value: Any) -> Any:
-    """A model is written so that it can be validated again: by its aliases, without computed fields."""
-    dumps = _dump_of(value)
-    if dumps is None:
+    if not _is_model(value):
         return _write_path(value)
-    again: dict[str, Any] = {"by_alias": True, "round_trip": True}
-    return _sort_sets(dumps(mode="json", **again), dumps(mode="python", **again))
+    return _dump(lambda **how: value.model_dump(**how, **AGAIN), value)
 
 
 def _result_hook(value: Any) -> Any:
-    dumps = _dump_of(value)
-    return _write_path(value) if dumps is None else dumps(mode="json")
+    if not _is_model(value):
+        return _write_path(value)
+    with _own_code_of(value):
+        return value.model_dump(mode="json")
 
 
-def _dump_of(value: Any) -> Callable[..., Any] | None:
-    """The `model_dump` of a model, whose own code may fail in any way."""
-    if isinstance(value, type) or not callable(getattr(type(value), "model_dump", None)):
-        return None
+def _is_model(value: Any) -> bool:
+    return not isinstance(value, type) and callable(getattr(type(value), "model_dump", None))
 
-    def dump(**how: Any) -> Any:
-        try:
-            return value.model_dump(**how)
-        except Exception as error:  # foreign code: whatever went wrong, there is no plain form
-            raise NotPlain(words.model_failed(type(value).__name__, type(error).__name__)) from error
 
-    return dump
+def _dump(dump: Callable[..., Any], value: object) -> Any:
+    with _own_code_of(value):
+        return _sort_sets(dump(mode="json"), dump(mode="python"))
+
+
+@contextmanager
+def _own_code_of(value: object) -> Iterator[None]:
+    """Around code of a model, which may fail in any way: then there is no plain form."""
+    try:
+        yield
+    except Exception as error:
+        raise NotPlain(words.model_failed(type(value).__name__, type(error).__name__)) from error
 
 
 def _write_path(value: Any) -> str:
@@ -144,7 +154,10 @@ def _read(kind: type, value: object) -> object:
 
 def _read_by_pydantic(value: object, adapter: Any) -> Any:
     """Validated from JSON, also where an object was given: what is approved is what is written down."""
-    plain = write_argument(value)
+    try:
+        plain = write_argument(value)
+    except NotPlain:  # a type that only pydantic can write
+        plain = _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
     read = adapter.validate_json(msgspec.json.encode(plain))
     if plain != value and read != value:
         raise NotPlain(words.not_the_same_again(type(value).__name__))
@@ -164,7 +177,12 @@ def _read_first(value: object, arms: tuple[Any, ...]) -> Any:
 
 def pydantic_adapter(hint: Any) -> Any | None:
     """Pydantic's own reader of this type, where pydantic has to read it; None where msgspec does."""
-    return _adapter(hint) if _is_pydantics(hint) else None
+    if not _is_pydantics(hint):
+        return None
+    try:
+        return _adapter(hint)
+    except TypeError:  # a type that has no hash
+        return _adapter.__wrapped__(hint)
 
 
 @lru_cache(maxsize=1_024)

@@ -15,7 +15,8 @@ from sayso.doors.python.door import Door
 from sayso.doors.python.results import Result
 from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import AnySession
-from sayso.doors.python.workflow import Step, Workflow, check_any, declare
+from sayso.doors.python.steps import adrive, drive
+from sayso.doors.python.workflow import Step, Workflow, check_any, declare, retry_owned
 from sayso.gate.grants import Listed
 
 P = ParamSpec("P")
@@ -134,12 +135,19 @@ class Program(ABC, Generic[S]):
         return await self._session(session).arun(name, params, wait=wait, key=key)
 
     def retry(self, operation_id: str, *, session: S | str | None = None, wait: float = PATIENCE) -> Result:
-        """Go on with a call that timed out, without its parameters."""
+        """Go on with a call that timed out, without its parameters.
+
+        Its session is found by itself, where this program owns it, also after a restart.
+        """
+        if session is None:
+            return drive(retry_owned(self.door, operation_id, {"wait": wait}))
         return self._session(session).retry(operation_id, wait=wait)
 
     async def aretry(
         self, operation_id: str, *, session: S | str | None = None, wait: float = PATIENCE
     ) -> Result:
+        if session is None:
+            return await adrive(retry_owned(self.door, operation_id, {"wait": wait, "is_async": True}))
         return await self._session(session).aretry(operation_id, wait=wait)
 
     def replay(self, operation_id: str, *, session: S | str | None = None, wait: float = PATIENCE) -> Result:

@@ -28,7 +28,6 @@ from sayso.gate.workflows import note_of
 PATIENCE = 90.0
 MOST_RUNS = 3
 RETRY = "retry"
-LATER = "The agent is no longer waiting for {}. A yes within 2 hours lets it try again."
 
 
 class Unhealthy(SaysoError):
@@ -164,8 +163,14 @@ def not_run(door: Door, error: ConsentDenied, attempt: Attempt, wish: Wish) -> S
 
 def late(door: Door, error: ConsentRequired) -> Result:
     """Nobody answered in time: the question stays, and whoever sees it is told that the agent went on."""
-    door.tell(LATER.format(error.operation))
-    return Result("timeout", operation_id=error.operation_id, reason=str(error), retry_with=RETRY)
+    door.tell_left(error.operation)
+    return timed_out(error.operation_id, error)
+
+
+def timed_out(call: str, error: ConsentRequired | None = None) -> Result:
+    """The result of a call that still waits for a person: what to do about it, and nothing else."""
+    asked = () if error is None else (error.operation, error.risk.word)
+    return Result("timeout", operation_id=call, reason=words.timed_out(call, *asked), retry_with=RETRY)
 
 
 def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
@@ -180,8 +185,8 @@ def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
     if isinstance(error, ConsentTimeout) and (restartable or not ran) and job.note.runs < MOST_RUNS:
         question = error.question or ""
         yield Work(lambda: door.park(job, question))
-        door.tell(LATER.format(error.operation))
-        return Result("timeout", operation_id=job.call, reason=str(error), retry_with=RETRY)
+        door.tell_left(error.operation)
+        return timed_out(job.call, error)
     yield from reported(door, job.call, job.fence, Done(error=error))
     where = f"stopped at {error.operation}: {error.reason}"
     if isinstance(error, ConsentDenied):
@@ -286,7 +291,7 @@ def _resumed(door: Door, capability: Capability, attempt: Attempt, scope: Scope,
     restartable = capability.restartable
     resumed: Attempt | None = yield from unparked(door, attempt, scope, wish, restartable=restartable)
     if resumed is None:
-        return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
+        return timed_out(attempt.call)
     if not resumed.runs:
         return told(resumed)
     runs = note_of(resumed.note).runs + 1

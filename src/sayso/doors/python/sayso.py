@@ -17,7 +17,17 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.python.program import Program
 from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import Session
-from sayso.gate import answer, authorize, conversation, grants, revoking, sessions, waiting, workflows
+from sayso.gate import (
+    answer,
+    authorize,
+    conversation,
+    grants,
+    reopening,
+    revoking,
+    sessions,
+    waiting,
+    workflows,
+)
 from sayso.gate.acts import sign_off
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
@@ -30,6 +40,7 @@ from sayso.store.base import QuestionRow, Store
 if TYPE_CHECKING:
     from sayso.doors.remote.connected import Connected, Where
 
+AGENT_NAME = "agent"
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -94,15 +105,26 @@ class Sayso(Program[Session]):
         self,
         name: str | None = None,
         *,
-        agent: str = "agent",
+        key: str | None = None,
+        agent: str | None = None,
         owner: str = "python",
-        user: str = "",
-        workspace: str = "",
+        user: str | None = None,
+        workspace: str | None = None,
         parent: str | None = None,
     ) -> Session:
-        """A session that is open, by its id; without one, a new session with a clean slate."""
+        """A session that is open, by its id; without one, a new session with a clean slate.
+
+        With a `key`, the session of this key and owner is opened again, also by another process after a
+        restart. One that ended stays ended: then it is a new one, and `after` names the old one.
+        """
+        if name is None and key is not None:
+            asked = reopening.Asked(agent, user, workspace, parent)
+            here = {"agent": AGENT_NAME, "workspace": workspace_here()}
+            found = reopening.open_by_key(self.gate, key, owner=owner, asked=asked, **here)
+            return Session(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
-            name = self.open_session(agent, owner=owner, user=user, workspace=workspace, parent=parent)
+            how = {"owner": owner, "user": user or "", "workspace": workspace or "", "parent": parent}
+            name = self.open_session(agent or AGENT_NAME, **how)
         self.door.row(name)
         return self.named(name)
 

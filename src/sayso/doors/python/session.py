@@ -28,9 +28,13 @@ from sayso.gate.plans import plan_of
 class AnySession(ABC):
     """One session of one agent. Everything asked, granted and run through it is in it alone."""
 
-    def __init__(self, door: Door, name: str) -> None:
+    def __init__(self, door: Door, name: str, *, reopened: bool = False, after: str | None = None) -> None:
         self._of = door
         self.id = name
+        self.reopened = reopened
+        """Whether its key stood for this session already, and it was open."""
+        self.after = after
+        """The session that its key stood for before, which has ended; this one began clean."""
 
     # --- the conversation ---
 
@@ -127,8 +131,8 @@ class AnySession(ABC):
 class Session(AnySession):
     """A session of a gate in this process."""
 
-    def __init__(self, door: EmbeddedDoor, name: str) -> None:
-        super().__init__(door, name)
+    def __init__(self, door: EmbeddedDoor, name: str, **how: Any) -> None:
+        super().__init__(door, name, **how)
         self._door = door
 
     def hear(self, text: str, *, assured: bool = True) -> Heard:

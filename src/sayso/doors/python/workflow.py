@@ -21,7 +21,6 @@ from sayso.doors.python.capability import Capability, NotGateable, called, gatea
 from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
 from sayso.doors.python.run import (
-    RETRY,
     Wish,
     check,
     joined,
@@ -30,10 +29,11 @@ from sayso.doors.python.run import (
     retry,
     run,
     stopped,
+    timed_out,
     told,
     unparked,
 )
-from sayso.doors.python.scope import Frame, Job, scope_of
+from sayso.doors.python.scope import Frame, Job, scope_of, session_around
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
 from sayso.gate.call_rows import Attempt
 from sayso.gate.request import make_call
@@ -162,6 +162,16 @@ def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         return Result("error", reason=str(error), operation_id=operation_id)
 
 
+def retry_owned(door: Door, operation_id: str, how: Mapping[str, Any]) -> Steps[Result]:
+    """The same without a session named: in the session of the call, where this program owns it."""
+    around = session_around(door)  # looked up here: in the thread of some work, other code is around
+    try:
+        session: str = yield Work(lambda: door.session_of(operation_id, around))
+    except SaysoError as error:
+        return Result("error", reason=str(error), operation_id=operation_id)
+    return (yield from retry_any(door, operation_id, Wish(session, **how)))
+
+
 def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
     """What would be decided if a workflow or a capability of this name were run now."""
     workflow: Workflow | None = door.workflows.get(name)
@@ -189,7 +199,7 @@ def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> St
     restartable = workflow.restartable
     resumed: Attempt | None = yield from unparked(door, attempt, scope, wish, restartable=restartable)
     if resumed is None:
-        return Result("timeout", operation_id=attempt.call, retry_with=RETRY)
+        return timed_out(attempt.call)
     if not resumed.runs:
         return told(resumed)
     runs = note_of(resumed.note).runs + 1

@@ -27,6 +27,7 @@ from sayso.doors.remote.told import attempt_of, listed_of
 from sayso.gate.answer import Stands
 from sayso.gate.grants import Listed
 from sayso.gate.recovery import said_of
+from sayso.gate.reopening import Asked
 from sayso.gate.workflows import Progress
 
 Where = str | Path | Sequence[str | Path] | None
@@ -62,14 +63,22 @@ class Connected(Program[ConnectedSession]):
         self,
         name: str | None = None,
         *,
-        agent: str = AGENT,
-        user: str = "",
-        workspace: str = "",
+        key: str | None = None,
+        agent: str | None = None,
+        user: str | None = None,
+        workspace: str | None = None,
         parent: str | None = None,
     ) -> ConnectedSession:
-        """A session of this token's that is open, by its id; without one, a new one with a clean slate."""
+        """A session of this token's that is open, by its id; without one, a new one with a clean slate.
+
+        With a `key`, the session of this key and token is opened again, also after a restart. One that ended
+        stays ended: then it is a new one, and `after` names the old one.
+        """
+        if name is None and key is not None:
+            found = self.door.open_by_key(key, Asked(agent, user, workspace, parent))
+            return ConnectedSession(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
-            return self.named(self.door.open_session(agent, user, workspace, parent))
+            return self.named(self.door.open_session(agent or AGENT, user or "", workspace or "", parent))
         self._ask(Sent("GET", f"/v1/sessions/{name}"))
         return self.named(name)
 

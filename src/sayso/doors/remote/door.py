@@ -29,6 +29,7 @@ from sayso.gate.authorize import Bundle
 from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import UnknownSession
 from sayso.gate.outcome import KEPT_RESULT, LONGEST_REASON
+from sayso.gate.reopening import Asked, Opened
 from sayso.gate.request import make_request
 from sayso.gate.waiting import LONGEST
 from sayso.gate.workflows import Note
@@ -94,6 +95,10 @@ class RemoteDoor(Door):
 
     def look(self, call: str, session: str) -> Attempt:
         return attempt_of(self.line.ask(Sent("GET", f"/v1/calls/{call}")))
+
+    def session_of(self, call: str, around: str | None) -> str:
+        """The service knows whose it is, by the token."""
+        return self.look(call, "").record.request.session
 
     def wanted(self, call: str) -> Request:
         return self.look(call, "").record.request
@@ -198,7 +203,7 @@ class RemoteDoor(Door):
     def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
         """The service is always there to be asked on."""
 
-    def tell(self, notice: str) -> None:
+    def tell_left(self, operation: str) -> None:
         """The service knows by itself who waits."""
 
     # --- sessions ---
@@ -211,6 +216,13 @@ class RemoteDoor(Door):
         body = {"agent": agent, "user": user, "workspace": where, "parent": parent}
         opened = self.line.ask(Sent("POST", "/v1/sessions", body, again=False))
         return str(opened["id"])
+
+    def open_by_key(self, key: str, asked: Asked) -> Opened:
+        """The session this key of this token stands for. Sent again, it is the same one."""
+        said = {name: value for name, value in msgspec.structs.asdict(asked).items() if value is not None}
+        body = {**said, "key": key, "agent": asked.agent or AGENT, "any_agent": asked.agent is None}
+        opened = self.line.ask(Sent("POST", "/v1/sessions", {**body, "folder": workspace_here()}))
+        return Opened(str(opened["id"]), reopened=opened["reopened"], after=opened["after"])
 
     def end_session(self, session: str) -> None:
         self.line.ask(Sent("DELETE", f"/v1/sessions/{session}", again=False), away=1.0)

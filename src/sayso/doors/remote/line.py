@@ -24,6 +24,7 @@ from sayso.gate.call_rows import UnknownCall
 from sayso.gate.calls import KeyReused
 from sayso.gate.gate import UnknownSession
 from sayso.gate.grants import UnknownGrant
+from sayso.gate.reopening import OtherSession
 from sayso.gate.workflows import BeyondPolicy
 
 SOCKET_URL = "http://sayso"
@@ -46,6 +47,7 @@ _KNOWN: dict[str, type[SaysoError]] = {
         MalformedRequest,
         NotCanonical,
         NotNow,
+        OtherSession,
         UnknownAnswer,
         UnknownCall,
         UnknownGrant,

@@ -19,8 +19,8 @@ from sayso.gate.grants import Listed
 class ConnectedSession(AnySession):
     """One session of one agent, kept by the service."""
 
-    def __init__(self, door: RemoteDoor, name: str) -> None:
-        super().__init__(door, name)
+    def __init__(self, door: RemoteDoor, name: str, **how: Any) -> None:
+        super().__init__(door, name, **how)
         self._door = door
 
     def hear(self, text: str) -> Heard:
