@@ -59,6 +59,8 @@ class Record(msgspec.Struct, frozen=True):
     made_in: tuple[str, ...] = ()
     """The other sessions that a replayed call comes from."""
     effect_turn: int = 0
+    claimed: bool = False
+    """Only the agent whose call it is says how it ended. A failure may be none: its effect counts as had."""
 
     @property
     def decision(self) -> Decision:

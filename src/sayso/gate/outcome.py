@@ -12,7 +12,7 @@ from sayso.core.grants import Held
 from sayso.core.ledger import NotNow
 from sayso.core.lifecycle import Report
 from sayso.core.session import Session
-from sayso.gate.call_rows import found_record, moved, placed, row_of, standing
+from sayso.gate.call_rows import found_record, moved, placed, record_of, row_of, standing, with_record
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.telemetry import tampered
@@ -22,8 +22,19 @@ KEPT_RESULT = 64 * 1024
 ENDINGS = ("succeeded", "failed", "ambiguous")
 
 
-def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: bytes | None = None) -> Report:
-    """The holder says how the call ended; what follows from that for consent is written, and told."""
+def end_call(
+    gate: Gate,
+    call: str,
+    fence: int,
+    state: ledger.State,
+    result: bytes | None = None,
+    *,
+    claimed: bool = False,
+) -> Report:
+    """The holder says how the call ended; what follows from that for consent is written, and told.
+
+    `claimed`: the holder is the agent itself, whose word tightens and frees nothing.
+    """
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
@@ -31,6 +42,8 @@ def end_call(gate: Gate, call: str, fence: int, state: ledger.State, result: byt
         ended = placed(row, ledger.finish(standing(row), fence, state))
         kept = result if result is not None and len(result) <= KEPT_RESULT else None
         ended = msgspec.structs.replace(ended, result=kept, ended_at=tx.now)
+        if claimed:
+            ended = with_record(gate, ended, msgspec.structs.replace(record_of(gate, row), claimed=True))
         report = follow_up(gate, tx, gate.sealer.call(ended))
         moved(gate, tx, row, ended)
         return report
@@ -47,6 +60,8 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
         record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
         return Report()
     details["rule"] = kept.rule
+    if kept.claimed:
+        details["claimed"] = True
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
     record(tx, "EXECUTED", session=row.session, operations=operations, details=details, stream=gate.stream)
     session = tx.session(row.session)
@@ -54,7 +69,9 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
         return Report()
     found = loaded(gate, tx, row.session, everything())
     ok = row.state == "succeeded"
-    report = lifecycle.outcome(found.session, kept.request, kept.decision, ok, gate.policy, tx.now)
+    report = lifecycle.outcome(
+        found.session, kept.request, kept.decision, ok, gate.policy, tx.now, claimed=kept.claimed
+    )
     ending = tuple(
         Revoked(held.grant.key, held.grant.id) for held in found.session.held if _of_run(held, row.id)
     )
