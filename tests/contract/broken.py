@@ -338,6 +338,11 @@ class KeepsRevokedRuns(MemoryWriter):
         return [row for row in self.unexpired(now, limit=10_000) if row.kind == "run"]
 
 
+class CountsBytesOfOtherSessions(MemoryWriter):
+    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
+        return sum(len(row.body) for row in self.calls(states=states))
+
+
 class TakesEveryCallForARun(MemoryWriter):
     def calls(
         self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
@@ -575,6 +580,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     HidesRevokedGrants: ENDS,
     ListsGrantsOfOthers: "grants_that_have_not_ended_are_found_by_session_and_owner",
     KeepsRevokedRuns: "run_grants_are_found_until_they_end_or_are_revoked",
+    CountsBytesOfOtherSessions: "what_calls_hold_is_counted_for_their_session_and_states",
     TakesEveryCallForARun: "calls_that_may_be_runs_are_found_by_state",
     ListsEndedSessions: "sessions_are_listed_in_order_the_ended_ones_on_demand",
     ListsOnlyOpenSessions: "every_row_of_every_kind_can_be_listed",

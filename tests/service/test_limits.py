@@ -9,11 +9,11 @@ import pytest
 
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
-from sayso.service.limits import MOST_KNOWN, Limits
+from sayso.service.limits import FREE_BYTES, MOST_KNOWN, Buckets, Limits
 from sayso.service.problems import Refused
 from sayso.service.running import Settings
 from tests.gate.conftest import Clock
-from tests.service.calling import READ, Service
+from tests.service.calling import READ, WRITE, Service
 
 
 def test_a_token_that_asks_too_often_is_told_when_to_come_back(gate: Gate, runner: asyncio.Runner) -> None:
@@ -48,10 +48,10 @@ def test_a_bucket_fills_again_and_not_beyond_its_brim() -> None:
 
 
 def test_what_is_known_of_tokens_stays_small() -> None:
-    limits = Limits(rate=1.0, burst=1, waits=1)
+    buckets = Buckets(1.0, 1.0, Clock())
     for number in range(MOST_KNOWN + 10):
-        limits.take(f"t{number}")
-    assert len(vars(limits)["_buckets"]) <= MOST_KNOWN
+        buckets.take(f"t{number}")
+    assert len(buckets) <= MOST_KNOWN
 
 
 def test_a_body_of_more_than_a_mebibyte_is_refused(service: Service) -> None:
@@ -122,3 +122,78 @@ def test_health_tells_nothing_but_that_it_lives(service: Service) -> None:
 def test_metrics_are_open_only_where_the_service_was_told_so(gate: Gate, runner: asyncio.Runner) -> None:
     service = Service(EmbeddedDoor(gate, ()), runner, Settings(open_metrics=True))
     assert "sayso_open_questions 0" in service.get(None, "/metrics").text
+
+
+def test_a_token_that_sends_too_many_bytes_is_refused_before_they_are_read(
+    gate: Gate, runner: asyncio.Runner
+) -> None:
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(body_rate=1.0, body_burst=100_000))
+    big = {"tool": "read_file", "args": {"path": "x" * 60_000}}
+    assert service.post("agent", "/v1/check", big).status_code == 200
+    refused = service.post("agent", "/v1/check", big)
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_much")
+    assert int(refused.headers["retry-after"]) > 1
+    assert service.post("agent", "/v1/check", READ).status_code == 200, "small calls go on"
+    assert service.post("other_agent", "/v1/check", big).status_code == 200
+
+
+def test_bytes_come_back_and_a_body_of_unknown_size_counts_as_the_largest() -> None:
+    clock = Clock()
+    limits = Limits(1.0, 1, 1, bytes_rate=10.0, bytes_burst=1_000, clock=clock)
+    limits.take_bytes("t", FREE_BYTES + 1_000)
+    limits.take_bytes("t", FREE_BYTES)
+    with pytest.raises(Refused) as refused:
+        limits.take_bytes("t", FREE_BYTES + 500)
+    assert refused.value.after == 50
+    clock.now += 50
+    limits.take_bytes("t", FREE_BYTES + 500)
+
+
+def test_a_session_whose_calls_hold_too_much_gets_no_further_large_one(
+    gate: Gate, runner: asyncio.Runner
+) -> None:
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(held=100_000))
+
+    def sent(number: int) -> int:
+        body = {"tool": "write_file", "args": {"path": f"{number}.txt", "text": "x" * 40_000}}
+        return service.post("agent", "/v1/calls", body).status_code
+
+    assert [sent(number) for number in range(3)] == [200, 200, 429]
+    assert service.post("agent", "/v1/calls", READ).status_code == 200
+    for question in service.told("operator", "GET", "/v1/questions"):
+        service.told("operator", "POST", f"/v1/questions/{question['id']}/answer", {"answer": "deny"})
+    for call in service.told("agent", "GET", "/v1/calls"):
+        service.post("agent", f"/v1/calls/{call['operation_id']}/retry")
+    assert sent(4) == 200, "what was answered makes room"
+
+
+def test_an_operator_is_never_refused_an_answer_or_a_stop_for_asking_too_often(
+    gate: Gate, runner: asyncio.Runner
+) -> None:
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(rate=1e-9, burst=1))
+    assert [service.get("operator", "/v1/questions").status_code for _ in range(2)] == [200, 429]
+    question = service.post("agent", "/v1/calls", WRITE).json()["question"]
+    answered = service.post("operator", f"/v1/questions/{question}/answer", {"answer": "deny"})
+    assert answered.status_code == 200
+    for _ in range(3):
+        assert service.post("operator", "/v1/sessions/stop").status_code == 200
+
+
+def test_a_thousand_strangers_that_try_to_sign_in_lock_nobody_out(gate: Gate, runner: asyncio.Runner) -> None:
+    service = Service(EmbeddedDoor(gate, ()), runner, Settings(rate=1e-9, burst=2))
+    made = [service.post(None, "/v1/sign-in/options").status_code for _ in range(1_000)]
+    assert set(made) == {200}
+
+
+def test_somebody_without_a_token_cannot_send_a_large_body(service: Service) -> None:
+    proof = {"credential": "x" * 100_000, "client_data": "", "authenticator_data": "", "signature": ""}
+    assert service.post(None, "/v1/sign-in", proof).status_code == 413
+
+
+def test_everybodys_waits_together_leave_room_for_operators() -> None:
+    limits = Limits(1.0, 1, waits=5, all_waits=2)
+    with limits.waiting("a"), limits.waiting("b"):
+        with pytest.raises(Refused), limits.waiting("c"):
+            pass
+        with limits.waiting("o", operator=True):
+            assert limits.waits == 3

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, everything, loaded
 from sayso.service.app import DESCRIBED
 from sayso.service.endpoints import Endpoint
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
@@ -29,6 +29,7 @@ MAY = {
         "GET /v1/calls",
         "GET /v1/calls/{call}",
         "POST /v1/calls/{call}/retry",
+        "POST /v1/calls/{call}/outcome",
         "GET /v1/questions",
         "GET /v1/questions/{question}",
         "GET /v1/questions/{question}/why",
@@ -44,7 +45,6 @@ MAY = {
         "GET /access/v1/requests/{task}",
     },
     "host": {
-        "POST /v1/calls/{call}/outcome",
         "POST /v1/calls/{call}/heartbeat",
         "POST /v1/calls/{call}/park",
         "POST /v1/calls/{call}/resume",
@@ -276,3 +276,62 @@ def test_a_blocked_call_is_denied_and_cannot_be_granted(service: Service, gate: 
     session = service.told("agent", "GET", "/v1/sessions")[0]["id"]
     refused = service.post("operator", "/v1/grants", {"session": session, "operation": "files.wipe"})
     assert refused.status_code == 409
+
+
+def started(service: Service, who: str, session: str | None = None, wanted: dict[str, Any] = WRITE) -> Any:
+    """A call that a person allowed once, and that runs now."""
+    body = wanted if session is None else {**wanted, "session": session}
+    call = service.told(who, "POST", "/v1/calls", body)
+    answer = {"answer": "once"}
+    service.told("operator", "POST", f"/v1/questions/{call['question']}/answer", answer)
+    return service.told(who, "POST", f"/v1/calls/{call['operation_id']}/retry")
+
+
+def ended(service: Service, who: str, call: Any, state: str) -> Any:
+    body = {"fence": call["fence"], "state": state}
+    return service.told(who, "POST", f"/v1/calls/{call['operation_id']}/outcome", body)
+
+
+@pytest.mark.parametrize("state", ["succeeded", "failed", "ambiguous"])
+def test_an_agent_says_how_its_own_call_ended_and_once(service: Service, state: str) -> None:
+    call = started(service, "agent")
+    assert ended(service, "agent", call, state)["status"] == state
+    path, body = f"/v1/calls/{call['operation_id']}/outcome", {"fence": call["fence"], "state": "failed"}
+    assert service.post("agent", path, {**body, "fence": call["fence"] + 1}).status_code == 409
+    assert service.post("agent", path, body).status_code == (200 if state == "ambiguous" else 409)
+
+
+def test_nobody_else_says_how_an_agents_call_ended(service: Service) -> None:
+    call = started(service, "agent")
+    body = {"fence": call["fence"], "state": "failed"}
+    for who in ("other_agent", "host", "other_host"):
+        assert service.post(who, f"/v1/calls/{call['operation_id']}/outcome", body).status_code == 404
+    assert service.told("agent", "GET", f"/v1/calls/{call['operation_id']}")["status"] == "running"
+
+
+def test_a_failure_that_an_agent_reports_lets_nothing_run_again_unasked(service: Service) -> None:
+    session = service.opened()
+    ended(service, "host", started(service, "host", session), "failed")
+    assert service.told("host", "POST", "/v1/calls", {**WRITE, "session": session})["rule"] == "task_grant"
+    told = ended(service, "agent", started(service, "agent"), "failed")
+    assert "again" not in "".join(told["announced"]), "no retry is promised"
+    again = service.told("agent", "POST", "/v1/calls", WRITE)
+    assert (again["status"], again["rule"]) == ("pending", "ask")
+
+
+def test_a_success_that_an_agent_reports_lifts_no_suspension(service: Service, gate: Gate) -> None:
+    """A failure that was reported by somebody who is believed is followed by the agent's free retry."""
+    ended(service, "operator", started(service, "agent"), "failed")
+    again = service.told("agent", "POST", "/v1/calls", WRITE)
+    assert (again["status"], again["rule"]) == ("allowed", "task_grant")
+    ended(service, "agent", again, "succeeded")
+    session = service.told("agent", "GET", "/v1/sessions")[0]["id"]
+    with gate.store.read() as tx:
+        assert "file-edit" in loaded(gate, tx, session, everything()).session.suspended
+
+
+def test_what_an_agent_says_of_its_call_is_marked_as_its_own_word(service: Service, gate: Gate) -> None:
+    ended(service, "agent", started(service, "agent"), "failed")
+    with gate.store.read() as tx:
+        rows = [row for row in tx.entries("main", limit=1_000) if row.event == "EXECUTED"]
+    assert [b'"claimed":true' in (row.body or b"") for row in rows] == [True]

@@ -93,10 +93,11 @@ class Retried(Effect, frozen=True):
 
 
 class Suspended(Effect, frozen=True):
-    """An operation of this category failed; only the identical call may run again unasked."""
+    """An operation of this category failed; only the identical call may run again unasked, if any may."""
 
     category: str
     digest: str
+    retries: bool = True
 
 
 class Lifted(Effect, frozen=True):

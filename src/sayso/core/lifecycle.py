@@ -70,21 +70,34 @@ def end_session(session: Session, now: float) -> Report:
 
 
 def outcome(
-    session: Session, request: Request, decision: Decision, ok: bool, policy: Policy, now: float
+    session: Session,
+    request: Request,
+    decision: Decision,
+    ok: bool,
+    policy: Policy,
+    now: float,
+    *,
+    claimed: bool = False,
 ) -> Report:
-    """A started call ended: a success counts for its plan and lifts a suspension, a failure suspends."""
+    """A started call ended: a success counts for its plan and lifts a suspension, a failure suspends.
+
+    What is only claimed, by the agent whose call it is, tightens and never loosens: a success lifts nothing,
+    a failure lets nothing run again.
+    """
     if ok:
-        return _succeeded(session, request, decision)
-    return _failed(session, request, decision, policy, now)
+        return _succeeded(session, request, decision, claimed=claimed)
+    return _failed(session, request, decision, policy, now, claimed=claimed)
 
 
-def _succeeded(session: Session, request: Request, decision: Decision) -> Report:
+def _succeeded(session: Session, request: Request, decision: Decision, *, claimed: bool) -> Report:
+    progress = _progress(session, request)
+    if claimed:
+        return progress
     lifted = [
         fx.Lifted(category)
         for category in dict.fromkeys(item.category for item in decision.items)
         if category in session.suspended and session.suspended[category].digest == request.digest
     ]
-    progress = _progress(session, request)
     return Report((*lifted, *progress.effects), progress.announced, progress.cleared)
 
 
@@ -115,12 +128,14 @@ def _places(text: PlanText, operation: str) -> tuple[str, ...]:
     return tuple(target for target in text.targets_of(operation) if not target.endswith("()")) or ("",)
 
 
-def _failed(session: Session, request: Request, decision: Decision, policy: Policy, now: float) -> Report:
+def _failed(
+    session: Session, request: Request, decision: Decision, policy: Policy, now: float, *, claimed: bool
+) -> Report:
     failed = [item for item in decision.items if _counts(item)]
     if not failed:
         return Report()
     categories = dict.fromkeys(item.category for item in failed)
-    suspended = [fx.Suspended(category, request.digest) for category in categories]
+    suspended = [fx.Suspended(category, request.digest, not claimed) for category in categories]
     if policy.settings.on_failure == "clear":
         ended = _clear("task", "an operation failed", session, now)
         return Report((*suspended, *ended.effects), ended.announced, ended.cleared)
@@ -129,7 +144,7 @@ def _failed(session: Session, request: Request, decision: Decision, policy: Poli
     cleared = ("plan consent (an operation failed)",) if ended_plan else ()
     return Report(
         (*suspended, *ended_plan),
-        (words.after_failure(names, any(item.risk < Risk.HIGH for item in failed)),),
+        (words.after_failure(names, not claimed and any(item.risk < Risk.HIGH for item in failed)),),
         cleared,
     )
 

@@ -341,7 +341,8 @@ def _suspended(session: Session, effect: fx.Suspended) -> Session:
     before = session.suspended.get(effect.category)
     if before is not None and before.digest == effect.digest:
         return session
-    return _replace(session, suspended={**session.suspended, effect.category: Suspension(effect.digest)})
+    after = Suspension(effect.digest, RETRIES if effect.retries else 0)
+    return _replace(session, suspended={**session.suspended, effect.category: after})
 
 
 def _lifted(session: Session, effect: fx.Lifted) -> Session:

@@ -19,9 +19,12 @@ def visible(text: str, fold: int | None = FOLD_AT) -> str:
 
     With `fold` None it is shown whole, however long.
     """
-    shown = "".join(
-        c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode() for c in text[:fold]
-    )
+    spelled = {  # once for each character: a question may hold a million of them
+        ord(c): c.encode("unicode_escape", "surrogatepass").decode()
+        for c in set(text[:fold])
+        if not _plain(c)
+    }
+    shown = text[:fold].translate(spelled)
     return shown if fold is None or len(text) <= fold else f"{shown}{in_all(text)}"
 
 

@@ -61,6 +61,8 @@ class Record(msgspec.Struct, frozen=True):
     effect_turn: int = 0
     unkept: str | None = None
     """Why what it returned is not kept."""
+    claimed: bool = False
+    """Only the agent whose call it is says how it ended. A failure may be none: its effect counts as had."""
 
     @property
     def decision(self) -> Decision:

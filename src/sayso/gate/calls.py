@@ -304,8 +304,9 @@ def check_effect(gate: Gate, tx: Reader, session: str, effect_key: str | None, c
         return
     tx.session(session)  # which holds it: always the session first, then the effect
     rows = tx.calls_by_effect(effect_key)
-    taken = any(row.state in TAKEN for row in rows if row.id != call)
     kept = [found_record(gate, row) for row in rows]
+    claimed = {row.id for row, one in zip(rows, kept, strict=True) if one is not None and one.claimed}
+    taken = any(row.state in TAKEN or row.id in claimed for row in rows if row.id != call)
     last = gate.sealer.mark.version("effect", effect_key)
     if None in kept or (last and last not in {one.effect_turn for one in kept if one is not None}):
         gate.sealer.doubts.note("a call with an effect key was changed, put back or taken away", session)

@@ -12,7 +12,16 @@ from sayso.core.grants import Held
 from sayso.core.ledger import NotNow
 from sayso.core.lifecycle import Report
 from sayso.core.session import Session
-from sayso.gate.call_rows import found_record, moved, placed, row_of, standing, with_record
+from sayso.gate.call_rows import (
+    Record,
+    found_record,
+    moved,
+    placed,
+    record_of,
+    row_of,
+    standing,
+    with_record,
+)
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.telemetry import tampered
@@ -30,10 +39,13 @@ def end_call(
     state: ledger.State,
     result: bytes | None = None,
     unkept: str | None = None,
+    *,
+    claimed: bool = False,
 ) -> Report:
     """The holder says how the call ended; what follows from that for consent is written, and told.
 
-    `unkept` says why what it returned is not kept, where it is not.
+    `unkept` says why what it returned is not kept, where it is not. `claimed`: the holder is the agent
+    itself, whose word tightens and frees nothing.
     """
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
@@ -43,18 +55,18 @@ def end_call(
         if result is not None and len(result) > KEPT_RESULT:
             result, unkept = None, words.RESULT_TOO_LARGE
         ended = msgspec.structs.replace(ended, result=result, ended_at=tx.now)
-        ended = ended if unkept is None else _with_reason(gate, ended, unkept)
+        if claimed or unkept is not None:
+            kept = _with_ending(record_of(gate, row), unkept, claimed=claimed)
+            ended = with_record(gate, ended, kept)
         report = follow_up(gate, tx, gate.sealer.call(ended))
         moved(gate, tx, row, ended)
         return report
 
 
-def _with_reason(gate: Gate, row: CallRow, unkept: str) -> CallRow:
-    """The row with the reason why its result is not kept."""
-    kept = found_record(gate, gate.sealer.call(row))
-    if kept is None:
-        return row
-    return with_record(gate, row, msgspec.structs.replace(kept, unkept=unkept[:LONGEST_REASON]))
+def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
+    """The record with why the result is not kept, and whether only the agent says how the call ended."""
+    why = None if unkept is None else unkept[:LONGEST_REASON]
+    return msgspec.structs.replace(kept, unkept=why, claimed=claimed)
 
 
 def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
@@ -68,6 +80,8 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
         record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
         return Report()
     details["rule"] = kept.rule
+    if kept.claimed:
+        details["claimed"] = True
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
     record(tx, "EXECUTED", session=row.session, operations=operations, details=details, stream=gate.stream)
     session = tx.session(row.session)
@@ -75,7 +89,9 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
         return Report()
     found = loaded(gate, tx, row.session, everything())
     ok = row.state == "succeeded"
-    report = lifecycle.outcome(found.session, kept.request, kept.decision, ok, gate.policy, tx.now)
+    report = lifecycle.outcome(
+        found.session, kept.request, kept.decision, ok, gate.policy, tx.now, claimed=kept.claimed
+    )
     ending = tuple(
         Revoked(held.grant.key, held.grant.id) for held in found.session.held if _of_run(held, row.id)
     )

@@ -11,7 +11,15 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
-from sayso.gate.passkeys import Kept, Passkey, PasskeysVoid, add_passkey, list_passkeys, use_passkey
+from sayso.gate.passkeys import (
+    Kept,
+    Passkey,
+    PasskeysVoid,
+    add_passkey,
+    list_passkeys,
+    use_passkey,
+    verify_passkey,
+)
 from sayso.gate.proofs import BadProof, Proof, base64, host_of, public_key, read_client_data, unbase64
 from sayso.gate.signin import sign_in
 from sayso.store.base import Reader
@@ -95,8 +103,10 @@ def finish_sign_in(gate: Gate, proof: Proof, origins: Collection[str]) -> tuple[
     """Whoever holds the passkey is signed in: their name, and the secret of the browser's cookie."""
     try:
         challenge = unbase64(read_client_data(unbase64(proof.client_data), "webauthn.get").challenge)
+        once = _once(gate, challenge, SIGN_IN)
+        with gate.store.read() as looked:  # who cannot sign in does not hold up those who write
+            verify_passkey(gate, looked, proof, challenge, origins, check=once)
         with writing(gate) as tx:
-            once = _once(gate, challenge, SIGN_IN)
             passkey = use_passkey(gate, tx, proof, challenge, origins, check=once)
             return passkey.user, sign_in(gate, tx, passkey.user, "passkey", passkey=passkey.id)
     except (BadProof, PasskeysVoid) as error:

@@ -176,6 +176,23 @@ def use_passkey(
 ) -> Passkey:
     """The passkey that signed this, with its count moved on. `by`: only one of this operator."""
     hold(tx)
+    kept, after = verify_passkey(gate, tx, proof, challenge, origins, by=by, check=check)
+    passkeys = tuple(after if one.id == after.id else one for one in kept.passkeys)
+    put(gate, tx, msgspec.structs.replace(kept, passkeys=passkeys))
+    return after
+
+
+def verify_passkey(
+    gate: Gate,
+    tx: Reader,
+    proof: Proof,
+    challenge: bytes,
+    origins: Collection[str],
+    *,
+    by: str | None = None,
+    check: Callable[[Kept, float], Kept] = lambda kept, now: kept,
+) -> tuple[Kept, Passkey]:
+    """What would be kept, and the passkey that signed this with its count moved on. Nothing is written."""
     kept = check(kept_in(gate, tx), tx.now)
     found = next((one for one in kept.passkeys if one.credential == proof.credential), None)
     if found is None or by not in (None, found.user):
@@ -183,10 +200,7 @@ def use_passkey(
     count = check_proof(proof, unbase64(found.key), found.place, challenge, origins)
     if (count or found.count) and count <= found.count:
         raise BadProof("the passkey's count went back: it may have been copied")
-    after = msgspec.structs.replace(found, count=count, used_at=tx.now)
-    passkeys = tuple(after if one.id == found.id else one for one in kept.passkeys)
-    put(gate, tx, msgspec.structs.replace(kept, passkeys=passkeys))
-    return after
+    return kept, msgspec.structs.replace(found, count=count, used_at=tx.now)
 
 
 def proof_told(proof: Proof, passkey: Passkey) -> dict[str, str]:

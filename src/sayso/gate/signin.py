@@ -51,15 +51,21 @@ def make_link(gate: Gate, name: str) -> str:
 
 def use_link(gate: Gate, code: str) -> str:
     """The browser that followed the link is signed in: the secret of its cookie."""
+    with gate.store.read() as looked:  # who has no link does not hold up those who write
+        _check_link(_opened(gate, looked, "link", code))
     with writing(gate) as tx:
         tx.set_meta(HELD, "")  # one after the other, so that nobody uses it while we do
-        kept = _opened(gate, tx, "link", code)
-        if kept is None:
-            raise LinkRefused("this link was used or is too old", hint="`sayso link` makes a new one")
+        kept = _check_link(_opened(gate, tx, "link", code))
         write_value(
             gate, tx, _place("link", code), msgspec.structs.replace(kept, over=True), until=kept.until
         )
         return sign_in(gate, tx, kept.name, "link")
+
+
+def _check_link(kept: Kept | None) -> Kept:
+    if kept is None:
+        raise LinkRefused("this link was used or is too old", hint="`sayso link` makes a new one")
+    return kept
 
 
 def sign_in(gate: Gate, tx: Writer, name: str, by: str, **more: str) -> str:

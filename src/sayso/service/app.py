@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -40,13 +41,20 @@ from sayso.service import (
     tokens,
 )
 from sayso.service.auth import caller
+from sayso.service.connections import know_caller
 from sayso.service.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.guard import Guard
 from sayso.service.problems import Problem, Refused, problem
 from sayso.service.running import Running, Settings
+from sayso.store.base import StoreBusy
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
+LARGEST_UNSIGNED = 64 * 1024
+"""A body of somebody without a token: they sign in, and nothing else."""
+URGENT = 30.0
+"""How many seconds an operator's act is tried again while others hold the store."""
+LOOK_AGAIN = 0.05
 LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
@@ -105,13 +113,13 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
         token,
         _parameters(request),
         _query(endpoint, request),
-        await _body(endpoint, request, running.settings.slowest_body),
+        await _body(running, endpoint, request, token),
         _key(request),
         request.headers.get("last-event-id"),
         request.headers.get(SESSION),
         _base(running, request),
     )
-    result = await _called(endpoint.answer, context)
+    result = await _call(endpoint, context)
     if isinstance(result, Response):
         return result
     headers = {}
@@ -122,20 +130,28 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
     return Response(msgspec.json.encode(result), endpoint.status, headers, media_type="application/json")
 
 
-async def _called(
-    answer: Callable[[Context], Any] | Callable[[Context], Awaitable[Any]], context: Context
-) -> Any:
-    if inspect.iscoroutinefunction(answer):
-        return await answer(context)
-    return await asyncio.to_thread(answer, context)
+async def _call(endpoint: Endpoint, context: Context) -> Any:
+    """What the endpoint answers. What is urgent is tried again while others hold the store."""
+    if inspect.iscoroutinefunction(endpoint.answer):
+        return await endpoint.answer(context)
+    until = time.monotonic() + (URGENT if endpoint.is_urgent_for(context.token.role) else 0.0)
+    while True:
+        try:
+            return await context.in_thread(endpoint.answer, context)
+        except StoreBusy:  # nothing was done by it
+            if time.monotonic() >= until:
+                raise
+            await asyncio.sleep(LOOK_AGAIN)
 
 
 async def _caller(running: Running, endpoint: Endpoint, request: Request) -> Token:
     """Who asks, if that matters; refused if they may not, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
-    token = await asyncio.to_thread(caller, running.door.gate, request)
-    running.limits.take(token.id)
+    token = await running.lanes.run("tokens", caller, running.door.gate, request)
+    know_caller()
+    if not endpoint.is_urgent_for(token.role):
+        running.limits.take(token.id)
     if token.role not in endpoint.roles:
         raise Refused(403, "forbidden", f"this is not for tokens of the role {token.role}")
     return token
@@ -167,9 +183,9 @@ def _base(running: Running, request: Request) -> str:
     return next(known, f"{request.url.scheme}://{host}")
 
 
-async def _body(endpoint: Endpoint, request: Request, seconds: float) -> Any:
+async def _body(running: Running, endpoint: Endpoint, request: Request, token: Token) -> Any:
     """The body as the endpoint's type: strict JSON, no unknown fields, and not more than it may hold."""
-    raw = await _read(request, seconds)
+    raw = await _read(running, request, token)
     if endpoint.body is None:
         if raw:
             raise Refused(400, "malformed", "this takes no body")
@@ -186,19 +202,36 @@ def _media(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _read(request: Request, seconds: float) -> bytes:
-    parts: list[bytes] = []
-    size = 0
+async def _read(running: Running, request: Request, token: Token) -> bytes:
+    """The body. Its size is charged to the token before it is read, so that nothing piles up in memory."""
+    told, free = _told_size(request), token is NOBODY or token.role == "operator"
+    most = LARGEST_UNSIGNED if token is NOBODY else LARGEST_BODY
+    if told is not None and told > most:
+        raise _too_large(most)
+    raw = bytearray()
+    if not free:
+        running.limits.take_bytes(token.id, most if told is None else told)
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(running.settings.slowest_body):
             async for part in request.stream():
-                size += len(part)
-                if size > LARGEST_BODY:
-                    raise Refused(413, "too_large", f"a body holds {LARGEST_BODY:,} bytes at most")
-                parts.append(part)
+                raw += part
+                if len(raw) > most:
+                    raise _too_large(most)
     except TimeoutError:
         raise Refused(408, "too_slow", "the body did not arrive in time") from None
-    return b"".join(parts)
+    return bytes(raw)
+
+
+def _told_size(request: Request) -> int | None:
+    """How long the body is going to be, 0 without one; None if that is not told."""
+    if "transfer-encoding" in request.headers:
+        return None
+    text = request.headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, "too_large", f"a body holds {most:,} bytes at most")
 
 
 def _key(request: Request) -> str | None:

@@ -1,8 +1,7 @@
-"""What agents may do: check, request, wait, retry, and list their own."""
+"""What agents may do: check, request, wait, retry, list their own, and say how their own calls ended."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
@@ -32,11 +31,13 @@ from sayso.service.declaring import (
     started_before,
     told,
 )
-from sayso.service.endpoints import ANY, HOSTS, Context, Endpoint
+from sayso.service.endpoints import ANY, Context, Endpoint
 from sayso.service.problems import Refused
 from sayso.store.base import CallRow
 
 LONGEST_WAIT = 600.0
+SMALL = 16 * 1024
+"""Calls with arguments up to this size are kept however many there are; limits on requests hold for them."""
 
 
 class CallBody(Saying, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -86,6 +87,7 @@ def request(context: Context) -> CallTold:
     """Decide the call for real. If it is allowed, this is its start."""
     body: CallBody = context.body
     holder, wanted = holder_of(context.token, body.attempt), _wanted(context)
+    _check_room(context, wanted)
     keys: dict[str, Any] = {
         "host_id": body.call_id,
         "key": context.key,
@@ -106,27 +108,33 @@ async def look(context: Context) -> CallTold:
     until = context.query.get("until", "answer")
     if until not in ("answer", "end"):
         raise Refused(400, "malformed", "until takes answer or end")
-    attempt = await asyncio.to_thread(own_call, context)
+    attempt = await context.in_thread(own_call, context)
     if until == "end" and attempt.state in IN_PROGRESS:
         await _let_wait(context, lambda seconds: context.door.await_end(attempt.call, seconds))
     else:
         await _waited(context, attempt)
-    return await asyncio.to_thread(lambda: told(context.gate, own_call(context)))
+    return await context.in_thread(lambda: told(context.gate, own_call(context)))
 
 
 async def retry(context: Context) -> CallTold:
     """Start the call if it was approved since; with `wait`, wait for that first."""
-    attempt = await asyncio.to_thread(own_call, context)
+    attempt = await context.in_thread(own_call, context)
     await _waited(context, attempt)
-    return await asyncio.to_thread(_again, context, attempt.call)
+    return await context.in_thread(_again, context, attempt.call)
 
 
 def end(context: Context) -> CallTold:
-    """The host says how the call ended, and is told which consent ended by it."""
+    """Whoever ran the call says how it ended, and is told which consent ended by it.
+
+    An agent's word about its own call only tightens.
+    """
     body: OutcomeBody = context.body
     attempt = own_call(context)
     result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
-    report = outcome.end_call(context.gate, attempt.call, body.fence, body.state, result, body.unkept)
+    claimed = context.token.role == "agent"
+    report = outcome.end_call(
+        context.gate, attempt.call, body.fence, body.state, result, body.unkept, claimed=claimed
+    )
     ended = told(context.gate, own_call(context))
     return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
 
@@ -154,9 +162,9 @@ async def _let_wait(context: Context, waiting: Callable[[float], Awaitable[objec
         return
     trail, token = context.running.trail, context.token.id
     gone = trail.let_go(token)
-    with context.running.limits.waiting(token):
+    with context.running.limits.waiting(token, operator=context.token.role == "operator"):
         await waiting(wait)
-    await asyncio.to_thread(trail.catch_up)
+    await context.in_thread(trail.catch_up)
     if trail.let_go(token) != gone:
         raise Refused(401, "unauthorized", "the token was revoked meanwhile")
 
@@ -170,6 +178,24 @@ def _wanted(context: Context) -> Request:
     if body.ungated or body.workflow is not None:
         said, tool = _of_program(context, body, said)
     return request_for(context.door, session, tool, body.args, body.command, body.confidence, said)
+
+
+def _check_room(context: Context, wanted: Request) -> None:
+    """Refuse a large call where those of its session that are not over hold too much already."""
+    size = len(wanted.call.arguments)
+    if size <= SMALL:
+        return
+    with context.gate.store.read() as tx:
+        held = tx.bytes_of_calls(wanted.session, UNDER_WAY)
+    most = context.running.settings.held
+    if held + size > most:
+        raise Refused(
+            429,
+            "too_much",
+            f"the calls of this session that are not over hold {held:,} bytes, of {most:,} at most",
+            hint="end some of them first: say how they ended, or wait for their answers",
+            after=60,
+        )
 
 
 def _check_id(body: CallBody) -> None:
@@ -261,5 +287,5 @@ ENDPOINTS = (
         query={**WAIT, "attempt": "A name that only this attempt has."},
         bare=True,
     ),
-    Endpoint("POST", "/v1/calls/{call}/outcome", HOSTS, "Say how a call ended", end, OutcomeBody, CallTold),
+    Endpoint("POST", "/v1/calls/{call}/outcome", ANY, "Say how a call ended", end, OutcomeBody, CallTold),
 )

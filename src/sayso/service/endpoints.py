@@ -6,15 +6,19 @@ The routes, the checks of roles and bodies, and the OpenAPI description are all 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.tokens import Role, Token
+from sayso.service.lanes import Lane
 from sayso.service.problems import Refused
 from sayso.service.running import Running
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ANY: frozenset[Role] = frozenset({"agent", "host", "operator"})
 HOSTS: frozenset[Role] = frozenset({"host", "operator"})
@@ -48,6 +52,16 @@ class Context(msgspec.Struct, frozen=True):
     @property
     def gate(self) -> Gate:
         return self.door.gate
+
+    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do what blocks in a thread, in the lane of whoever asks."""
+        return await self.running.lanes.run(self.lane, work, *args, **kwargs)
+
+    @property
+    def lane(self) -> Lane:
+        if self.token is NOBODY:
+            return "strangers"
+        return "operators" if self.token.role == "operator" else "others"
 
     def number(self, name: str, default: float, least: float, most: float) -> float:
         """A number of the query; refused if it is none, or out of bounds."""
@@ -97,3 +111,11 @@ class Endpoint(msgspec.Struct, frozen=True):
     authzen: bool = False
     """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
     whatever else is wrong with one is a 400, and an X-Request-ID comes back."""
+
+    def is_urgent_for(self, role: Role) -> bool:
+        """Whether this is an operator's act, like an answer, a revocation or a stop.
+
+        It is never refused for asking too often, and is tried again while others hold the store.
+        """
+        acts = self.roles == OPERATORS and self.method != "GET"
+        return role == "operator" and (acts or self.path.endswith("/stop"))

@@ -32,7 +32,7 @@ class EventStream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         trail, token = self._context.running.trail, self._context.token
         try:
-            with self._context.running.limits.waiting(token.id):
+            with self._context.running.limits.waiting(token.id, operator=token.role == "operator"):
                 trail.listen()
                 try:
                     await super().__call__(scope, receive, send)

@@ -86,12 +86,10 @@ def remove(context: Context) -> PasskeyTold:
 
 def begin_signing_in(context: Context) -> dict[str, Any]:
     """The options for `navigator.credentials.get`. Nobody is named in them."""
-    context.running.limits.take("sign-in")
     return begin_sign_in(context.gate)
 
 
 def finish_signing_in(context: Context) -> Response:
-    context.running.limits.take("sign-in")
     name, browser = finish_sign_in(context.gate, context.body, _origins(context))
     secure = not any(origin.startswith("http:") for origin in _origins(context))
     return signed_in(context.gate, name, browser, secure=secure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.service.lanes import Lanes
 from sayso.service.limits import Limits
 from sayso.service.metrics import Metrics
 from sayso.service.trail import Trail
@@ -16,11 +17,21 @@ class Settings(msgspec.Struct, frozen=True):
 
     open_metrics: bool = False
     """Whether /metrics is told without a token. Only where the service is reached from this machine alone."""
-    rate: float = 50.0
+    rate: float = 1_000.0
     """Requests a second that one token may make, and how many at once."""
-    burst: int = 500
+    burst: int = 2_000
     waits: int = 2_000
     """How many waits and event streams one token may have open."""
+    all_waits: int = 4_000
+    """How many agents and hosts may have open together; operators are not counted out."""
+    body_rate: float = 256 * 1024.0
+    """Bytes of bodies a second that one token may send, and how many at once."""
+    body_burst: int = 8 * 1024 * 1024
+    held: int = 16 * 1024 * 1024
+    """Bytes that the calls of one session that are not over may hold."""
+    strangers: int = 1_000
+    """Connections on which no token was shown, and how many seconds each may stay."""
+    stranger_stays: float = 30.0
     ping: float = 5.0
     """Seconds between the heartbeats of an event stream: who misses two knows that it is not live."""
     slowest_body: float = 10.0
@@ -35,7 +46,8 @@ class Running:
     def __init__(self, door: EmbeddedDoor, settings: Settings | None = None) -> None:
         self.door = door
         self.settings = settings or Settings()
-        self.limits = Limits(self.settings.rate, self.settings.burst, self.settings.waits)
+        self.limits = _limits(self.settings)
+        self.lanes = Lanes()
         self.metrics = Metrics()
         self.trail = Trail(door.gate, self.metrics)
         self.uses = Uses()
@@ -45,3 +57,14 @@ class Running:
         self.door.asker.let_go()
         self.door.endings.let_go()
         self.trail.close()
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        settings.rate,
+        settings.burst,
+        settings.waits,
+        all_waits=settings.all_waits,
+        bytes_rate=settings.body_rate,
+        bytes_burst=settings.body_burst,
+    )

@@ -29,6 +29,7 @@ from sayso.gate.recovery import forget_results, recover_calls
 from sayso.gate.workflows import reconcile
 from sayso.policy.own_places import guard_socket
 from sayso.service.app import make_app
+from sayso.service.connections import Strangers, protocol_for
 from sayso.service.logs import Logged
 from sayso.service.pages import pages
 from sayso.service.running import Running, Settings
@@ -40,7 +41,9 @@ SOCKET_HOST = "sayso"
 """What clients call the service by over its Unix socket."""
 GRACE = 5
 BACKLOG = 2_048
-MOST_CONNECTIONS = 4_000
+AT_ONCE = 256
+"""How many connections are taken in before those that are there are heard."""
+MOST_FILES = 8_192
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -85,24 +88,32 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def serve(
-    gate: Gate, address: Address, *, started: Callable[[Address], object] = lambda address: None
+    gate: Gate,
+    address: Address,
+    *,
+    settings: Settings | None = None,
+    started: Callable[[Address], object] = lambda address: None,
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
     door = EmbeddedDoor(gate, [Inbox()])
-    _allow_many_files()
+    wanted = within_files(settings or Settings(), _allow_many_files())
+    strangers = Strangers(wanted.strangers, wanted.stranger_stays)
     with contextlib.ExitStack() as held:
         sockets = listen(address, held)
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
-        settings = Settings(origins=real.origins)
-        app = make_app(door, hosts=real.names, pages=pages(door), settings=settings)
-        app.router.lifespan_context = _lifespan(gate, lambda: started(real))
-        _Server(_config(app), app.state.running).run(sockets=list(sockets))
+        wanted = msgspec.structs.replace(wanted, origins=real.origins)
+        app = make_app(door, hosts=real.names, pages=pages(door), settings=wanted)
+        app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
+        _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
 
 
-def _config(app: Starlette) -> uvicorn.Config:
+def _config(app: Starlette, strangers: Strangers) -> uvicorn.Config:
     return uvicorn.Config(
         Logged(app),
+        http=protocol_for(strangers),
+        ws="none",
+        backlog=AT_ONCE,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -110,7 +121,6 @@ def _config(app: Starlette) -> uvicorn.Config:
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=64 * 1024,
-        limit_concurrency=MOST_CONNECTIONS,
     )
 
 
@@ -175,14 +185,26 @@ def _unix(path: Path, held: contextlib.ExitStack) -> socket.socket:
     return unix
 
 
-def _allow_many_files() -> None:
-    """Everybody who waits holds a connection, and a connection is a file: as many as the system grants."""
+def within_files(settings: Settings, files: int) -> Settings:
+    """The settings, so that strangers and those who wait leave room for operators and the store."""
+    return msgspec.structs.replace(
+        settings,
+        strangers=max(1, min(settings.strangers, files // 4)),
+        all_waits=max(1, min(settings.all_waits, files // 2)),
+    )
+
+
+def _allow_many_files() -> int:
+    """Everybody who waits holds a connection, and a connection is a file: how many the system grants."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS * 2 if hard == resource.RLIM_INFINITY else min(hard, MOST_CONNECTIONS * 2)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    if soft == resource.RLIM_INFINITY:
+        return MOST_FILES
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(soft, wanted)
 
 
 def _check_folder(folder: Path) -> None:
@@ -225,11 +247,12 @@ def _taken(path: Path) -> CannotListen:
 
 
 def _lifespan(
-    gate: Gate, started: Callable[[], object]
+    gate: Gate, strangers: Strangers, started: Callable[[], object]
 ) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         chores = [asyncio.create_task(_every(seconds, job, gate)) for seconds, job in CHORES]
+        chores.append(asyncio.create_task(strangers.keep_sweeping()))
         started()
         try:
             yield

@@ -306,6 +306,9 @@ class Reader(Protocol):
     ) -> Sequence[CallRow]:
         """The calls in these states, oldest first; with `runs_only`, those that may be runs of a workflow."""
 
+    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
+        """How much the bodies of a session's calls in these states hold."""
+
     def head(self, stream: str) -> EntryRow | None:
         """The newest entry of a stream."""
 

@@ -206,6 +206,11 @@ class MemoryReader:
         rows = (row for row in self._group(self._tables.calls).values() if row.state in wanted)
         return _first(limit, (row for row in rows if row.workflow is not None or not runs_only))
 
+    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
+        wanted = set(states)
+        rows = self._group(self._tables.calls).values()
+        return sum(len(row.body) for row in rows if row.session == session and row.state in wanted)
+
     def head(self, stream: str) -> EntryRow | None:
         chain = self._group(self._tables.entries, stream)
         return chain.get(len(chain))

@@ -212,6 +212,11 @@ class SqlReader:
         statement = sql.CALLS_OF_RUNS if runs_only else sql.CALLS
         return self._for_each(CallRow, statement, [(state,) for state in sorted(set(states))], limit)
 
+    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
+        wanted = sorted(set(states))
+        text = sql.repeated(sql.BYTES_OF_CALLS, len(wanted), 1)
+        return int(self._connection.rows(text, (*wanted, session))[0][0])
+
     def head(self, stream: str) -> EntryRow | None:
         self._connection.hold(f"stream/{stream}")
         return self._one(EntryRow, sql.HEAD, stream)

@@ -58,6 +58,18 @@ def check_calls_are_listed_by_state_in_their_order(make: Open) -> None:
         assert r.call("c") == call("c", state="running", fence=2)
 
 
+def check_what_calls_hold_is_counted_for_their_session_and_states(make: Open) -> None:
+    store = make()
+    kinds = (("a", "s1", "running"), ("b", "s1", "pending"), ("c", "s1", "failed"), ("d", "s2", "running"))
+    with store.write() as w:
+        for number, (name, owner, state) in enumerate(kinds):
+            w.put_call(call(name, session=owner, state=state, body=b"x" * 10**number))
+    with store.read() as r:
+        assert r.bytes_of_calls("s1", ["running", "pending", "running"]) == 11
+        assert r.bytes_of_calls("s1", ["ambiguous"]) == 0
+        assert r.bytes_of_calls("s2", ["running", "failed"]) == 1_000
+
+
 def check_calls_that_may_be_runs_are_found_by_state(make: Open) -> None:
     store = make()
     kinds = {"d": "release", "c": None, "b": "", "a": "release"}

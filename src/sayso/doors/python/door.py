@@ -86,7 +86,7 @@ class Door(ABC):
 
     @abstractmethod
     def check_host(self) -> None:
-        """Refuse a program that may not run functions: how they end would not be its to say."""
+        """Refuse a program that may not run functions: what they do would not be its to declare."""
 
     # --- how calls are decided and kept ---
 

@@ -54,13 +54,13 @@ class RemoteDoor(Door):
         super().__init__()
         self.line = line
         self.agent = agent
-        """Whether the token is an agent's, who has one session and may not say how calls ended."""
+        """Whether the token is an agent's, who has one session and declares nothing."""
 
     def check_host(self) -> None:
         """Functions run in a program that holds a host's token."""
         if self.agent:
             raise NotConnected(
-                "an agent's token cannot run functions here: how they end is a host's to say",
+                "an agent's token cannot run functions here: what they do is a host's to declare",
                 hint="connect with a token made by `sayso token new host NAME`",
             )
 

@@ -1,0 +1,119 @@
+"""Connections on which nobody has shown a token: only so many, and only for so long.
+
+- A connection is a stranger's unless a request with a valid token is under way on it.
+- When there are too many strangers, the one that has been silent the longest is closed, and only if all have
+  spoken, the oldest. So a new connection always gets in, and has its say.
+- A stranger who has not had an answer for a while is closed: one that sends nothing, or a letter a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    from uvicorn.config import Config
+    from uvicorn.server import ServerState
+
+SWEEP = 1.0
+
+
+class Visitor(Protocol):
+    """A connection as seen from here."""
+
+    def show_out(self) -> None:
+        """Close it, now."""
+
+
+class Strangers:
+    """The strangers, in the order they came. Used in the loop's own thread only."""
+
+    def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._seconds, self._clock = most, seconds, clock
+        self._silent: dict[Visitor, float] = {}
+        self._speaking: dict[Visitor, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._silent) + len(self._speaking)
+
+    def come(self, visitor: Visitor) -> None:
+        """Somebody came, or was answered and is a stranger again; if there are too many now, one goes."""
+        self.forget(visitor)
+        self._silent[visitor] = self._clock()
+        if len(self) > self._most:
+            self._show_out(next(iter(self._silent if len(self._silent) > 1 else self._speaking)))
+
+    def hear(self, visitor: Visitor) -> None:
+        """They sent something. Their time does not begin anew with it."""
+        since = self._silent.pop(visitor, None)
+        if since is not None:
+            self._speaking[visitor] = since
+
+    def forget(self, visitor: Visitor) -> None:
+        """They have shown a token, or are gone."""
+        self._silent.pop(visitor, None)
+        self._speaking.pop(visitor, None)
+
+    def sweep(self) -> None:
+        """Close those that have been strangers for too long."""
+        late = self._clock() - self._seconds
+        for waiting in (self._silent, self._speaking):
+            for visitor in [one for one, since in waiting.items() if since <= late]:
+                self._show_out(visitor)
+
+    async def keep_sweeping(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP)
+            self.sweep()
+
+    def _show_out(self, visitor: Visitor) -> None:
+        self.forget(visitor)
+        visitor.show_out()
+
+
+_here: ContextVar[Callable[[], None] | None] = ContextVar("sayso_connection", default=None)
+
+
+def know_caller() -> None:
+    """The request under way has shown a valid token: its connection is no stranger's while it lasts."""
+    known = _here.get()
+    if known is not None:
+        known()
+
+
+def protocol_for(strangers: Strangers) -> type[H11Protocol]:
+    """The HTTP protocol whose connections are strangers until they show a token."""
+
+    class Guarded(H11Protocol):
+        def __init__(
+            self, config: Config, server_state: ServerState, app_state: dict[str, object], **more: object
+        ) -> None:
+            super().__init__(config, server_state, app_state, **more)  # type: ignore[arg-type]  # its loop
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            strangers.come(self)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            strangers.forget(self)
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            strangers.hear(self)
+            _here.set(lambda: strangers.forget(self))
+            super().data_received(data)
+
+        def on_response_complete(self) -> None:
+            if not self.transport.is_closing():
+                strangers.come(self)
+            super().on_response_complete()
+
+        def show_out(self) -> None:
+            self.transport.abort()
+
+    return Guarded
