@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sayso.cli.choice import in_flagged_mode
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -51,7 +53,9 @@ def _run(out: Console, folder: Path, project: Path, port: int, *, patient: bool)
     from sayso.policy import load_preset
     from sayso.service.serve import Address, serve
 
-    gate = open_gate(load_preset("coding"), folder / "sayso.db", key=make_key("demo"), marks=folder)
+    gate = open_gate(
+        in_flagged_mode(load_preset("coding")), folder / "sayso.db", key=make_key("demo"), marks=folder
+    )
     try:
         address = Address("127.0.0.1", port)
         serve(gate, address, started=lambda real: _begin(out, gate, real, project, patient=patient))

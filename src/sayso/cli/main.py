@@ -23,6 +23,7 @@ from sayso.cli import (
     store,
     tour,
 )
+from sayso.cli.choice import Approval, set_global_approval
 
 USAGE, FAILURE = 2, 1
 
@@ -47,11 +48,12 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    approval: Approval = None,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Say which version this is."
     ),
 ) -> None:
-    pass
+    set_global_approval(approval)
 
 
 app.command("check", short_help="Decide one operation.")(check.check)
