@@ -81,7 +81,12 @@ def named_policy(name: str) -> Loaded:
 
 def remark(text: str) -> None:
     """Something worth knowing that is not the answer: to stderr, so that programs can read the answer."""
-    typer.echo(f"note: {text}", err=True)
+    import sys
+
+    from sayso.cli.wrapping import width_of, wrap_line
+
+    for piece in wrap_line(f"note: {text}", width_of(sys.stderr)):
+        typer.echo(piece, err=True)
 
 
 def _loaded(policy: Path | None, preset: str | None) -> Policy:

@@ -20,6 +20,7 @@ from sayso.cli import (
     policy,
     serve,
     standing,
+    stopping,
     store,
     tour,
 )
@@ -72,6 +73,8 @@ app.command("revoke", short_help="Take a grant back, or all of a session.")(oper
 app.command("stats", short_help="How often people are asked, and answer.")(operate.stats)
 app.add_typer(standing.allowlist, name="allowlist", short_help="Commands with standing consent.")
 app.add_typer(standing.sessions, name="sessions", short_help="The sessions that are open.")
+app.command("stop", short_help="Stop a session, or all of them.")(stopping.stop)
+app.command("resume", short_help="Let a stopped session go on.")(stopping.resume)
 app.command("serve", short_help="Run the service and its page.")(serve.serve)
 app.command("link", short_help="A link to sign in to the page.")(serve.link)
 app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
@@ -109,5 +112,10 @@ def main() -> None:
 
 
 def _fail(message: str, hint: str | None, code: int) -> None:
-    typer.echo(f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), err=True)
+    from sayso.cli.wrapping import width_of, wrap_line
+
+    text, width = f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), width_of(sys.stderr)
+    for line in text.split("\n"):
+        for piece in wrap_line(line, width):
+            typer.echo(piece, err=True)
     sys.exit(code)

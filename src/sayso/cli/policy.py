@@ -18,6 +18,7 @@ from sayso.cli.choice import (
     named_policy,
     remark,
 )
+from sayso.cli.operate import show_or_json
 
 if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
@@ -41,10 +42,12 @@ def lint(
     if as_json:
         _echo_json(findings)
     else:
-        for one in findings:
-            typer.echo(f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else ""))
         counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
-        typer.echo(counted if findings else "Nothing to find fault with.")
+        lines = [
+            f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else "")
+            for one in findings
+        ]
+        show_or_json(False, findings, [*lines, counted if findings else "Nothing to find fault with."])
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 
@@ -117,8 +120,7 @@ def diff(
     if as_json:
         _echo_json(difference)
     else:
-        for line in lines(difference):
-            typer.echo(line)
+        show_or_json(False, difference, list(lines(difference)))
     raise typer.Exit(FOUND if difference.loosens else 0)
 
 
