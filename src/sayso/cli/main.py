@@ -14,6 +14,7 @@ from sayso.cli import (
     check,
     demo,
     init,
+    linking,
     mcp,
     operate,
     passkey,
@@ -76,7 +77,7 @@ app.add_typer(standing.sessions, name="sessions", short_help="The sessions that 
 app.command("stop", short_help="Stop a session, or all of them.")(stopping.stop)
 app.command("resume", short_help="Let a stopped session go on.")(stopping.resume)
 app.command("serve", short_help="Run the service and its page.")(serve.serve)
-app.command("link", short_help="A link to sign in to the page.")(serve.link)
+app.command("link", short_help="A link to sign in to the page.")(linking.link)
 app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
 app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
 app.add_typer(calls.calls, name="calls", short_help="What runs, waits, or nobody knows of.")
