@@ -49,6 +49,7 @@ class Place:
     def __init__(self, home: Path | str) -> None:
         self.home = Path(home)
         self.store = self.home / "sayso.db"
+        self.environment: dict[str, str] = {}
         self._clean = {key: one for key, one in os.environ.items() if not key.startswith(("SAYSO", "XDG"))}
 
     def gate(self) -> Gate:
@@ -70,7 +71,8 @@ class Place:
                 "XDG_DATA_HOME": str(self.home / "share"),
                 "SAYSO_STORE": str(self.store),
                 "LC_ALL": "C.UTF-8",
-            },
+            }
+            | self.environment,
             **how,
         )
 

@@ -12,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from sayso.gate.answer import answer_question
+from sayso.gate.authorize import authorize
 from sayso.gate.journal import record
 from sayso.gate.open import KEY_NAME, open_gate
+from sayso.gate.sessions import open_session
 from sayso.gate.signing import format_verifier_key, load_or_make_key, make_key, public_key
 from sayso.policy import load_preset
+from tests.e2e.operator_place import edit
 
 ENTRIES = 300
 
@@ -175,3 +179,29 @@ def test_without_a_store_or_a_key_the_error_says_what_to_do(place: Place) -> Non
     missing = place.run("tail", "--store", str(place.home / "nowhere.db"))
     assert (missing.returncode, "there is no store" in missing.stderr) == (1, True)
     assert not (place.home / "nowhere.db").exists()
+
+
+def test_an_opened_receipt_is_checked_and_shown_without_the_store(place: Place, tmp_path: Path) -> None:
+    key = load_or_make_key(KEY_NAME, place.data / "gate.key")
+    gate = open_gate(load_preset("chat"), place.store, key=key, marks=place.data)
+    session = open_session(gate, agent="tester", owner="host")
+    question = authorize(gate, edit(session, "seen-by-the-auditor.py")).question
+    assert question is not None
+    answer_question(gate, question.id, "once", by="ana")
+    with gate.store.read() as tx:
+        (seq,) = [row.seq for row in tx.entries("main", after=ENTRIES, limit=100) if row.event == "ANSWERED"]
+    gate.store.close()
+    proof, plain = tmp_path / "opened.json", tmp_path / "plain.txt"
+    ran = place.run("prove", str(seq), "--open", "-o", str(proof))
+    assert ran.returncode == 0, ran.stderr
+    assert "discloses" in ran.stderr
+    place.run("prove", str(seq), "-o", str(plain))
+    place.store.unlink()
+    checked = place.run("check-proof", str(proof), "--key", place.public)
+    assert checked.returncode == 0, checked.stderr
+    assert "seen-by-the-auditor.py" in checked.stdout
+    told = json.loads(place.run("check-proof", str(proof), "--key", place.public, "--json").stdout)
+    assert told["parts"][1]["values"]["call"]["value"]["arguments"] == {"path": "seen-by-the-auditor.py"}
+    assert "seen-by-the-auditor.py" not in place.run("check-proof", str(plain), "--key", place.public).stdout
+    proof.write_text(proof.read_text().replace('"salt":"', '"salt":"AAAA', 1))
+    assert place.run("check-proof", str(proof), "--key", place.public).returncode == 1

@@ -14,6 +14,7 @@ from sayso.cli.audit_shown import (
     echo_json,
     progress,
     show_entry,
+    show_opened,
     show_verified,
     verified_json,
 )
@@ -33,7 +34,7 @@ app = typer.Typer(
 )
 
 FOUND = 1
-MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 24
 
 Seq = Annotated[int, typer.Argument(metavar="SEQ", help="The number of an entry.", min=1)]
 Stream = Annotated[str, typer.Option("--stream", metavar="NAME", help="Of this stream.")]
@@ -104,16 +105,27 @@ def verify(
 @app.command(short_help="A receipt for one entry.")
 def prove(
     seq: Seq,
+    opened: Annotated[
+        bool,
+        typer.Option("--open", help="Disclose what was asked and approved: the call with its arguments."),
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this new file.")
     ] = None,
     store: StoreFile = None,
 ) -> None:
-    """A receipt (C2SP tlog-proof) that shows offline that this entry is in the signed trail."""
+    """A receipt (C2SP tlog-proof) that shows offline that this entry is in the signed trail.
+
+    An entry holds only commitments to the call it is about. With --open the receipt holds the call as well,
+    for an auditor to see what was approved: whoever gets that file can read all of it.
+    """
     from sayso.gate.audit import prove as proof_of
+    from sayso.gate.audit import prove_opened
 
     with _audit(store) as gate:
-        proof = proof_of(gate, seq)
+        proof = prove_opened(gate, seq) if opened else proof_of(gate, seq)
+        if opened:
+            remark("this receipt discloses the call it is about, with its arguments")
         remark(f"whoever checks it needs the public key {_public(gate)}")
     if output is None:
         typer.echo(proof.decode(), nl=False)
@@ -129,14 +141,19 @@ def check_proof(
 ) -> None:
     """Check a receipt without the store: that its entry is in a trail signed by a key you trust.
 
+    Of an opened one, the values too: that they are what the entry commits to. They are printed.
     Exit 0 and the entry if it is, else 1.
     """
     from sayso.core.audit import split_leaf
     from sayso.core.audit_text import text_line
     from sayso.core.checkpoint import open_checkpoint
+    from sayso.core.opened import check_opened, is_opened
     from sayso.core.receipt import check_receipt, parse_receipt
 
     proof, keys = _read(file), (_trusted(key),)
+    if is_opened(proof):
+        show_opened(check_opened(proof, keys), as_json=as_json)
+        return
     origin = open_checkpoint(parse_receipt(proof).checkpoint, keys).origin
     receipt, signed = check_receipt(proof, keys, origin)
     _, body = split_leaf(receipt.content)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+NOT_GIVEN = "erased, or not disclosed"
+
 if TYPE_CHECKING:
+    from sayso.core.opened import Proven
     from sayso.gate.audit import Shown, Verified
 
 
@@ -23,6 +26,34 @@ def show_entry(found: Shown) -> None:
     for name, value in found.values.items():
         kept = value.state is State.KEPT
         typer.echo(f"{visible(name)}: {visible(json_text(value.value)) if kept else value.state.value}")
+
+
+def show_opened(proven: tuple[Proven, ...], *, as_json: bool) -> None:
+    """Every entry of an opened receipt, with the values that it was proven to commit to."""
+    from sayso.core.audit import split_leaf
+    from sayso.core.audit_text import text_line
+    from sayso.core.commitments import State
+    from sayso.core.words import visible
+
+    if as_json:
+        parts = [
+            {
+                "seq": one.receipt.index + 1,
+                "size": one.signed.size,
+                "entry": decoded(split_leaf(one.receipt.content)[1]),
+                "values": {n: {"state": v.state.value, "value": v.value} for n, v in one.values.items()},
+            }
+            for one in proven
+        ]
+        echo_json({"proven": True, "origin": proven[0].signed.origin, "parts": parts})
+        return
+    for one in proven:
+        typer.echo(text_line(split_leaf(one.receipt.content)[1]))
+        place, size = one.receipt.index + 1, one.signed.size
+        typer.echo(f"Proven: entry {place} of the {size} that {one.signed.origin} had when signed.")
+        for name, value in one.values.items():
+            kept = value.state is State.KEPT
+            typer.echo(f"  {visible(name)}: {visible(json_text(value.value), None) if kept else NOT_GIVEN}")
 
 
 def show_verified(verified: Verified) -> None:

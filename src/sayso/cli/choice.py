@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
+    from sayso.policy import Loaded
 
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file, YAML or JSON.")
@@ -18,7 +20,12 @@ Approval = Annotated[
     str | None,
     typer.Option("--approval", metavar="MODE", help="paranoid, balanced or trusting."),
 ]
+PolicyName = Annotated[
+    str | None, typer.Argument(metavar="[FILE]", help="A policy file, or the name of a preset.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+_before_command: ContextVar[str | None] = ContextVar("approval", default=None)
 
 
 def chosen(policy: Path | None, preset: str | None, approval: str | None) -> Policy:
@@ -28,12 +35,58 @@ def chosen(policy: Path | None, preset: str | None, approval: str | None) -> Pol
 
     if policy is not None and preset is not None:
         raise MalformedRequest("give a policy file or a preset, not both")
-    return in_chosen_mode(_loaded(policy, preset), approval)
+    return in_chosen_mode(_loaded(policy, preset), approval or global_approval())
+
+
+def in_flagged_mode(policy: Policy) -> Policy:
+    """A policy that comes with a command, in the mode that `sayso --approval MODE` names, if it names one."""
+    from sayso.core.policy import with_mode
+    from sayso.gate.settings import read_mode
+
+    flag = global_approval()
+    return policy if flag is None else with_mode(policy, read_mode(flag, "approval"))
+
+
+def global_approval() -> str | None:
+    """The mode that stands before the command: `sayso --approval MODE command`."""
+    return _before_command.get()
+
+
+def set_global_approval(approval: str | None) -> None:
+    """Take the mode that stands before the command; a wrong one is refused, whatever the command is."""
+    from sayso.gate.settings import read_mode
+
+    if approval is not None:
+        read_mode(approval, "approval")
+    _before_command.set(approval)
+
+
+def named_policy(name: str) -> Loaded:
+    """A preset by its name, or a policy file. A file that is called like a preset is named by its path."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.policy import load_preset, preset_names, read_file
+    from sayso.policy.load import Loaded
+
+    if name in preset_names():
+        if Path(name).exists():
+            remark(f"{name} is the preset here; write ./{name} for the file")
+        return Loaded(load_preset(name), (), "")
+    if not Path(name).exists():
+        raise MalformedRequest(
+            f"{name!r} is neither a policy file nor a preset",
+            hint=f"name a file, or one of: {', '.join(preset_names())}",
+        )
+    return read_file(name)
 
 
 def remark(text: str) -> None:
     """Something worth knowing that is not the answer: to stderr, so that programs can read the answer."""
-    typer.echo(f"note: {text}", err=True)
+    import sys
+
+    from sayso.cli.wrapping import width_of, wrap_line
+
+    for piece in wrap_line(f"note: {text}", width_of(sys.stderr)):
+        typer.echo(piece, err=True)
 
 
 def _loaded(policy: Path | None, preset: str | None) -> Policy:

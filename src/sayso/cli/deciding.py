@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -83,15 +83,15 @@ class Deciding:
 
     def _request(self, wish: Wish) -> Request:
         from sayso.core.model import Declared, Operation
-        from sayso.doors.python.door import workspace_here
         from sayso.gate.request import make_call, make_request, read_request
 
         who, workspace = self._who()
         if wish.operation is not None:
             called = make_call("check", folder=workspace, workspace=workspace)
             return make_request(called, [Operation(wish.operation)], confidence=wish.confidence, **who)
-        folder = workspace if self._session is not None else _folder()
-        call = make_call(wish.tool, wish.args, folder=folder, workspace=workspace or workspace_here())
+        if self._session is None:
+            return request_in_folder(wish.tool, wish.args or {}, wish.confidence, self._policy, **who)
+        call = make_call(wish.tool, wish.args, folder=workspace, workspace=workspace)
         return read_request(call, Declared(), self._policy, confidence=wish.confidence, **who)
 
     def _who(self) -> tuple[dict[str, Any], str]:
@@ -123,6 +123,18 @@ def deciding(
     finally:
         if gate is not None:
             gate.store.close()
+
+
+def request_in_folder(
+    tool: str, args: Mapping[str, Any], confidence: float, policy: Policy, **who: Any
+) -> Request:
+    """The request for a call of this tool, as a door would make it for a program in the working folder."""
+    from sayso.core.model import Declared
+    from sayso.doors.python.door import workspace_here
+    from sayso.gate.request import make_call, read_request
+
+    call = make_call(tool, args, folder=_folder(), workspace=workspace_here())
+    return read_request(call, Declared(), policy, confidence=confidence, **who)
 
 
 def _existing(policy: Policy, store: str | None, session: str | None) -> Gate | None:

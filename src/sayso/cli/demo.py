@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from sayso.cli.choice import in_flagged_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
 WHO = "you"
 COLOURS = {"agent": "bold", "asked": "yellow", "ran": "green", "not run": "red", "failed": "red"}
+TAKES_DOWN_WITHIN = 2.0
 
 
 def demo(
@@ -27,8 +32,8 @@ def demo(
 ) -> None:
     """Start the service on a store of its own, show the page, and let an agent work in a scratch repository.
 
-    What it may not do unasked, you are asked for: in the browser, or here if there is none. Without anybody
-    there it goes on without, says so, and ends.
+    What it may not do unasked, you are asked for: on the page, and here if no browser could be opened. If
+    nobody is there, it goes on without those steps, says so, and ends. Ctrl-C ends it at any time.
     """
     from tempfile import TemporaryDirectory
 
@@ -40,105 +45,154 @@ def demo(
     if needs():
         raise SaysoError("the demo works in a git repository, and there is no git here", hint="install git")
     out = Console(highlight=False)
-    with TemporaryDirectory(prefix="sayso-demo-") as folder:
-        place = Path(folder)
-        _run(out, place, make_repository(place), port, patient=sys.stdin.isatty() and sys.stdout.isatty())
-
-
-def _run(out: Console, folder: Path, project: Path, port: int, *, patient: bool) -> None:
-    from sayso.gate.open import open_gate
-    from sayso.gate.signing import make_key
-    from sayso.policy import load_preset
-    from sayso.service.serve import Address, serve
-
-    gate = open_gate(load_preset("coding"), folder / "sayso.db", key=make_key("demo"), marks=folder)
+    patient = sys.stdin.isatty() and sys.stdout.isatty()
     try:
-        address = Address("127.0.0.1", port)
-        serve(gate, address, started=lambda real: _begin(out, gate, real, project, patient=patient))
-    finally:
-        gate.store.close()
+        with TemporaryDirectory(prefix="sayso-demo-") as folder:
+            place = Path(folder)
+            Demo(out, place, make_repository(place), patient=patient).run(port)
+    except KeyboardInterrupt:
+        out.print("\nThe demo is over.")
 
 
-def _begin(out: Console, gate: Gate, address: Address, project: Path, *, patient: bool) -> None:
-    from sayso.gate.signin import make_link
+class Demo:
+    """One demo: its store, its agent, and whoever watches. `patient`: there is somebody to wait for."""
 
-    url = address.url.replace("127.0.0.1", "localhost")
-    out.print(f"Sayso serves on {url}, on a store of its own that goes away with it.\n")
-    shown = patient and _show_page(out, f"{url}/sign-in#{make_link(gate, WHO)}")
-    args = (out, gate, address, project, patient, patient and not shown)
-    threading.Thread(target=_agent, name="demo-agent", args=args, daemon=True).start()
+    def __init__(self, out: Console, folder: Path, project: Path, *, patient: bool) -> None:
+        self._out, self._folder, self._project, self._patient = out, folder, project, patient
+        self._leaving = threading.Event()
+        self._held = ExitStack()
+        self._agent = threading.Thread(target=lambda: None)
+        self._take_down: Callable[[], None] = lambda: None
+
+    def run(self, port: int) -> None:
+        """Serve, with the agent at work, until it is over or Ctrl-C is pressed."""
+        from sayso.gate.open import KEY_NAME, open_gate
+        from sayso.gate.signing import load_or_make_key
+        from sayso.policy import load_preset
+        from sayso.service.serve import Address, serve
+
+        policy = in_flagged_mode(load_preset("coding"))
+        key = load_or_make_key(KEY_NAME, self._folder / "gate.key")
+        gate = open_gate(policy, self._folder / "sayso.db", key=key, marks=self._folder)
+        with self._held:
+            self._held.callback(gate.store.close)
+            serve(gate, Address("127.0.0.1", port), started=lambda real: self._begin(gate, real))
+            self._leave()
+
+    def _begin(self, gate: Gate, address: Address) -> None:
+        from sayso.cli.serve import announce
+        from sayso.gate.signin import make_link
+
+        announce(gate, address, self._folder, self._folder / "sayso.db", self._held)
+        self._end_on_ctrl_c()
+        shown = False
+        if self._patient:
+            shown = self._show_page(f"{address.page}/sign-in#{make_link(gate, WHO)}")
+        args = (gate, address, self._patient and not shown)
+        self._agent = threading.Thread(target=self._work, name="demo-agent", args=args, daemon=True)
+        self._agent.start()
+
+    def _end_on_ctrl_c(self) -> None:
+        """Say nothing more once Ctrl-C was pressed, and then let the service end as it does."""
+        ends = signal.getsignal(signal.SIGINT)
+
+        def leave(number: int, frame: Any) -> None:
+            self._leaving.set()
+            if callable(ends):
+                ends(number, frame)
+
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, leave)
+
+    def _leave(self) -> None:
+        """Take the prompt down, and see that nobody uses the store any more."""
+        self._leaving.set()
+        self._take_down()
+        self._agent.join(TAKES_DOWN_WITHIN)
+        if self._patient:
+            self._out.print("\nThe demo is over.")
+
+    def _show_page(self, link: str) -> bool:
+        """Open the page, signed in, where there is a browser; else say how to go on."""
+        import webbrowser
+
+        out = self._out
+        out.print("Sayso runs on a store of its own, which goes away with it. The page where you answer:\n")
+        out.print(f"  {link}\n", soft_wrap=True)
+        out.print("The link signs you in, once, within two minutes; `sayso link` makes another one.")
+        if _has_screen() and webbrowser.open(link):
+            out.print("It was opened in your browser. Ctrl-C ends the demo.\n")
+            return True
+        out.print("No browser could be opened here. Open the link yourself, or answer here in the terminal.")
+        out.print("Ctrl-C ends the demo.\n")
+        return False
+
+    def _work(self, gate: Gate, address: Address, here: bool) -> None:
+        import httpx
+
+        from sayso.cli.demo_agent import Watch, work
+        from sayso.gate.tokens import issue_token
+
+        token, _ = issue_token(gate, "host", "demo agent", by=WHO)
+        headers = {"Authorization": f"Bearer {token}"}
+        watch = Watch(self._tell, self._asking(gate) if here else _not_here, self._leaving.is_set)
+        try:
+            with httpx.Client(base_url=address.url, headers=headers, timeout=60) as client:
+                body = {"agent": "demo agent", "user": WHO, "workspace": str(self._project)}
+                opened: dict[str, Any] = client.post("/v1/sessions", json=body).raise_for_status().json()
+                work(client, opened["id"], self._project, watch, patient=self._patient)
+        except httpx.HTTPError as error:
+            self._tell("failed", f"the agent lost the service: {type(error).__name__}")
+        if not self._leaving.is_set():
+            self._say_that_was_all()
+
+    def _say_that_was_all(self) -> None:
+        if self._patient:
+            told = "That was all. The page stays: look at History, Grants and Audit. Ctrl-C ends the demo."
+            self._out.print(f"\n{told}")
+            return
+        told = "Nobody was here to ask, so nothing that needs your say-so was done. Run it in a terminal."
+        self._out.print(f"\n{told}")
+        os.kill(os.getpid(), signal.SIGINT)  # ends the service in the main thread, as Ctrl-C would
+
+    def _tell(self, what: str, text: str) -> None:
+        """A line about the agent; none once the demo is over, as it would tell what nobody decided."""
+        from rich.text import Text
+
+        if not self._leaving.is_set():
+            self._out.print(Text.assemble((f"{what:>8}  ", COLOURS.get(what, "")), text))
+
+    def _asking(self, gate: Gate) -> Callable[[str], Callable[[], None]]:
+        """A way to put questions on this terminal as well; whichever answer comes first stands."""
+        from sayso.doors.python.embedded import EmbeddedDoor
+        from sayso.doors.python.host import request_for
+        from sayso.surfaces.terminal import Terminal
+
+        door = EmbeddedDoor(gate, [Terminal(ctrl_c_ends_program=True)])
+
+        def ask(name: str) -> Callable[[], None]:
+            question = door.question(name)
+            call, session = question.request.call, question.request.session
+            over = door.asker.show(
+                question, lambda edited: request_for(door, session, call.tool, edited, None, 0.0)
+            )
+
+            def take_down() -> None:
+                over.set()
+                for thread in threading.enumerate():
+                    if thread.name == f"sayso-terminal-{name}":
+                        thread.join(TAKES_DOWN_WITHIN)
+
+            self._take_down = take_down
+            return take_down
+
+        return ask
 
 
-def _show_page(out: Console, link: str) -> bool:
-    """Open the page, signed in, where there is a browser; else say how to go on."""
-    import webbrowser
-
-    out.print("The page where you answer (this link signs you in, once, within two minutes):")
-    out.print(f"  {link}\n", soft_wrap=True)
-    if _has_screen() and webbrowser.open(link):
-        return True
-    out.print("No browser could be opened here. Open that link yourself, or answer here in the terminal.\n")
-    return False
+def _not_here(question: str) -> Callable[[], None]:
+    return lambda: None
 
 
 def _has_screen() -> bool:
     named = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     return sys.platform in ("darwin", "win32") or bool(named)
-
-
-def _agent(out: Console, gate: Gate, address: Address, project: Path, patient: bool, here: bool) -> None:
-    import httpx
-
-    from sayso.cli.demo_agent import work
-    from sayso.gate.tokens import issue_token
-
-    token, _ = issue_token(gate, "host", "demo agent", by=WHO)
-    headers = {"Authorization": f"Bearer {token}"}
-
-    def tell(what: str, text: str) -> None:
-        from rich.text import Text
-
-        out.print(Text.assemble((f"{what:>8}  ", COLOURS.get(what, "")), text))
-
-    try:
-        with httpx.Client(base_url=address.url, headers=headers, timeout=60) as client:
-            opened: dict[str, Any] = (
-                client.post(
-                    "/v1/sessions", json={"agent": "demo agent", "user": WHO, "workspace": str(project)}
-                )
-                .raise_for_status()
-                .json()
-            )
-            asked = _asking_here(gate) if here else lambda question: None
-            work(client, opened["id"], project, tell, asked, patient=patient)
-    except httpx.HTTPError as error:
-        tell("failed", f"the agent lost the service: {type(error).__name__}")
-    out.print()
-    if patient:
-        out.print("That was all. The page stays: look at History, Grants and Audit. Ctrl-C ends the demo.")
-    else:
-        out.print("Nobody was here to ask, so nothing that needs your say-so was done. Run it in a terminal.")
-        _end()
-
-
-def _asking_here(gate: Gate) -> Callable[[str], object]:
-    """A way to put questions on this terminal as well; whichever answer comes first stands."""
-    from sayso.doors.python.embedded import EmbeddedDoor
-    from sayso.doors.python.host import request_for
-    from sayso.surfaces.terminal import Terminal
-
-    door = EmbeddedDoor(gate, [Terminal()])
-
-    def ask(name: str) -> None:
-        question = door.question(name)
-        call, session = question.request.call, question.request.session
-        door.asker.show(question, lambda edited: request_for(door, session, call.tool, edited, None, 0.0))
-
-    return ask
-
-
-def _end() -> None:
-    """Tell the service in the main thread to stop, as Ctrl-C would."""
-    import signal
-
-    os.kill(os.getpid(), signal.SIGINT)

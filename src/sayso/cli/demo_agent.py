@@ -93,23 +93,28 @@ def make_repository(folder: Path) -> Path:
     return work
 
 
-def work(
-    client: Any,
-    session: str,
-    folder: Path,
-    tell: Callable[[str, str], object],
-    asked: Callable[[str], object],
-    *,
-    patient: bool,
-) -> None:
+class Watch(msgspec.Struct, frozen=True):
+    """How the agent's work is seen: `tell` says what it does, `ask` puts a question on the terminal.
+
+    `ask` gives a way to take the question down again. `is_over`: the demo ends, and nothing more is done.
+    """
+
+    tell: Callable[[str, str], object]
+    ask: Callable[[str], Callable[[], None]]
+    is_over: Callable[[], bool]
+
+
+def work(client: Any, session: str, folder: Path, watch: Watch, *, patient: bool) -> None:
     """Do the jobs one after the other. What is not allowed is not done, and the agent goes on."""
+    tell = watch.tell
     for job in JOBS:
         tell("agent", job.says)
         told = _requested(client, session, job)
         if told.status == "pending":
             tell("asked", f"{job.line or job.tool}: {told.reason}")
-            asked(told.question or "")
-            told = _answered(client, told) if patient else replace(told, reason="nobody is here to ask")
+            told = _asked(client, told, watch) if patient else replace(told, reason="nobody is here to ask")
+        if watch.is_over():
+            return
         if told.status != "allowed" or told.call is None:
             tell("not run", f"{job.line or job.tool}: {told.reason}")
             continue
@@ -131,10 +136,21 @@ def _requested(client: Any, session: str, job: Job) -> Told:
     return _told(client.post("/v1/calls", json=body))
 
 
-def _answered(client: Any, told: Told) -> Told:
+def _asked(client: Any, told: Told, watch: Watch) -> Told:
+    """Ask, and wait until somebody has answered, here or on the page; then nobody is asked here any more."""
+    if watch.is_over():
+        return told
+    take_down = watch.ask(told.question or "")
+    try:
+        return _answered(client, told, watch)
+    finally:
+        take_down()
+
+
+def _answered(client: Any, told: Told, watch: Watch) -> Told:
     """The call once somebody has answered, which starts it if they allowed it; or as it stands at last."""
     for _ in range(MOST_WAITS):
-        if told.status != "pending":
+        if told.status != "pending" or watch.is_over():
             break
         told = _told(client.post(f"/v1/calls/{told.operation_id}/retry", params={"wait": LONGEST_WAIT}))
     return told

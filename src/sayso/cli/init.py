@@ -35,11 +35,14 @@ def init(
 ) -> None:
     """Write a first policy file, where Sayso looks for it. An existing file is never overwritten."""
     from sayso.core.errors import SaysoError
-    from sayso.gate.settings import config_folder
+    from sayso.gate.settings import POLICY_NAMES, config_folder
     from sayso.policy import load_preset
 
     mode = load_preset(preset).mode.value
-    path = to or config_folder() / "policy.yaml"
+    path = to or config_folder() / POLICY_NAMES[0]
+    other = next((config_folder() / name for name in POLICY_NAMES if (config_folder() / name).exists()), None)
+    if to is None and other is not None:
+        raise SaysoError(f"{other} is there already", hint="edit it, or name another file with --to")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:

@@ -14,15 +14,18 @@ from sayso.cli import (
     check,
     demo,
     init,
+    linking,
     mcp,
     operate,
     passkey,
     policy,
     serve,
     standing,
+    stopping,
     store,
     tour,
 )
+from sayso.cli.choice import Approval, set_global_approval
 
 USAGE, FAILURE = 2, 1
 
@@ -47,11 +50,12 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    approval: Approval = None,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Say which version this is."
     ),
 ) -> None:
-    pass
+    set_global_approval(approval)
 
 
 app.command("check", short_help="Decide one operation.")(check.check)
@@ -70,8 +74,10 @@ app.command("revoke", short_help="Take a grant back, or all of a session.")(oper
 app.command("stats", short_help="How often people are asked, and answer.")(operate.stats)
 app.add_typer(standing.allowlist, name="allowlist", short_help="Commands with standing consent.")
 app.add_typer(standing.sessions, name="sessions", short_help="The sessions that are open.")
+app.command("stop", short_help="Stop a session, or all of them.")(stopping.stop)
+app.command("resume", short_help="Let a stopped session go on.")(stopping.resume)
 app.command("serve", short_help="Run the service and its page.")(serve.serve)
-app.command("link", short_help="A link to sign in to the page.")(serve.link)
+app.command("link", short_help="A link to sign in to the page.")(linking.link)
 app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
 app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
 app.add_typer(calls.calls, name="calls", short_help="What runs, waits, or nobody knows of.")
@@ -107,5 +113,10 @@ def main() -> None:
 
 
 def _fail(message: str, hint: str | None, code: int) -> None:
-    typer.echo(f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), err=True)
+    from sayso.cli.wrapping import width_of, wrap_line
+
+    text, width = f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), width_of(sys.stderr)
+    for line in text.split("\n"):
+        for piece in wrap_line(line, width):
+            typer.echo(piece, err=True)
     sys.exit(code)

@@ -49,10 +49,23 @@ def serve(
     Example: sayso mcp serve tasks.py:gate
     """
     _installed()
+    _pass_mode_on()
     if http is None:
         _on_stdio(gate, tokens, session_name)
     else:
         _on_http(gate, http, tokens, session_name)
+
+
+def _pass_mode_on() -> None:
+    """The mode of `sayso --approval MODE`, for the gate that the module opens in this process."""
+    import os
+
+    from sayso.cli.choice import global_approval
+    from sayso.gate.settings import VARIABLE
+
+    mode = global_approval()
+    if mode is not None:
+        os.environ[VARIABLE] = mode
 
 
 def _installed() -> None:

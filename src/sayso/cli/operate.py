@@ -139,12 +139,13 @@ def grants(
     as_json: Json = False,
 ) -> None:
     """What is granted now, for how long, by whom, and how often it was used."""
-    from sayso.cli import operating
+    from sayso.cli import grants_shown
     from sayso.gate.grants import list_grants
 
     with looking(store, sealed=True) as gate:
         found = list_grants(gate, in_session(gate, session))
-    show_or_json(as_json, found, operating.grant_lines(found))
+        arguments = grants_shown.pinned_arguments(gate, found)
+    show_or_json(as_json, found, grants_shown.grant_lines(found, arguments))
 
 
 def grant(
@@ -169,7 +170,7 @@ def grant(
 
     Example: sayso grant s_4f --operation files.edit --minutes 30
     """
-    from sayso.cli import operating
+    from sayso.cli import grants_shown, operating
     from sayso.core.grants import Pins
     from sayso.core.model import Risk
     from sayso.gate.grants import give_grant, list_grants
@@ -191,7 +192,7 @@ def grant(
             pins=pins,
         )
         (told,) = [one for one in list_grants(gate, session) if one.id == given.id]
-    show_or_json(as_json, told, ["Granted:", *operating.grant_lines([told])])
+    show_or_json(as_json, told, ["Granted:", *grants_shown.grant_lines([told])])
 
 
 def revoke(
@@ -220,7 +221,7 @@ def revoke(
 
     With --session, take back all consent for what is named; calls under way that it names do not go on.
     """
-    from sayso.cli import operating
+    from sayso.cli import grants_shown, operating
     from sayso.core.errors import MalformedRequest
     from sayso.gate.grants import revoke_all, revoke_grant
     from sayso.gate.revoking import revoke_by_name
@@ -234,7 +235,7 @@ def revoke(
             ended = [revoke_grant(gate, whole_grant(gate, grant), operating.operator())]
         else:
             ended = revoke_all(gate, whole_session(gate, str(everything)), operating.operator())
-    show_or_json(as_json, ended, operating.ended_lines(ended))
+    show_or_json(as_json, ended, grants_shown.ended_lines(ended))
 
 
 def stats(
@@ -305,5 +306,11 @@ def show_or_json(as_json: bool, value: object, lines: list[str]) -> None:
 
         typer.echo(msgspec.json.encode(value).decode())
         return
+    import sys
+
+    from sayso.cli.wrapping import width_of, wrap_line
+
+    width = width_of(sys.stdout)
     for line in lines:
-        typer.echo(line)
+        for piece in wrap_line(line, width):
+            typer.echo(piece)

@@ -12,7 +12,6 @@ from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.answer import Stands
 from sayso.gate.gate import Gate
-from sayso.gate.grants import Ended, Listed
 from sayso.gate.state import Loaded, Wanted, as_written, load
 from sayso.gate.stats import Figures
 from sayso.gate.waiting import wait_for_answer
@@ -150,32 +149,6 @@ def stands_line(stands: Stands) -> str:
     return f"Already answered: {said} by {visible(stands.by or 'somebody')}{at}"
 
 
-def grant_lines(found: Iterable[Listed]) -> list[str]:
-    lines: list[str] = []
-    for one in found:
-        uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
-        facts = [
-            f"up to {one.risk} risk",
-            f"{span(one.left)} left",
-            uses,
-            f"given by {visible(one.given_by)}",
-        ]
-        facts += [f"ends with the {one.ends_with}"] if one.ends_with != "session" else []
-        facts += [f"answers {one.question}"] if one.question else []
-        lines += [f"{one.id}  {one.words}", f"    {', '.join(facts)}"]
-    return lines or ["Nothing is granted."]
-
-
-def allowlist_lines(found: list[Listed]) -> list[str]:
-    lines: list[str] = []
-    for session in dict.fromkeys(one.session for one in found):
-        lines += [f"Session Allowlist: {session}"]
-        lines += [
-            f"- {visible(one.value)} (used {_times(one.used)})" for one in found if one.session == session
-        ]
-    return lines or ["Session Allowlist:", "(empty)"]
-
-
 def open_sessions(gate: Gate) -> list[Open]:
     loaded: list[Loaded | None] = []
     after = ""
@@ -213,11 +186,6 @@ def session_lines(found: Iterable[Open]) -> list[str]:
         facts += ["CHANGED BY HAND: nothing is decided in it"] if one.tampered else []
         lines += [f"{one.id}  {visible(one.agent)}", f"    {', '.join(facts)}"]
     return lines or ["No session is open."]
-
-
-def ended_lines(ended: Iterable[Ended]) -> list[str]:
-    lines = [f"{'Was over already' if one.already else 'Revoked'}: {one.id}  {one.words}" for one in ended]
-    return lines or ["Nothing was granted; open questions, if any, are cancelled."]
 
 
 def figure_lines(found: Figures) -> list[str]:
@@ -278,10 +246,6 @@ def waiting(row: QuestionRow, now: float) -> Waiting:
         digest=row.digest,
         complete=question.complete,
     )
-
-
-def _times(count: int) -> str:
-    return f"{count} {'time' if count == 1 else 'times'}"
 
 
 def _number(value: float | None) -> str:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen
+from sayso.cli.choice import (
+    Approval,
+    Json,
+    PolicyFile,
+    PolicyName,
+    Preset,
+    chosen,
+    global_approval,
+    named_policy,
+    remark,
+)
+from sayso.cli.operate import show_or_json
 
 if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
@@ -21,27 +32,35 @@ STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"
 
 
 @app.command(short_help="Gaps and doubtful entries.")
-def lint(policy: PolicyFile = None, preset: Preset = None, as_json: Json = False) -> None:
+def lint(
+    file: PolicyName = None, policy: PolicyFile = None, preset: Preset = None, as_json: Json = False
+) -> None:
     """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors."""
     from sayso.policy.lint import lint as findings_of
 
-    findings = findings_of(chosen(policy, preset, None))
+    findings = findings_of(_named_or_chosen(file, policy, preset, None))
     if as_json:
         _echo_json(findings)
     else:
-        for one in findings:
-            typer.echo(f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else ""))
         counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
-        typer.echo(counted if findings else "Nothing to find fault with.")
+        lines = [
+            f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else "")
+            for one in findings
+        ]
+        show_or_json(False, findings, [*lines, counted if findings else "Nothing to find fault with."])
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 
 @app.command(short_help="The policy as it stands after merging.")
 def show(
-    policy: PolicyFile = None, preset: Preset = None, approval: Approval = None, as_json: Json = False
+    file: PolicyName = None,
+    policy: PolicyFile = None,
+    preset: Preset = None,
+    approval: Approval = None,
+    as_json: Json = False,
 ) -> None:
     """The policy as it stands after merging: domains by tiers, marks, settings."""
-    in_force = chosen(policy, preset, approval)
+    in_force = _named_or_chosen(file, policy, preset, approval)
     if as_json:
         _echo_json(_told(in_force))
     else:
@@ -58,22 +77,27 @@ def run_tests(
 ) -> None:
     """Decide what FILE expects, and say where it comes out otherwise. Exit 1 if anything does.
 
-    FILE is a list such as: - {check: [email, send, 0.9], expect: ask}
+    FILE is a list such as:
+
+    - {check: [email, send, 0.9], expect: ask}
+
+    - {call: pay, args: {amount: 500}, expect: deny}
     """
     import time
 
+    from sayso.cli.deciding import request_in_folder
     from sayso.policy.testing import read_expectations, run
 
     expectations = read_expectations(_text(file), name=str(file))
-    results = run(expectations, chosen(policy, preset, approval), now=time.time())
+    in_force = chosen(policy, preset, approval)
+    results = run(expectations, in_force, request_in_folder, now=time.time())
     failed = [result for result in results if not result.passed]
     if as_json:
         _echo_json({"passed": len(results) - len(failed), "failed": failed})
     else:
         for result in failed:
             expected = result.expectation
-            asked = f"{expected.operation} at {expected.confidence:g}"
-            typer.echo(f"{file}:{expected.line}: {asked}: expected {expected.expected}, got {result.got}")
+            typer.echo(f"{file}:{expected.line}: {expected}: expected {expected.expected}, got {result.got}")
             typer.echo(f"  because {result.reason}")
         typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed")
     raise typer.Exit(FOUND if failed else 0)
@@ -81,21 +105,22 @@ def run_tests(
 
 @app.command(short_help="What one policy loosens or tightens against another.")
 def diff(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The policy as it was.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The policy as it would be.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The policy as it was: a file, or a preset.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The policy as it would be: a file, or a preset.")],
     as_json: Json = False,
 ) -> None:
-    """Every operation that B decides otherwise, loosened and tightened apart. Exit 1 if any loosens."""
-    from sayso.policy import load_file
+    """Every operation that B decides otherwise, loosened and tightened apart. Exit 1 if any loosens.
+
+    Example: sayso policy diff graph policy.yaml
+    """
     from sayso.policy.diff import diff as difference_of
     from sayso.policy.diff import lines
 
-    difference = difference_of(load_file(a), load_file(b))
+    difference = difference_of(named_policy(a).policy, named_policy(b).policy)
     if as_json:
         _echo_json(difference)
     else:
-        for line in lines(difference):
-            typer.echo(line)
+        show_or_json(False, difference, list(lines(difference)))
     raise typer.Exit(FOUND if difference.loosens else 0)
 
 
@@ -105,6 +130,23 @@ def schema() -> None:
     from sayso.policy.schema import text
 
     typer.echo(text().rstrip())
+
+
+def _named_or_chosen(
+    file: str | None, policy: Path | None, preset: str | None, approval: str | None
+) -> Policy:
+    """The policy named in so many words, or the one every other command would take."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.settings import in_chosen_mode
+
+    if file is None:
+        return chosen(policy, preset, approval)
+    if policy is not None or preset is not None:
+        raise MalformedRequest("name one policy", hint="leave --policy and --preset out")
+    loaded = named_policy(file)
+    for warning in loaded.warnings:
+        remark(str(warning))
+    return in_chosen_mode(loaded.policy, approval or global_approval())
 
 
 def _echo_json(value: object) -> None:

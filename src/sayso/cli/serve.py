@@ -1,15 +1,20 @@
-"""`sayso serve`, `sayso link`, `sayso token …`: the resident service, and who may speak to it."""
+"""`sayso serve`, `sayso token …`: the resident service, and who may speak to it."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
 from sayso.cli.operate import acting, looking, show_or_json
 from sayso.cli.shortened import StoreFile, TokenId, whole_token
+
+if TYPE_CHECKING:
+    from sayso.gate.gate import Gate
+    from sayso.service.serve import Address
 
 Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine by default.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
@@ -54,27 +59,9 @@ def serve(
     gate = open_gate(chosen(policy, preset, approval), store)
     if host not in ("127.0.0.1", "::1", "localhost"):
         remark("this address can be reached from other machines, and what is sent there is not encrypted")
-    try:
-        run(gate, address, started=lambda real: _started(gate, real))
-    finally:
-        gate.store.close()
-
-
-def link(
-    url: Annotated[
-        str, typer.Option("--url", help="Where the service is reached.")
-    ] = "http://localhost:7333",
-    store: StoreFile = None,
-    as_json: Json = False,
-) -> None:
-    """A link that signs one browser in, once, within two minutes. Give it to nobody."""
-    from sayso.cli.operating import operator
-    from sayso.gate.signin import make_link
-
-    with acting(store) as gate:
-        code = make_link(gate, operator())
-    address = f"{url.rstrip('/')}/sign-in#{code}"
-    show_or_json(as_json, {"url": address}, [address])
+    with ExitStack() as held:
+        held.callback(gate.store.close)
+        run(gate, address, started=lambda real: _started(gate, real, store, held))
 
 
 @tokens.command("new", short_help="Make a token; it is shown this once.")
@@ -161,12 +148,30 @@ def _log_as(form: str) -> None:
     log_to(form=cast("Form", form))
 
 
-def _started(gate: Any, address: Any) -> None:
+def announce(gate: Gate, address: Address, data: Path, file: Path | None, held: ExitStack) -> None:
+    """Tell the operator's other commands where this service is, until `held` ends.
+
+    `data` is the folder of the gate's key, `file` the store's, if it is one.
+    """
+    from sayso.gate.open import data_folder
+    from sayso.gate.served import Served, announced
+
+    with gate.store.read() as tx:
+        name = tx.meta("name") or ""
+    served = Served(address.page, name, str(data), None if file is None else str(file.resolve()))
+    held.enter_context(announced(served, data_folder()))
+
+
+def _started(gate: Gate, address: Address, store: str | None, held: ExitStack) -> None:
     """Say where it is; at a terminal also how to sign in, which is for the person there alone."""
     import sys
 
     from sayso.cli.operating import operator
+    from sayso.gate.open import data_folder
     from sayso.gate.signin import make_link
+
+    file = None if store is not None and "://" in store else Path(store or data_folder() / "sayso.db")
+    announce(gate, address, data_folder(), file, held)
 
     typer.echo(f"Sayso serves on {address.url}" + (f" and {address.path}" if address.path else ""))
     if sys.stdout.isatty():

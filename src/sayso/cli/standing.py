@@ -30,12 +30,12 @@ def list_commands(
 ) -> None:
     if goes_on(context):
         return
-    from sayso.cli import operating
+    from sayso.cli import grants_shown
     from sayso.gate.grants import list_grants
 
     with looking(store, sealed=True) as gate:
         found = [one for one in list_grants(gate, in_session(gate, session)) if one.kind == "command"]
-    show_or_json(as_json, found, operating.allowlist_lines(found))
+    show_or_json(as_json, found, grants_shown.allowlist_lines(found))
 
 
 @allowlist.command("add", short_help="Give a command standing consent.")
@@ -52,7 +52,7 @@ def add(
 
     Example: sayso allowlist add s_4f "git push"
     """
-    from sayso.cli import operating
+    from sayso.cli import grants_shown, operating
     from sayso.gate.allowance import LONGEST_MINUTES
     from sayso.gate.grants import give_grant, list_grants
 
@@ -60,7 +60,7 @@ def add(
         session = whole_session(gate, session)
         give_grant(gate, session, by=operating.operator(), command=command, minutes=LONGEST_MINUTES)
         listed = [one for one in list_grants(gate, session) if one.kind == "command"]
-    show_or_json(as_json, listed, operating.allowlist_lines(listed))
+    show_or_json(as_json, listed, grants_shown.allowlist_lines(listed))
 
 
 @allowlist.command("remove", short_help="Take it back from a command.")
@@ -111,9 +111,9 @@ def goes_on(context: typer.Context) -> bool:
 
 
 def _clear(session: str, command: str | None, store: str | None, as_json: bool) -> None:
-    from sayso.cli import operating
+    from sayso.cli import grants_shown, operating
     from sayso.gate.grants import clear_allowlist
 
     with acting(store) as gate:
         ended = clear_allowlist(gate, whole_session(gate, session), operating.operator(), command)
-    show_or_json(as_json, ended, operating.ended_lines(ended) if ended else ["The allowlist was empty."])
+    show_or_json(as_json, ended, grants_shown.ended_lines(ended) if ended else ["The allowlist was empty."])

@@ -70,6 +70,7 @@ def tour() -> None:
     """Watch Sayso decide: an allow, a question to you, a plan, a block, a stop, an allowlist."""
     import time
 
+    from sayso.cli.choice import in_flagged_mode
     from sayso.cli.show import console
     from sayso.gate.play import Player
     from sayso.policy import load_preset
@@ -77,7 +78,7 @@ def tour() -> None:
     out = console()
     out.print("\n[bold]Sayso stands between an agent and the world.[/bold]")
     out.print("An agent works on a small project here; preset balanced decides. Nothing real is run.")
-    player = Player(load_preset("balanced"), start=time.time())
+    player = Player(in_flagged_mode(load_preset("balanced")), start=time.time())
     for number, (title, steps) in enumerate(SCENES, 1):
         out.print(f"\n[bold cyan]{number}. {title}[/bold cyan]")
         for step in steps:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "SAYSO_APPROVAL_MODE"
 KEY = "approval_mode"
+POLICY_NAMES = ("policy.yaml", "policy.yml", "policy.json")
 SERVICE_USER = "service_uid"
 
 
@@ -43,11 +44,21 @@ def read_mode(word: object, where: str) -> Mode:
 
 
 def own_policy() -> Loaded | None:
-    """The policy file in the config folder; None if there is none."""
-    from sayso.policy import read_file
+    """The policy file in the config folder; None if there is none. Of several the first counts."""
+    import msgspec
 
-    own = config_folder() / "policy.yaml"
-    return None if _absent(own) else read_file(own)
+    from sayso.policy import read_file
+    from sayso.policy.problems import Problem
+
+    found = [config_folder() / name for name in POLICY_NAMES if not _absent(config_folder() / name)]
+    if not found:
+        return None
+    loaded = read_file(found[0])
+    passed_over = tuple(
+        Problem(0, 0, f"it is not used: {found[0].name} comes first", "keep one of them", str(other))
+        for other in found[1:]
+    )
+    return msgspec.structs.replace(loaded, warnings=(*loaded.warnings, *passed_over))
 
 
 def config_folder() -> Path:

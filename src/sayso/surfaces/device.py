@@ -53,6 +53,8 @@ class Device:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self._own = termios.tcgetattr(descriptor)
+        self.keeps_signals = False
+        """Whether Ctrl-C goes on being a signal while a question is open, instead of a no."""
 
     @property
     def columns(self) -> int:
@@ -75,7 +77,8 @@ class Device:
         modes[0] |= termios.ICRNL
         modes[1] |= termios.OPOST | termios.ONLCR
         modes[LOCAL_FLAGS] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ECHOK
-        modes[LOCAL_FLAGS] &= ~(termios.ISIG if echo else termios.ISIG | termios.ECHO)
+        hidden = (0 if self.keeps_signals else termios.ISIG) | (0 if echo else termios.ECHO)
+        modes[LOCAL_FLAGS] &= ~hidden
         modes[CONTROL_CHARACTERS][termios.VEOL] = CTRL_C
         _changed[self.descriptor] = os.getpid(), self._own
         self._set(modes)

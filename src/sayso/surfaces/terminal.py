@@ -33,6 +33,7 @@ class Terminal:
     """Asks on the controlling terminal, whatever stdin and stdout are; with none it asks nobody and says so.
 
     Make it in the main thread: then the terminal's modes are put back even if the program is told to stop.
+    With `ctrl_c_ends_program`, Ctrl-C is no answer but ends the program, as if nothing were asked.
     `wait` lets the half second pass in which keys are ignored; it ends early once the event is set.
     """
 
@@ -45,11 +46,13 @@ class Terminal:
         device: str = CONTROLLING,
         clock: Callable[[], float] = time.time,
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
+        ctrl_c_ends_program: bool = False,
     ) -> None:
         self.who = who or _user()
         self._path, self._clock, self._wait = device, clock, wait
         self._line = _lines.setdefault(device, Line())
         self._said_so = False
+        self._keeps_signals = ctrl_c_ends_program
         mend_on_exit()
 
     @property
@@ -69,6 +72,7 @@ class Terminal:
         """The person's answer; a no if they press Ctrl-C or the terminal goes; None if it cannot be asked."""
         try:
             with self._line.turn(over, self._write), opened(self._path) as device:
+                device.keeps_signals = self._keeps_signals
                 return self._whole(device, asked, over)
         except Over:
             return None

@@ -1,0 +1,81 @@
+"""Grants as the operator's commands list them: what each is for, its limits and its pins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from sayso.cli.operating import span
+from sayso.core.words import visible
+from sayso.gate.gate import Gate
+from sayso.gate.grants import Ended, Listed
+from sayso.gate.state import as_written
+
+AS_ASKED = "exactly those of the call that was asked about"
+NONE_TOLD: Mapping[str, str] = MappingProxyType({})
+
+
+def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
+    """Of grants that are pinned to exact arguments, those arguments, where the question still shows them."""
+    told: dict[str, str] = {}
+    with gate.store.read() as tx:
+        for one in found:
+            row = None if one.question is None or one.pins.arguments is None else tx.question(one.question)
+            request = None if row is None else as_written(row).request
+            if request is not None and request.arguments_digest == one.pins.arguments:
+                told[one.id] = request.call.arguments.decode("utf-8", "backslashreplace")
+    return told
+
+
+def grant_lines(found: Iterable[Listed], arguments: Mapping[str, str] = NONE_TOLD) -> list[str]:
+    """Two lines a grant, and one for each pin. `arguments` tells what exact arguments are pinned."""
+    lines: list[str] = []
+    for one in found:
+        uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
+        facts = [
+            f"up to {one.risk} risk",
+            f"{span(one.left)} left",
+            uses,
+            f"given by {visible(one.given_by)}",
+        ]
+        facts += [f"ends with the {one.ends_with}"] if one.ends_with != "session" else []
+        facts += [f"answers {one.question}"] if one.question else []
+        lines += [
+            f"{one.id}  {one.words}",
+            f"    {', '.join(facts)}",
+            *_pin_lines(one, arguments.get(one.id)),
+        ]
+    return lines or ["Nothing is granted."]
+
+
+def _pin_lines(one: Listed, arguments: str | None) -> list[str]:
+    """What a covered call has to match, one line a pin."""
+    pins = one.pins
+    facts = [
+        ("tool", pins.tool),
+        ("command", pins.command),
+        ("targets", None if pins.targets is None else ", ".join(pins.targets)),
+        ("operations", None if pins.operations is None else ", ".join(pins.operations)),
+        ("workspace", pins.workspace or None),
+        ("arguments", None if pins.arguments is None else arguments or AS_ASKED),
+    ]
+    return [f"    only {name}: {visible(text)}" for name, text in facts if text is not None]
+
+
+def allowlist_lines(found: list[Listed]) -> list[str]:
+    lines: list[str] = []
+    for session in dict.fromkeys(one.session for one in found):
+        lines += [f"Session Allowlist: {session}"]
+        lines += [
+            f"- {visible(one.value)} (used {_times(one.used)})" for one in found if one.session == session
+        ]
+    return lines or ["Session Allowlist:", "(empty)"]
+
+
+def ended_lines(ended: Iterable[Ended]) -> list[str]:
+    lines = [f"{'Was over already' if one.already else 'Revoked'}: {one.id}  {one.words}" for one in ended]
+    return lines or ["Nothing was granted; open questions, if any, are cancelled."]
+
+
+def _times(count: int) -> str:
+    return f"{count} {'time' if count == 1 else 'times'}"

@@ -1,0 +1,84 @@
+"""`sayso stop` and `sayso resume`: stop a session or all of them, and let them go on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sayso.cli.choice import Json
+from sayso.cli.operate import acting, show_or_json
+from sayso.cli.shortened import OneSession, StoreFile, whole_session
+
+All = Annotated[bool, typer.Option("--all", help="Every open session.")]
+
+
+def stop(
+    session: OneSession = None, everything: All = False, store: StoreFile = None, as_json: Json = False
+) -> None:
+    """Stop a session, or with --all every one: what has not started asks, and unused consent is gone.
+
+    Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
+    """
+    from sayso.cli.operating import operator
+    from sayso.core.model import Assurance
+    from sayso.gate.acts import sign_off
+    from sayso.gate.conversation import hear_message
+    from sayso.gate.stopping import stop_all
+
+    _check_one(session, everything)
+    with acting(store) as gate:
+        if session is None:
+            done = stop_all(gate, by=operator())
+            show_or_json(as_json, done, [_stopped_words(done.stopped, done.tampered, done.settled)])
+            return
+        name = whole_session(gate, session)
+        heard = hear_message(gate, name, "stop", Assurance.ASSURED, by=operator())
+        sign_off(gate)
+    told = {"session": name, "stopped": True, "cleared": heard.cleared}
+    show_or_json(as_json, told, [f"Stopped: {name}", *(f"  cleared: {one}" for one in heard.cleared)])
+
+
+def resume(
+    session: OneSession = None, everything: All = False, store: StoreFile = None, as_json: Json = False
+) -> None:
+    """Let a stopped session go on, or with --all every one. What the stop cleared stays cleared."""
+    from sayso.cli.operating import operator
+    from sayso.gate.stopping import resume_all, resume_session
+
+    _check_one(session, everything)
+    with acting(store) as gate:
+        if session is None:
+            done = resume_all(gate, by=operator())
+            show_or_json(as_json, done, [_resumed_words(done.resumed, done.tampered, done.busy)])
+            return
+        one = resume_session(gate, whole_session(gate, session), by=operator())
+    lines = [f"Was not stopped: {one.session}" if one.already else f"Goes on: {one.session}"]
+    if one.held_by is not None:
+        lines.append(f"  It still asks for everything: {one.held_by}, which started it, is stopped.")
+    show_or_json(as_json, one, lines)
+
+
+def _check_one(session: str | None, everything: bool) -> None:
+    from sayso.core.errors import MalformedRequest
+
+    if (session is None) is not everything:
+        raise MalformedRequest("name a session, or say --all", hint="sayso sessions lists them")
+
+
+def _stopped_words(stopped: int, tampered: int, settled: bool) -> str:
+    words = f"Stopped: {_sessions(stopped)}."
+    if tampered:
+        words += f" {_sessions(tampered)} tampered with: nothing is decided there."
+    return words if settled else f"{words} More were opened meanwhile, or are held: stop them again."
+
+
+def _resumed_words(resumed: int, tampered: int, busy: int) -> str:
+    words = f"Goes on: {_sessions(resumed)}."
+    if tampered:
+        words += f" {_sessions(tampered)} tampered with: nothing is decided there."
+    return f"{words} {_sessions(busy)} busy: try again." if busy else words
+
+
+def _sessions(count: int) -> str:
+    return f"{count} session{'' if count == 1 else 's'}"

@@ -1,0 +1,36 @@
+"""Lines at the width of the terminal, broken between words; what goes to a program is left as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from typing import TextIO
+
+DEEPER = " " * 6
+"""How far a line goes in where it is continued: deeper than any line of ours begins."""
+NARROWEST = 20
+
+
+def width_of(stream: TextIO) -> int | None:
+    """How wide lines may be: that of the terminal or of COLUMNS; None for a pipe or a file."""
+    if not stream.isatty() and not os.environ.get("COLUMNS"):
+        return None
+    return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
+def wrap_line(line: str, width: int | None) -> list[str]:
+    """The line in pieces of this width. A word that is longer stays whole, so that it can be copied."""
+    if width is None or len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    pieces = textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=indent + DEEPER,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    )
+    return pieces or [line]

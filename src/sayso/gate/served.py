@@ -1,0 +1,76 @@
+"""Which services run on this machine for this user: each says so in a file that it holds locked meanwhile.
+
+The files lie in the operator's data folder, which no agent may write to. A file that nobody holds is what is
+left of a service that died, and counts for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks: there nobody is told where the service is
+    fcntl = None  # type: ignore[assignment]
+
+FOLDER = "services"
+MOST_BYTES = 10_000
+
+
+class Served(msgspec.Struct, frozen=True):
+    """A running service: where its page is, the store it serves, and the folder of that store's key."""
+
+    page: str
+    name: str
+    """The name of the store, which is written in the store."""
+    data: str
+    path: str | None = None
+    """The store's file, if it is one."""
+
+
+@contextmanager
+def announced(served: Served, folder: Path) -> Iterator[None]:
+    """Say that this service runs, for as long as this lasts."""
+    if fcntl is None:
+        yield
+        return
+    place = folder / FOLDER
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = place / f"{os.getpid()}.json"
+    with os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        opened.write(msgspec.json.encode(served))
+        opened.flush()
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                file.unlink()
+
+
+def running_services(folder: Path) -> list[Served]:
+    """The services that run now, and were announced in this folder."""
+    if fcntl is None:
+        return []
+    files = sorted((folder / FOLDER).glob("*.json")) if (folder / FOLDER).is_dir() else []
+    found = (_running(file) for file in files)
+    return [one for one in found if one is not None]
+
+
+def _running(file: Path) -> Served | None:
+    """What a file says, if somebody holds it; one that nobody holds is removed."""
+    try:
+        with file.open("rb") as opened:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return msgspec.json.decode(opened.read(MOST_BYTES), type=Served)
+            file.unlink()
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return None
