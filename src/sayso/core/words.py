@@ -235,6 +235,9 @@ def question(
 
 AS_ABOVE = "as above"
 NOT_SEEN = "this is high risk, and it is not certain that the whole call was shown"
+EDIT_RAISES = "the edit raises the risk to high, and it is not certain that the edited call was shown"
+OTHER_EDIT = "the edited call is not the one that was shown"
+LOOK_AT_EDIT = "look at the edited call and its risk again, then allow it"
 LEFT_OPEN = "nothing was answered: the question was left open"
 TYPE_ALLOW = "to let it run, answer again and type the word `allow`; `sayso deny` refuses it"
 
