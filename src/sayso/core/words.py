@@ -242,6 +242,17 @@ LEFT_OPEN = "nothing was answered: the question was left open"
 TYPE_ALLOW = "to let it run, answer again and type the word `allow`; `sayso deny` refuses it"
 
 
+def edit_denied(reason: str) -> str:
+    return f"the policy denies the edited call: {reason}"
+
+
+def edit_decided(before: str, risk: str, reason: str) -> str:
+    """What the policy makes of an edited call, and whether the edit changed its risk."""
+    if before == risk:
+        return f"The edited call is {risk} risk: {reason}."
+    return f"The edit changes the risk from {before} to {risk}: {reason}."
+
+
 def replaced(question: str) -> str:
     return f"the call is asked again, by question {question}"
 

@@ -17,7 +17,7 @@ from sayso.doors.python.capability import UnknownCapability
 from sayso.doors.python.described import describe_parameters
 from sayso.doors.python.host import Said, request_for
 from sayso.gate.answer import EditRefused, check_edit
-from sayso.gate.explaining import preview
+from sayso.gate.explaining import preview, told_reason
 from sayso.gate.passkeys import proof_needed
 from sayso.gate.waiting import question_row
 from sayso.policy.call_reading import command_argument
@@ -64,7 +64,7 @@ def preview_edit(context: Context) -> EditedTold:
         digest=instead.digest,
         denied=denied,
         risk=decision.risk.word,
-        why=decision.reason if denied else worst.ruling.reason,
+        why=told_reason(decision),
         rule=decision.rule if denied else worst.ruling.rule,
         command=instead.call.command,
         arguments=decode(instead.call.arguments),

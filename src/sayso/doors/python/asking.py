@@ -11,7 +11,7 @@ from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate.answer import answer_question, edit_and_allow
-from sayso.gate.explaining import why_asked
+from sayso.gate.explaining import decide_edit, why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
 from sayso.gate.telemetry import surface_failed
@@ -53,7 +53,12 @@ class Asker:
         """Put the question on every surface. Set the event once it is no longer of interest here."""
         over = threading.Event()
         row = question_row(self._gate, question.id)
-        asked = Asked(question, row.expires_at, lambda: why_asked(self._gate, question))
+        asked = Asked(
+            question,
+            row.expires_at,
+            lambda: why_asked(self._gate, question),
+            lambda values: decide_edit(self._gate, question, edit(values)),
+        )
         for surface in self._surfaces:
             if surface.able():
                 name = f"sayso-{surface.name}-{question.id}"
@@ -116,6 +121,7 @@ class Asker:
     def _take(self, surface: Surface, question: Question, reply: Reply, edit: Edit) -> None:
         how: dict[str, Any] = {"by": reply.by, "reason": reply.reason, "seen": reply.seen}
         if reply.answer == "edit":
+            how["seen_edited"] = reply.seen_edited
             stands = edit_and_allow(self._gate, question.id, edit(reply.edited or {}), **how)
         else:
             stands = answer_question(self._gate, question.id, reply.answer, **how)
