@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -17,8 +15,7 @@ from sayso.gate.waiting import question_row
 from sayso.store.base import QuestionRow
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-
-HELD = 1_200
+from tests.browser.reading import HELD, hold, read_on, read_to_the_end
 
 
 def row(desk: Desk, question: str) -> QuestionRow:
@@ -28,12 +25,6 @@ def row(desk: Desk, question: str) -> QuestionRow:
 def gone(page: Page, question: str) -> None:
     """The page has moved on from this question; its answer is in the store by then."""
     expect(page.locator(f"[data-id='{question}']")).to_have_count(0)
-
-
-def read_to_the_end(page: Page) -> None:
-    """Scroll the card and every box in it to its end."""
-    for box in [page.locator(".card-body"), *page.locator(".card-body .foreign").all()]:
-        box.evaluate("box => { box.scrollTop = box.scrollHeight; box.dispatchEvent(new Event('scroll')); }")
 
 
 def test_a_question_appears_by_itself_and_is_allowed_once(desk: Desk, signed_in: SignedIn) -> None:
@@ -153,16 +144,14 @@ def test_a_message_that_is_only_claimed_counts_once_the_person_says_that_they_wr
 def test_what_is_folded_has_to_be_shown_before_high_risk_is_allowed(desk: Desk, signed_in: SignedIn) -> None:
     hidden = "echo " + "x" * 3_000 + " && rm -rf /"
     question = desk.ask(desk.session(), "git.push_force", command=hidden)
-    page = signed_in()
+    page = signed_in(viewport={"width": 1280, "height": 1600})
     expect(page.locator(".card")).to_contain_text("The first 2,000 of 3,017 characters.")
-    hold = page.get_by_role("button", name="Hold to allow once")
-    hold.click(delay=HELD)
-    expect(page.locator("#said")).to_contain_text("folded")
-    assert row(desk, question).state == "open"
+    expect(read_on(page)).to_be_visible()
     page.get_by_role("button", name="Show all of it").click()
+    assert row(desk, question).state == "open"
     expect(page.locator(".hero")).to_contain_text("rm -rf /")
     read_to_the_end(page)
-    hold.click(delay=HELD)
+    hold(page)
     gone(page, question)
 
 
@@ -175,16 +164,13 @@ def test_nothing_of_high_risk_is_allowed_before_all_of_it_was_on_screen(
     question = desk.ask(desk.session(), "git.push_force", command="ls", tool="write_file", args=args)
     page = signed_in()
     page.set_viewport_size(size)  # type: ignore[arg-type]
-    hold = page.get_by_role("button", name="Hold to allow once")
     expect(page.locator(".card")).to_contain_text("write_file")
-    hold.click(delay=HELD)
-    expect(page.locator("#said")).to_contain_text("more below")
+    expect(read_on(page)).to_have_text("read on ↓")
     page.locator(".card-body").evaluate("box => { box.scrollTop = box.scrollHeight; }")
-    hold.click(delay=HELD)
-    expect(page.locator("#said")).to_contain_text("A box goes on below")
+    expect(read_on(page)).to_have_text("read on ↑")
     assert row(desk, question).state == "open"
     read_to_the_end(page)
-    hold.click(delay=HELD)
+    hold(page)
     gone(page, question)
 
 
@@ -247,12 +233,8 @@ def test_an_edited_call_is_allowed_in_place_of_the_one_asked_about(desk: Desk, s
     question = desk.edit(desk.session())
     page = signed_in()
     page.get_by_role("button", name="Edit…").click()
-    area = page.get_by_label("Arguments, as JSON")
-    area.fill("{ not json")
-    expect(page.get_by_text(re.compile("This is not JSON"))).to_be_visible()
-    expect(page.get_by_role("button", name="Allow the edited call once")).to_be_disabled()
-    area.fill('{"file_path": "src/other.py"}')
-    page.get_by_role("button", name="Allow the edited call once").click()
+    page.get_by_label("file_path", exact=True).fill("src/other.py")
+    page.get_by_role("button", name="Allow the edited call").click()
     gone(page, question)
     assert row(desk, question).answer == "edit"
     asked: Question = as_written(row(desk, question))
@@ -363,10 +345,8 @@ def test_what_was_answered_elsewhere_makes_room_after_a_while(desk: Desk, signed
 def test_long_names_and_places_are_folded_too_before_high_risk(desk: Desk, signed_in: SignedIn) -> None:
     state = "clean " * 500 + "but for prod"
     question = desk.ask(desk.session(), "git.push_force", command="git push --force", state=state)
-    page = signed_in()
-    hold = page.get_by_role("button", name="Hold to allow once")
-    hold.click(delay=HELD)
-    expect(page.locator("#said")).to_contain_text("folded")
+    page = signed_in(viewport={"width": 1280, "height": 1600})
+    expect(read_on(page)).to_be_visible()
     page.get_by_role("button", name="Show all of it").click()
     expect(page.locator(".card")).to_contain_text("but for prod")
     assert row(desk, question).state == "open"

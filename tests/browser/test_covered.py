@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from sayso.gate.waiting import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import HELD, hold, read_on, read_to_the_end
 
-HELD = 1_200
 SIZES = ((360, 740), (1280, 800), (720, 500), (1000, 700))
 LONG = "echo " + "all is well with the tests and the build " * 30
 
@@ -43,8 +43,7 @@ def test_the_word_about_the_last_answer_covers_nothing_of_the_next_question(
     desk.ask(session, "git.push_force", command="rm -rf /home/ana/sayso-demo/src")
     page = signed_in(viewport={"width": width, "height": height})
     expect(page.locator(".card")).to_contain_text("all is well")
-    for box in [page.locator(".card-body"), *page.locator(".card-body .foreign").all()]:
-        box.evaluate("box => { box.scrollTop = box.scrollHeight; box.dispatchEvent(new Event('scroll')); }")
+    read_to_the_end(page)
     page.get_by_role("button", name=answer).click(delay=HELD)
     expect(page.locator(".card")).to_contain_text("rm -rf")
     expect(page.locator("#said p")).to_be_visible()
@@ -60,11 +59,13 @@ def test_the_word_about_the_last_answer_covers_nothing_of_the_next_question(
 def test_a_long_complaint_of_the_page_is_read_whole_and_covers_nothing(
     desk: Desk, signed_in: SignedIn
 ) -> None:
-    desk.ask(desk.session(), "git.push_force", command="echo " + "x" * 3_000)
+    desk.edit(desk.session())
     page = signed_in(viewport={"width": 360, "height": 740})
-    page.get_by_role("button", name="Hold to allow once").click(delay=HELD)
+    refused = '{"detail": "this is not possible here, and the reason takes a good many words to tell"}'
+    page.route("**/answer", lambda route: route.fulfill(status=409, body=refused))
+    page.get_by_role("button", name="Allow once").click()
     said = page.locator("#said p")
-    expect(said).to_contain_text("before you allow it")
+    expect(said).to_contain_text("a good many words to tell")
     assert said.evaluate("said => said.scrollWidth <= said.clientWidth")
     for part in (".card", ".bar", ".top"):
         assert boxes_apart(page, "#said p", part), part
@@ -79,11 +80,11 @@ def test_a_call_that_something_covers_is_not_allowed_at_high_risk(desk: Desk, si
     page.evaluate(COVER)
     page.get_by_role("button", name="Deny").click()
     expect(page.locator(".card")).to_contain_text("rm -rf")
-    hold = page.get_by_role("button", name="Hold to allow once")
-    hold.click(delay=HELD)
-    expect(page.locator("#said")).to_contain_text("not on screen")
+    expect(read_on(page)).to_be_visible()
+    page.keyboard.press("a")
     assert question_row(desk.gate, second).state == "open"
     page.locator("#cover").evaluate("cover => cover.remove()")
-    hold.click(delay=HELD)
+    read_to_the_end(page)
+    hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert [question_row(desk.gate, one).answer for one in (first, second)] == ["deny", "once"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from sayso.core.digest import decode
 from sayso.core.model import Assurance, Operation
 from sayso.core.words import FOLD_AT, visible
 from sayso.gate.answer import answer_question
@@ -12,6 +13,7 @@ from sayso.gate.authorize import Bundle
 from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.request import make_call, make_request
+from sayso.gate.waiting import question_row
 from sayso.gate.workflows import Note, keep_note
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
@@ -43,15 +45,20 @@ def test_the_page_spells_out_exactly_what_the_core_spells_out(desk: Desk, signed
     assert shown == [visible(case) for case in CASES]
 
 
-def test_what_is_typed_into_the_editor_shows_what_would_not_be_seen(desk: Desk, signed_in: SignedIn) -> None:
+def test_what_a_field_of_the_editor_would_not_show_is_spelled_out_beside_it_and_kept(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    args = {"file_path": "a.py", "new_string": f"one\r\n{HIDING}\r\ntwo"}
+    question = desk.ask(desk.session(), "files.edit", tool="Edit", args=args)
     page = signed_in()
-    drawn = page.evaluate(
-        "async (text) => { const { draft, read } = await import('/web/edit.js');"
-        " const made = draft({ text }); return [made, read(made).values.text]; }",
-        HIDING,
-    )
-    assert drawn[0].replace("\n", "").isascii()
-    assert drawn[1] == HIDING
+    page.get_by_role("button", name="Edit…").click()
+    expect(page.locator(".editor")).to_contain_text("characters that do not show as themselves: \\")
+    page.get_by_label("file_path", exact=True).fill("b.py")
+    page.get_by_role("button", name="Allow the edited call").click()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    edited = desk.gate.sealer.open_edited(question_row(desk.gate, question))
+    assert edited is not None
+    assert decode(edited.call.arguments) == {**args, "file_path": "b.py"}
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -8,10 +8,12 @@ import sys
 import termios
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from sayso.core.model import Risk
 from sayso.gate.request import make_call
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.surface import Asked, EditDecided, Reply
 from sayso.surfaces.editing import draft_of, editor_of
 from sayso.surfaces.prompt import ANSWER, CONFIRM
 from tests.surfaces.questions import asked_about, push
@@ -109,6 +111,31 @@ def test_where_there_is_nothing_to_edit_it_is_asked_again(screen: Screen, asked:
     with asking(asked, screen) as one:
         assert one.answer("edit", "") == Reply("deny", "kim at the terminal")
     assert NEW_VALUE not in screen.text
+
+
+# --- what the policy makes of it ---
+
+
+def decided(asked: Asked, risk: Risk, *, denied: bool = False) -> Asked:
+    """The same question, and a policy that decides every edit of its call so."""
+    verdict = EditDecided("d" * 64, risk, denied, "it is out of bounds")
+    return msgspec.structs.replace(asked, decide_edit=lambda values: verdict)
+
+
+def test_an_edit_that_raises_the_risk_says_so_before_it_is_confirmed(screen: Screen) -> None:
+    with asking(decided(push(), Risk.HIGH), screen) as one:
+        by_line(one, screen, "git push --force", "")
+        type_at(screen, (CONFIRM, "allow"))
+        assert one.reply().seen_edited == "d" * 64
+    assert "The edit changes the risk from moderate to high: it is out of bounds." in screen.text
+
+
+def test_an_edit_that_the_policy_denies_is_not_even_confirmed(screen: Screen) -> None:
+    with asking(decided(push(), Risk.HIGH, denied=True), screen) as one:
+        by_line(one, screen, "git push --force", "")
+        assert one.answer("") == Reply("deny", "kim at the terminal")
+    assert "the policy denies the edited call: it is out of bounds" in screen.text
+    assert CONFIRM not in screen.text
 
 
 # --- in an editor ---

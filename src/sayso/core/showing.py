@@ -6,6 +6,7 @@
 - A long value is folded with its true length. A rendering with a fold is not complete.
 - Above moderate risk a yes counts only if whoever gave it names the digest of the call it was shown whole.
 - A yes that names another digest counts nowhere.
+- An edit that raises the risk above moderate counts only if whoever made it was shown the edited call.
 """
 
 from __future__ import annotations
@@ -64,6 +65,17 @@ def check_seen(question: Question, seen: str | None, risk: Risk = Risk.LOW) -> N
         raise NotSeen(words.wrong_digest(seen, digest), hint=words.where_digest_is(question.id))
     if max(question.risk, risk) > Risk.MODERATE and not seen:
         raise NotSeen(words.NOT_SEEN, hint=words.how_to_see(question.id))
+
+
+def check_edit_seen(question: Question, digest: str, seen: str | None, risk: Risk) -> None:
+    """Refuse an edit that raises the risk above moderate for somebody who was not shown the edited call.
+
+    Whoever names another edited call than this one allows nothing, at any risk.
+    """
+    if seen and seen != digest:
+        raise NotSeen(words.OTHER_EDIT, hint=words.LOOK_AT_EDIT)
+    if risk > max(question.risk, Risk.MODERATE) and not seen:
+        raise NotSeen(words.EDIT_RAISES, hint=words.LOOK_AT_EDIT)
 
 
 def _heads(call: Call, items: tuple[Item, ...], fold: int | None) -> Iterator[str]:

@@ -252,8 +252,22 @@ def question(
 
 AS_ABOVE = "as above"
 NOT_SEEN = "this is high risk, and it is not certain that the whole call was shown"
+EDIT_RAISES = "the edit raises the risk to high, and it is not certain that the edited call was shown"
+OTHER_EDIT = "the edited call is not the one that was shown"
+LOOK_AT_EDIT = "look at the edited call and its risk again, then allow it"
 LEFT_OPEN = "nothing was answered: the question was left open"
 TYPE_ALLOW = "to let it run, answer again and type the word `allow`; `sayso deny` refuses it"
+
+
+def edit_denied(reason: str) -> str:
+    return f"the policy denies the edited call: {reason}"
+
+
+def edit_decided(before: str, risk: str, reason: str) -> str:
+    """What the policy makes of an edited call, and whether the edit changed its risk."""
+    if before == risk:
+        return f"The edited call is {risk} risk: {reason}."
+    return f"The edit changes the risk from {before} to {risk}: {reason}."
 
 
 def replaced(question: str) -> str:

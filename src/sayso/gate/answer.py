@@ -16,7 +16,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.offers import given as once
-from sayso.core.showing import check_seen
+from sayso.core.showing import check_edit_seen, check_seen
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents, record_lasting_grants
@@ -150,23 +150,24 @@ def edit_and_allow(
     reason: str | None = None,
     signing: Signing | None = None,
     seen: str | None = None,
+    seen_edited: str | None = None,
 ) -> Stands:
     """Approve the edited call once, in place of the one asked about.
 
     The policy decides the edited call again, and its no stays a no. Both digests stand in the audit; the call
-    that was asked about is not approved.
+    that was asked about is not approved. `seen_edited` is the digest of the edited call as whoever answers
+    was shown it; an edit that raises the risk above moderate needs it, or a proof, which names it as well.
     """
 
     def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        if asked.claim is not None:
-            raise EditRefused("a message is confirmed as it is, or denied")
-        if _maker(asked.request) != _maker(edited):
-            raise EditRefused("an edit changes what a call does, not who makes it with which tool")
+        check_edit(asked, edited)
         decision = decide(edited, gate.policy, view_of(gate, tx, found, edited), tx.now)
         if decision.verdict is Verdict.DENY:
             raise EditRefused(f"the edited call is denied: {decision.reason}")
         risk = max(item.risk for item in decision.items)
         check_seen(asked, seen, risk)
+        if signing is None or not proof_needed(gate, tx, risk):
+            check_edit_seen(asked, edited.digest, seen_edited, risk)
         grants: tuple[Grant, ...] = ()
         if decision.verdict is Verdict.ASK:
             how = {"given_by": by, "question": question, "terms": _terms(gate, asked, decision)}
@@ -176,6 +177,14 @@ def edit_and_allow(
         return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call), risk)
 
     return _reply(gate, question, "edit", by, reason, reply, signing)
+
+
+def check_edit(asked: Question, edited: Request) -> None:
+    """Refuse an edit of what is no call, or one that is made by somebody else or with another tool."""
+    if asked.claim is not None:
+        raise EditRefused("a message is confirmed as it is, or denied")
+    if _maker(asked.request) != _maker(edited):
+        raise EditRefused("an edit changes what a call does, not who makes it with which tool")
 
 
 def _answered(

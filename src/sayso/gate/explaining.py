@@ -6,10 +6,12 @@ import msgspec
 
 from sayso.core.decide import Trace, decide, explain
 from sayso.core.decision import Decision, Question
-from sayso.core.model import Request
+from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
+from sayso.gate.answer import check_edit
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, view_of
 from sayso.gate.state import Wanted
+from sayso.gate.surface import EditDecided
 
 
 def preview(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
@@ -17,6 +19,20 @@ def preview(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     with gate.store.read() as tx:
         found = loaded(gate, tx, request.session, wanted_for(gate, request, scope))
         return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
+
+
+def decide_edit(gate: Gate, asked: Question, edited: Request) -> EditDecided:
+    """What would be decided of this call in place of the one asked about. Nothing comes of it."""
+    check_edit(asked, edited)
+    decision = preview(gate, edited)
+    return EditDecided(edited.digest, decision.risk, decision.verdict is Verdict.DENY, told_reason(decision))
+
+
+def told_reason(decision: Decision) -> str:
+    """Why a call is denied; else what there is to say of its riskiest operation."""
+    if decision.verdict is Verdict.DENY:
+        return decision.reason
+    return max(decision.items, key=lambda item: item.risk).ruling.reason
 
 
 def why_asked(gate: Gate, question: Question) -> str:

@@ -9,25 +9,38 @@ from typing import Any, Protocol
 import msgspec
 
 from sayso.core.decision import Question
+from sayso.core.model import Risk
+
+
+class EditDecided(msgspec.Struct, frozen=True):
+    """What the policy makes of an edited call, before anybody allows it."""
+
+    digest: str
+    risk: Risk
+    denied: bool
+    reason: str
 
 
 class Asked(msgspec.Struct, frozen=True):
     """A question as a surface gets it.
 
     Everything in it that an agent wrote is data: the surface makes it visible (`core.words.visible`) before
-    it shows it. `why` gives the whole trace of the decision, one check a line.
+    it shows it. `why` gives the whole trace of the decision, one check a line. `decide_edit` decides the call
+    with other arguments, without any effect, or refuses them.
     """
 
     question: Question
     expires_at: float
     why: Callable[[], str]
+    decide_edit: Callable[[Mapping[str, Any]], EditDecided] | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):
     """What a person said: one of the answers offered, or "edit" with the arguments the call shall have.
 
     `seen` is the digest of the call, from a surface that showed all of it before the answer. Without it
-    nothing above moderate risk is allowed.
+    nothing above moderate risk is allowed. `seen_edited` is that of the edited call: without it an edit
+    raises no risk above moderate.
     """
 
     answer: str
@@ -35,6 +48,7 @@ class Reply(msgspec.Struct, frozen=True):
     reason: str | None = None
     edited: Mapping[str, Any] | None = None
     seen: str | None = None
+    seen_edited: str | None = None
 
 
 class Surface(Protocol):

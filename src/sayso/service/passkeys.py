@@ -21,8 +21,9 @@ from sayso.gate.passkey_signin import (
 from sayso.gate.passkeys import Level, Passkey, list_passkeys, remove_passkey, required
 from sayso.gate.proofs import Proof
 from sayso.gate.waiting import question_row
-from sayso.service.answering import check_body, edited
+from sayso.service.answering import check_body
 from sayso.service.auth import BROWSER
+from sayso.service.editing import edited
 from sayso.service.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.pages import SignedIn, signed_in
 from sayso.service.problems import Refused

@@ -14,9 +14,10 @@ from sayso.gate.explaining import why_asked
 from sayso.gate.waiting import question_row
 from sayso.service.answering import answer
 from sayso.service.callers import own_session, owner_seen, sees
+from sayso.service.editing import preview_edit
 from sayso.service.endpoints import ANY, HOST, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
-from sayso.service.shapes import AnswerBody, Answered, QuestionTold
+from sayso.service.shapes import AnswerBody, Answered, EditBody, EditedTold, QuestionTold
 from sayso.service.telling import tell_question, with_coverage, written
 from sayso.store.base import QuestionRow, QuestionState, Reader
 
@@ -128,6 +129,15 @@ ENDPOINTS = (
         "Put it in the conversation",
         show,
         result=ShownTold,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/questions/{question}/edited",
+        OPERATORS,
+        "How an edited call would be decided",
+        preview_edit,
+        EditBody,
+        EditedTold,
     ),
     Endpoint("POST", "/v1/questions/{question}/answer", OPERATORS, "Answer it", answer, AnswerBody, Answered),
 )

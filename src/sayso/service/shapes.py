@@ -36,6 +36,16 @@ class OfferTold(msgspec.Struct, frozen=True):
     of_last: int = 0
 
 
+class EditingTold(msgspec.Struct, frozen=True):
+    """Which arguments of a call can be edited here, and what is known of their types."""
+
+    arguments: tuple[str, ...]
+    same_kinds: bool = False
+    """Whether values keep their kind and no argument comes or goes: a program's own function is called."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema of all arguments, where it is known; else the values show what they are."""
+
+
 class QuestionTold(msgspec.Struct, frozen=True):
     """A question with all a person needs to decide. Text of the agent is data, shown escaped."""
 
@@ -81,6 +91,8 @@ class QuestionTold(msgspec.Struct, frozen=True):
     """Whether `text` shows all of the call. If not, show `arguments` and the rest before a yes."""
     because: tuple[Piece, ...] = ()
     """The parts of the call that made it what is asked, word for word, as far as what read it says so."""
+    editing: EditingTold | None = None
+    """What can be edited before it is allowed; null if nothing can."""
     answer: str | None = None
     by: str | None = None
     reason: str | None = None
@@ -102,8 +114,37 @@ class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Above moderate risk a yes needs it.
     """
+    edited_digest: str | None = None
+    """The digest of the edited call that the person was shown: an edit to anything else is refused.
+
+    An edit that raises the risk above moderate needs it, or a proof, which names it too.
+    """
     proof: Proof | None = None
     """A passkey's signature over this answer to this question about that digest."""
+
+
+class EditBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All arguments the call shall have instead."""
+
+    edited: Mapping[str, Any]
+
+
+class EditedTold(msgspec.Struct, frozen=True):
+    """An edited call as the policy would decide it now. Nothing came of it yet."""
+
+    digest: str
+    denied: bool
+    """Whether it would be denied; then nobody can allow it."""
+    risk: str
+    why: str
+    rule: str
+    command: str | None
+    arguments: Mapping[str, Any]
+    target: str | None
+    operations: tuple[str, ...]
+    because: tuple[Piece, ...]
+    signed: bool
+    """Whether allowing it has to be signed by a passkey."""
 
 
 class Answered(msgspec.Struct, frozen=True):

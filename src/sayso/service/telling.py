@@ -13,6 +13,7 @@ from sayso.gate.coverage import coverage
 from sayso.gate.gate import Gate
 from sayso.gate.said import last_said
 from sayso.gate.state import as_written
+from sayso.service.editing import tell_editing
 from sayso.service.endpoints import Context
 from sayso.service.shapes import ItemTold, OfferTold, QuestionTold
 from sayso.service.signing import must_sign
@@ -64,6 +65,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         workflow=asked.request.workflow,
         complete=asked.complete,
         because=asked.because,
+        editing=tell_editing(context, asked),
         answer=row.answer,
         by=row.by,
         reason=row.reason,

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from sayso.core import words
 from sayso.core.digest import canonical
-from sayso.core.errors import NotCanonical
+from sayso.core.errors import NotCanonical, SaysoError
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.surface import Asked, Reply
@@ -106,9 +107,9 @@ class Prompt:
         """The digest of the call, once nothing of it is folded on this terminal."""
         return None if self._folded else self._question.request.digest
 
-    def _may_allow(self) -> bool:
-        """What is folded cannot be allowed above moderate risk."""
-        if self._folded and self._question.risk > Risk.MODERATE:
+    def _may_allow(self, risk: Risk = Risk.LOW) -> bool:
+        """What is folded cannot be allowed above moderate risk, be it that of the call or of its edit."""
+        if self._folded and max(self._question.risk, risk) > Risk.MODERATE:
             self._say(
                 "Part of this call is folded, and its risk is high. Type all to see the whole call first."
             )
@@ -117,12 +118,12 @@ class Prompt:
 
     def _choices(self) -> str:
         allowed = allowing(self._question)
-        words = [word_of(offer.answer) for offer in allowed]
+        yeses = [word_of(offer.answer) for offer in allowed]
         if self._question.risk >= Risk.HIGH and allowed:
-            words = ["allow"]
+            yeses = ["allow"]
         editing, unfolding = ["edit"] * editable(self._question), ["all"] * self._folded
         more = ["deny", *editing, "why", *unfolding]
-        return f"Answer {', '.join(words + more[:-1])} or {more[-1]}."
+        return f"Answer {', '.join(yeses + more[:-1])} or {more[-1]}."
 
     def _why(self) -> None:
         try:
@@ -146,10 +147,25 @@ class Prompt:
             return self._again(f"Not edited: {error}. Type edit to try again.")
         if canonical(values) == canonical(before):
             return self._again(f"Nothing was changed. {self._choices()}")
+        return self._confirm_edit(values)
+
+    def _confirm_edit(self, values: dict[str, Any]) -> Reply | None:
+        """The edited call with its risk, allowed by the whole word. What the policy denies stays denied."""
+        try:
+            decided = None if self._asked.decide_edit is None else self._asked.decide_edit(values)
+        except SaysoError as error:
+            return self._again(f"Not edited: {error}. Type edit to try again.")
+        if decided is not None and decided.denied:
+            return self._again(f"Not edited: {words.edit_denied(decided.reason)}. Type edit to try again.")
+        if decided is not None and not self._may_allow(decided.risk):
+            return None
         self._device.write(page("The call would run with", draft_of(values), self._look))
+        if decided is not None:
+            self._say(words.edit_decided(self._question.risk.word, decided.risk.word, decided.reason))
         if self._read(CONFIRM).strip().lower() != "allow":
             return self._again(f"Not allowed yet. {self._choices()}")
-        return Reply("edit", self._by, edited=values, seen=self._seen)
+        seen_edited = None if decided is None else decided.digest
+        return Reply("edit", self._by, edited=values, seen=self._seen, seen_edited=seen_edited)
 
     def _drafted(self, before: dict[str, Any]) -> str:
         editor = editor_of(os.environ)

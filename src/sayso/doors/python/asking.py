@@ -12,7 +12,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.doors.python.watching import Watch
 from sayso.gate.answer import answer_question, edit_and_allow
-from sayso.gate.explaining import why_asked
+from sayso.gate.explaining import decide_edit, why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
 from sayso.gate.telemetry import surface_failed
@@ -59,7 +59,12 @@ class Asker:
             shown.interested += 1
             if shown.interested > 1:
                 return interest
-        asked = Asked(question, row.expires_at, lambda: why_asked(self._gate, question))
+        asked = Asked(
+            question,
+            row.expires_at,
+            lambda: why_asked(self._gate, question),
+            lambda values: decide_edit(self._gate, question, edit(values)),
+        )
         for surface in self._surfaces:
             if surface.able():
                 name = f"sayso-{surface.name}-{question.id}"
@@ -111,6 +116,7 @@ class Asker:
     def _take(self, surface: Surface, question: Question, reply: Reply, edit: Edit) -> None:
         how: dict[str, Any] = {"by": reply.by, "reason": reply.reason, "seen": reply.seen}
         if reply.answer == "edit":
+            how["seen_edited"] = reply.seen_edited
             stands = edit_and_allow(self._gate, question.id, edit(reply.edited or {}), **how)
         else:
             stands = answer_question(self._gate, question.id, reply.answer, **how)

@@ -146,9 +146,14 @@ class Connected(Program[ConnectedSession]):
         *,
         reason: str | None = None,
         seen: str | None = None,
+        seen_edited: str | None = None,
     ) -> Stands:
-        """Allow the call with other arguments. It is decided again with them: a deny stays a deny."""
-        what = {"answer": "edit", "edited": arguments}
+        """Allow the call with other arguments. It is decided again with them: a deny stays a deny.
+
+        `seen_edited` is the digest of the edited call, if the person was shown it (`POST …/edited` tells it).
+        An edit that raises the risk above moderate needs it.
+        """
+        what = {"answer": "edit", "edited": arguments, "edited_digest": seen_edited}
         return self._answered(question, {**what, "reason": reason, "digest": seen})
 
     def grants(self, session: str | None = None) -> list[Listed]:

@@ -1,143 +1,162 @@
 // The bar to answer with. Deny and Allow once are always in the same place; whatever is wider is behind "more".
+//
+// Nothing here allows what was not read: above moderate risk every button that allows says "read on" until the
+// whole call was on screen. While the arguments are edited, only the edited call can be allowed.
 
 import { h, show } from "./dom.js";
-import { holdButton, typedAllow } from "./hold.js";
+import { HOLD_HINT, holdButton, typedAllow } from "./hold.js";
+import { NAMES, offers, oneByOne } from "./offers.js";
 import { say } from "./parts.js";
-import { visible } from "./visible.js";
+import { inline } from "./visible.js";
 import { sleeper } from "./wake.js";
 
-const NAMES = {
-  once: "Allow once",
-  task: "For this task",
-  temporary: "For 15 minutes",
-  always: "Always, in this session",
-  remember: "Allow and remember the tool",
-};
+const READ_ON = { down: "read on ↓", up: "read on ↑", fold: "read on ↓" };
+const UNREAD = "Above moderate risk all of it has to be on screen before it can be allowed.";
+const EDITING = "Allow the edited call or discard the changes first.";
+const MOST_SPANS = 4;
 
 /** Whether it asks if the user wrote a message, and not if a call may run. */
 export const isClaim = (question) => question.rule === "claimed";
 
-/** Whether its arguments can be edited here: not where only the program that asks knows what fits. */
-export const editable = (question) =>
-  !isClaim(question) && question.world === null && !question.tool.startsWith("workflow:");
-
-export function bar(question, { give, live, edit, why }) {
+/**
+ * `give` sends an answer. `reading` knows what of the card was on screen. `form` gives the edit under way, if
+ * there is one: its risk, why it cannot be allowed yet, and how to allow or discard it.
+ */
+export function bar(question, { give, live, edit, why, reading, form }) {
   const names = isClaim(question) ? { ...NAMES, once: "I wrote this" } : NAMES;
-  const deliberate = question.risk === "high" && !question.signed;
+  const offered = question.offers.map((offer) => offer.answer);
   const reason = h("input", {
     class: "reason",
     placeholder: "reason for the agent",
     "aria-label": "Reason for the agent",
     maxlength: "2000",
   });
+  const hint = h("p", { class: "hint", role: "status" });
   const wider = h("div", { class: "wider", id: "wider", hidden: true });
   const more = button("more", "plain", () => open(wider.hidden));
-  more.setAttribute("aria-expanded", "false");
   more.setAttribute("aria-controls", "wider");
-  const offered = question.offers.map((offer) => offer.answer);
-  const buttons = h(
-    "div",
-    { class: "buttons" },
-    button("Deny", "outlined deny", deny),
-    reason,
-    h(
-      "span",
-      { class: "extras" },
-      button("Why", "plain", why),
-      offered.length > 1 && editable(question) && button("Edit…", "plain", edit),
-      more,
-    ),
-    offered.includes("once") && yes("once", names.once, "solid allow"),
-  );
-  const element = h("footer", { class: "bar", "aria-label": "Answer" }, wider, buttons);
-  const sleep = sleeper(element, () => !live());
+  const no = h("span", { class: "no" }, button("Deny", "outlined deny", deny));
+  const extras = h("span", { class: "extras" });
+  const yeses = h("span", { class: "yeses" });
+  const buttons = h("div", { class: "buttons" }, no, reason, extras, yeses);
+  const element = h("footer", { class: "bar", "aria-label": "Answer" }, hint, wider, spans(question), buttons);
+  const calm = sleeper([no, extras], () => !live());
+  const careful = sleeper([wider, yeses], () => !live());
+  let drawn = "";
+  let next = ""; // where to read on
 
   function deny() {
     give({ answer: "deny", ...(reason.value.trim() ? { reason: reason.value.trim() } : {}) });
   }
-  /** A button that allows: at high risk it wants to be held. */
-  function yes(answer, name, kind) {
-    const sure = () => give({ answer });
-    if (!deliberate) return button(question.signed ? `${name} ⚿` : name, kind, sure);
-    const shown = name === NAMES.once ? "Hold to allow once" : `Hold: ${name}`;
-    return holdButton({ class: kind, "data-what": name }, shown, sure);
+  const risk = () => form()?.risk ?? question.risk;
+  const unread = () => (risk() === "high" ? reading.towards() : "");
+  const deliberate = () => risk() === "high" && !(form()?.signed ?? question.signed);
+  const explain = (text) => {
+    hint.textContent = "";
+    hint.textContent = text;
+  };
+
+  /** A button that allows. Until the call was read it leads on; at high risk it wants to be held. */
+  function yes(name, kind, sure, { held = `Hold: ${name}` } = {}) {
+    if (next) return button(READ_ON[next], `${kind} read-on`, readOn);
+    const proven = form()?.signed ?? question.signed;
+    if (!deliberate()) return button(proven ? `${name} ⚿` : name, kind, sure);
+    return holdButton({ class: kind, "data-what": name }, held, () => run(sure), () => explain(HOLD_HINT));
   }
-  /** The same from the keyboard. */
-  async function byKey(answer) {
-    if (!sleep.awake() || !offered.includes(answer)) return;
-    if (answer === "deny") deny();
-    else if (!deliberate || (await typedAllow(names[answer]))) await give({ answer });
+  function readOn() {
+    reading.on();
+    explain(unread() ? UNREAD : "");
+    drawYes();
+  }
+  const allow = (answer, name, kind) => {
+    const held = name === NAMES.once ? "Hold to allow once" : `Hold: ${name}`;
+    return yes(name, kind, () => give({ answer }), { held });
+  };
+  function editYes({ problem, allow: sure, discard }) {
+    const name = "Allow the edited call";
+    const off = button(name, "solid", () => explain(problem));
+    off.dataset.off = "yes";
+    const made = problem ? off : yes(name, "solid", sure, { held: "Hold to allow the edited call" });
+    return [button("Discard changes", "plain", discard), made];
+  }
+
+  /** What can be allowed now. It is drawn again only if that has changed, and then sleeps for a moment. */
+  function drawYes() {
+    const edited = form();
+    next = edited?.problem ? "" : unread();
+    const state = JSON.stringify([next, risk(), deliberate(), edited?.problem, Boolean(edited)]);
+    if (state === drawn) return;
+    const focused = yeses.contains(document.activeElement);
+    drawn = state;
+    if (edited) open(false);
+    show(extras, edited ? null : extraButtons());
+    const once = () => offered.includes("once") && allow("once", names.once, "solid allow");
+    show(yeses, edited ? editYes(edited) : once());
+    if (!wider.hidden) drawWider();
+    careful.rest();
+    calm.marked();
+    if (focused) yeses.lastChild?.focus();
+  }
+  const extraButtons = () => [
+    opener("Why", "why", why),
+    offered.length > 1 && question.editing && opener("Edit…", "edit", edit),
+    more,
+  ];
+  function drawWider() {
+    show(wider, offers(question, allow), oneByOne(question, give, yes));
   }
   function open(wanted) {
+    if (wider.hidden === !wanted && more.hasAttribute("aria-expanded")) return;
     wider.hidden = !wanted;
     element.classList.toggle("open", wanted);
     more.setAttribute("aria-expanded", String(wanted));
-    if (wanted) show(wider, offers(question, yes), oneByOne(question, give, deliberate));
-    sleep.rest();
+    if (wanted) drawWider();
+    careful.rest();
   }
-  return { element, byKey, rest: sleep.rest };
+  /** The same from the keyboard. */
+  async function byKey(answer) {
+    if (answer === "deny") return calm.awake() && deny();
+    if (!careful.awake() || !offered.includes(answer)) return;
+    if (form()) return explain(EDITING);
+    if (unread()) return readOn();
+    if (!deliberate() || (await typedAllow(names[answer]))) await give({ answer });
+  }
+  function rest() {
+    drawYes();
+    calm.rest();
+    careful.rest();
+  }
+  /** Close what was opened here; whether there was anything to close. */
+  function close() {
+    if (wider.hidden) return false;
+    open(false);
+    more.focus();
+    return true;
+  }
+
+  open(false);
+  drawYes();
+  return { element, byKey, rest, close, explain, draw: drawYes };
 }
 
-/** Wider answers, each with what it covers, and what it would have covered lately. */
-function offers(question, yes) {
-  const wide = question.offers.filter((offer) => offer.answer !== "deny" && offer.answer !== "once");
-  if (!wide.length)
-    return h("p", { class: "small" }, "This can only be allowed once: nothing wider is offered for it.");
+function opener(name, what, does) {
+  const made = button(name, "plain", does);
+  made.dataset.opens = what;
+  return made;
+}
+
+/** The parts that made it what is asked, always beside the buttons. */
+function spans({ because = [] }) {
+  const parts = [...new Set(because.map((one) => one.text))].filter(Boolean);
+  if (!parts.length) return null;
+  const rest = parts.length - MOST_SPANS;
   return h(
-    "ul",
-    { class: "offers" },
-    wide.map((offer) =>
-      h("li", {}, yes(offer.answer, NAMES[offer.answer] ?? offer.answer, "outlined"), covers(offer)),
-    ),
+    "p",
+    { class: "spans" },
+    h("span", { class: "small" }, "Marked: "),
+    parts.slice(0, MOST_SPANS).map((text) => [h("strong", { class: "span" }, inline(text, 120)), " "]),
+    rest > 0 && h("span", { class: "small" }, `and ${rest} more`),
   );
-}
-
-function covers(offer) {
-  const lately = offer.of_last
-    ? ` Would have covered ${offer.would_have_covered} of your last ${offer.of_last} questions.`
-    : "";
-  return h("span", { class: "small" }, `${visible(offer.words)}.${lately}`);
-}
-
-/** For several operations: an answer to each. One refused, and the call is refused. */
-function oneByOne(question, answer, deliberate) {
-  if (question.items.length < 2) return null;
-  const chosen = {};
-  const give = () => answer({ items: chosen });
-  const label = "Give these answers";
-  const send = deliberate
-    ? holdButton({ class: "solid" }, `Hold: ${label}`, give)
-    : button(label, "solid", give);
-  send.hidden = true;
-  const rows = question.items.map((item) => {
-    const options = question.offers.map((offer) =>
-      h("option", { value: offer.answer }, NAMES[offer.answer] ?? "Deny"),
-    );
-    const select = h(
-      "select",
-      { id: `item-${item.id}`, value: "" },
-      h("option", { value: "" }, "choose"),
-      options,
-    );
-    select.value = "";
-    select.addEventListener("change", () => {
-      if (select.value) chosen[item.id] = select.value;
-      else delete chosen[item.id];
-      send.hidden = Object.keys(chosen).length < question.items.length;
-    });
-    return h(
-      "li",
-      {},
-      h("label", { for: select.id }, `${item.id}. `, h("code", {}, visible(item.operation))),
-      select,
-    );
-  });
-  return [
-    h("h2", {}, "One by one"),
-    h("p", { class: "small" }, "They are parts of one call: one refused, and it does not run."),
-    h("ol", { class: "one-by-one" }, rows),
-    send,
-  ];
 }
 
 function button(name, kind, does) {

@@ -1,10 +1,10 @@
 // One question, whole: what would run first, then why, then who asks; and the bar to answer with.
 
-import { bar, editable, isClaim } from "./bar.js";
+import { bar, isClaim } from "./bar.js";
 import { get } from "./api.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
-import { risk, say, time } from "./parts.js";
+import { risk, time } from "./parts.js";
 import { follow } from "./reading.js";
 import { clock, now } from "./time.js";
 import { foreign, inline, placesOf, told, visible } from "./visible.js";
@@ -46,11 +46,15 @@ export function ending(question) {
 
 /** The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. */
 export function card(question, { give, live }) {
-  const extra = h("div", { class: "extra" });
-  const clocks = h("p", { class: "clocks small" });
-  const body = h("div", { class: "card-body", tabindex: "-1" });
-  const reading = follow(body, clocks, extra);
-  const answering = question.state === "open" ? bar(question, { give: send, live, edit, why }) : null;
+  const extra = h("div", { class: "extra", data: { read: "parts" } });
+  const clocks = h("p", { class: "clocks small", data: { read: "no" } });
+  const body = h("div", { class: "card-body", tabindex: "0", role: "region", "aria-label": "What would run" });
+  const reading = follow(body, () => answering?.draw());
+  let form = null;
+  const answering =
+    question.state === "open"
+      ? bar(question, { give: send, live, edit, why, reading, form: () => form?.state() ?? null })
+      : null;
   const root = h("article", {
     class: `card ${question.risk}`,
     "aria-label": `Question: ${visible(summary(question))}`,
@@ -58,27 +62,58 @@ export function card(question, { give, live }) {
 
   /** Send an answer. It names the call only if all of it was on screen; the service wants that at high risk. */
   function send(given) {
-    const missing = reading.missing();
-    if (missing && question.risk === "high" && given.answer !== "deny") return say(missing, "bad");
-    return give(missing ? given : { ...given, digest: question.digest });
+    const unread = reading.towards();
+    const risky = (form?.state().risk ?? question.risk) === "high";
+    if (unread && risky && given.answer !== "deny") return answering.draw();
+    return give(unread ? given : { ...given, digest: question.digest });
   }
   function edit() {
-    if (!editable(question)) return;
-    const close = () => (show(extra), answering.rest());
-    show(extra, editor(question, send, close));
-    extra.querySelector("textarea").focus();
-    extra.scrollIntoView({ block: "nearest" });
+    if (!question.editing || form) return form?.focus();
+    form = editor(question, { send, close: closeForm, changed: () => answering.draw(), shows: whatRuns });
+    show(extra, form.elements);
+    answering.rest();
+    extra.scrollIntoView({ block: "start" });
+    form.focus();
+  }
+  function closeForm() {
+    if (form.touched()) answering.explain("The changes were discarded: the call is as the agent asked for it.");
+    form.stop();
+    form = null;
+    show(extra);
+    answering.rest();
+    answering.element.querySelector("[data-opens=edit]")?.focus();
   }
   async function why() {
+    if (form) return answering.explain("Allow the edited call or discard the changes first.");
     const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
-    show(extra, h("h2", {}, "Every check, and what it said"), foreign(trace, { label: "Checks" }));
+    const checks = foreign(trace, { label: "Checks" });
+    show(extra, h("div", { data: { read: "no" } }, h("h2", {}, "Every check, and what it said"), checks));
     extra.scrollIntoView({ block: "nearest" });
+  }
+  function closeWhy() {
+    show(extra);
+    answering.element.querySelector("[data-opens=why]")?.focus();
+  }
+  /** Esc closes what was opened last, and the focus goes back to where it was opened from. */
+  function escape(event) {
+    if (!root.isConnected) return document.removeEventListener("keydown", escape, true);
+    if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
+    if (!answering || !closeOne()) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+  /** Close one of what is open; whether anything was. */
+  function closeOne() {
+    if (answering.close()) return true;
+    if (!extra.hasChildNodes()) return false;
+    form ? closeForm() : closeWhy();
+    return true;
   }
   function tick() {
     show(clocks, waits(question));
+    reading.look();
   }
 
-  tick();
   show(
     body,
     ended(question),
@@ -91,6 +126,8 @@ export function card(question, { give, live }) {
   body.append(clocks, extra, details(question));
   show(root, body, answering?.element);
   root.classList.toggle("over", question.state !== "open");
+  document.addEventListener("keydown", escape, true);
+  tick();
   return { element: root, body, bar: answering, edit, why, tick };
 }
 
@@ -129,7 +166,8 @@ export function whatRuns({ command, arguments: given, because = [] }) {
     const parts = because.filter((one) => one.argument === name);
     return [h("dt", {}, told(name, 80)), h("dd", {}, boxed(value, `Argument ${visible(name)}`, parts))];
   });
-  return [line, rest.length ? h("dl", { class: line ? "arguments" : "arguments hero" }, list) : null];
+  const kind = line ? "arguments" : "arguments hero";
+  return [line, rest.length ? h("dl", { class: kind, data: { read: "parts" } }, list) : null];
 }
 
 function boxed(value, label, parts) {
@@ -185,7 +223,7 @@ function items(question) {
   const later = question.later.map((name) =>
     h("li", { class: "small" }, h("code", {}, visible(name)), " will be asked with its arguments"),
   );
-  return [h("h2", {}, `${question.items.length} operations`), h("ol", { class: "items" }, rows, later)];
+  return [h("h2", {}, `${question.items.length} operations`), h("ol", { class: "items", data: { read: "parts" } }, rows, later)];
 }
 
 function asker(question) {
@@ -223,5 +261,6 @@ function details(question) {
     ["Digest of the call", question.digest],
   ];
   const rows = facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, inline(value, 200))]);
-  return h("details", { class: "small" }, h("summary", {}, "Identifiers"), h("dl", { class: "facts" }, rows));
+  const kind = { class: "small", data: { read: "no" } };
+  return h("details", kind, h("summary", {}, "Identifiers"), h("dl", { class: "facts" }, rows));
 }

@@ -1,101 +1,115 @@
-// Edit and allow: the call's arguments as JSON, checked while they are typed.
+// Edit and allow: a form for the arguments, and what the policy makes of the edited call, before it is allowed.
 
-import { h } from "./dom.js";
-import { holdButton } from "./hold.js";
+import { post } from "./api.js";
+import { h, show } from "./dom.js";
+import { formOf, Unreadable } from "./form.js";
+import { risk } from "./parts.js";
 import { visible } from "./visible.js";
 
-/** The editor for a question. `give` gets the answer; `cancel` is called when the person thinks better of it. */
-export function editor(question, give, cancel) {
-  const alone = question.command !== null && !named(question);
-  const command = alone ? area("edit-command", question.command, 3) : null;
-  const args = area("edit-arguments", draft(question.arguments), 10);
+const SOON = 300;
+const RANK = { low: 0, moderate: 1, high: 2 };
+const UNCHANGED = "Nothing was changed yet.";
+
+/**
+ * The editor for a question. `send` gives the answer, `close` is called when the changes are discarded, and
+ * `changed` whenever something else can be allowed than before. `shows` draws what would run.
+ */
+export function editor(question, { send, close, changed, shows }) {
+  const before = JSON.stringify(question.arguments);
   const fault = h("p", { class: "fault", role: "status" });
-  const send = () => check() && give(edited(question, read(args.value).values, command?.value ?? null));
-  const careful = question.risk === "high" && !question.signed;
-  const allow = careful
-    ? holdButton(
-        { class: "solid", "data-what": "The edited call, once" },
-        "Hold to allow the edited call",
-        send,
-      )
-    : h("button", { type: "submit", class: "solid" }, "Allow the edited call once");
-  args.setAttribute("aria-describedby", "edit-fault");
-  fault.id = "edit-fault";
+  const preview = h("section", { class: "preview", "aria-label": "The edited call", data: { read: "parts" } });
+  let state = { problem: UNCHANGED, told: null, values: null };
+  let turn = 0;
+  let timer = 0;
 
-  function check() {
-    const { problem } = read(args.value);
-    fault.textContent = problem || "";
-    args.setAttribute("aria-invalid", String(Boolean(problem)));
-    allow.setAttribute("aria-disabled", String(Boolean(problem)));
-    return !problem;
+  function become(next) {
+    state = { problem: null, told: null, values: null, ...next };
+    changed();
   }
-  args.addEventListener("input", check);
+  /** Something was typed: what was decided about the call before does not hold any more. */
+  function typed() {
+    const mine = (turn += 1);
+    clearTimeout(timer);
+    show(preview);
+    complain(null);
+    let values;
+    try {
+      values = form.read();
+    } catch (problem) {
+      if (!(problem instanceof Unreadable)) throw problem;
+      complain(problem);
+      return become({ problem: problem.message });
+    }
+    if (JSON.stringify(values) === before) return become({ problem: UNCHANGED });
+    timer = setTimeout(() => decide(values, mine), SOON);
+    become({ problem: "The policy has not decided the edited call yet." });
+  }
+  async function decide(values, mine) {
+    try {
+      const told = await post(`/v1/questions/${encodeURIComponent(question.id)}/edited`, { edited: values });
+      if (mine === turn) decided(values, told);
+    } catch (problem) {
+      if (mine !== turn) return;
+      complain(problem);
+      become({ problem: problem.message });
+    }
+  }
+  function decided(values, told) {
+    const denied = told.denied ? `The policy denies the edited call: ${visible(told.why)}.` : null;
+    show(preview, verdict(question, told, denied), shows(told));
+    become({ problem: denied, told, values });
+  }
+  function complain(problem) {
+    fault.textContent = problem ? `${problem.message}${problem.hint ? `: ${problem.hint}` : ""}` : "";
+    for (const one of element.querySelectorAll("[aria-invalid]")) one.removeAttribute("aria-invalid");
+    problem?.field?.setAttribute("aria-invalid", "true");
+  }
 
-  return h(
+  const form = formOf(question.arguments, question.editing, typed);
+  const element = h(
     "form",
-    {
-      class: "editor",
-      onsubmit(event) {
-        event.preventDefault();
-        if (!careful) send();
-      },
+    { class: "editor", "aria-label": "Edit the call", data: { read: "no" }, onsubmit: (event) => event.preventDefault() },
+    h("h2", {}, "Edit the call"),
+    h("p", { class: "small" }, "Only the edited call is allowed, once, and only if the policy does not deny it."),
+    form.elements,
+    fault,
+  );
+  return {
+    elements: [element, preview],
+    focus: () => (element.querySelector("textarea, input, select, button") ?? element).focus(),
+    /** Whether anything was typed that differs from what was asked. */
+    touched: () => state.problem !== UNCHANGED,
+    /** What the bar needs: the risk of what would run, why it cannot be allowed yet, and what to do. */
+    state: () => ({
+      risk: highest(question.risk, state.told?.risk ?? "low"),
+      signed: state.told?.signed ?? question.signed,
+      problem: state.problem,
+      allow: () => send({ answer: "edit", edited: state.values, edited_digest: state.told.digest }),
+      discard: close,
+    }),
+    stop() {
+      turn += 1;
+      clearTimeout(timer);
     },
-    h("h2", {}, "Edit and allow"),
+  };
+}
+
+const highest = (one, other) => (RANK[other] > RANK[one] ? other : one);
+
+/** What the policy makes of the edited call, and whether the edit raised its risk. */
+function verdict(question, told, denied) {
+  const raised = RANK[told.risk] > RANK[question.risk];
+  const words = raised ? `This raises the risk from ${question.risk} to ${told.risk}. ` : null;
+  return [
+    h("h2", {}, "What would run instead"),
     h(
       "p",
-      { class: "small" },
-      "The policy decides the edited call again. Only the edited call is allowed, once.",
+      { class: denied || raised ? "raised" : "", role: "status" },
+      risk(told.risk),
+      " ",
+      words && h("strong", {}, words),
+      denied ?? visible(told.why),
+      h("span", { class: "small" }, ` (${visible(told.operations.join(", "))}, rule ${visible(told.rule)})`),
     ),
-    command && [h("label", { for: "edit-command" }, "Command"), command],
-    h("label", { for: "edit-arguments" }, "Arguments, as JSON"),
-    args,
-    fault,
-    h(
-      "div",
-      { class: "row" },
-      h("button", { type: "button", class: "plain", onclick: cancel }, "Cancel"),
-      allow,
-    ),
-  );
-}
-
-/** What was typed, as arguments; or what is wrong with it. */
-export function read(text) {
-  let values;
-  try {
-    values = JSON.parse(text);
-  } catch (error) {
-    return { problem: `This is not JSON: ${error.message}` };
-  }
-  if (values === null || typeof values !== "object" || Array.isArray(values)) {
-    return { problem: "The arguments must be an object: names and values in braces." };
-  }
-  return { values };
-}
-
-/** JSON to edit. Characters that would not show are escaped, as JSON can. */
-export function draft(values) {
-  const text = JSON.stringify(values, null, 2);
-  return text.replace(/[^ -~]/gu, (one) => (one === "\n" || visible(one) === one ? one : escaped(one)));
-}
-
-function escaped(character) {
-  return Array.from({ length: character.length }, (_, i) => unit(character.charCodeAt(i))).join("");
-}
-
-const unit = (code) => `\\u${code.toString(16).padStart(4, "0")}`;
-
-/** The name of the argument that is the command; then editing it there is enough. */
-function named(question) {
-  return Object.keys(question.arguments).find((name) => question.arguments[name] === question.command);
-}
-
-function edited(question, values, command) {
-  const name = question.command !== null && named(question);
-  const line = command ?? (name && typeof values[name] === "string" ? values[name] : null);
-  return { answer: "edit", edited: values, ...(line === null ? {} : { command: line }) };
-}
-
-function area(id, value, rows) {
-  return h("textarea", { id, value, rows, spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
+  ];
 }

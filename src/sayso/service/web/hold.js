@@ -4,17 +4,25 @@ import { h } from "./dom.js";
 
 export const HOLD = 800;
 
-/** A button that acts only when it is held. Pressed from the keyboard it asks for the word instead. */
-export function holdButton(properties, children, sure) {
+export const HOLD_HINT = "Hold the button for a second to allow.";
+
+/**
+ * A button that acts only when it is held. Pressed from the keyboard it asks for the word instead; pressed too
+ * briefly it calls `short`.
+ */
+export function holdButton(properties, children, sure, short = () => {}) {
   const button = h("button", { type: "button", ...properties }, h("span", { class: "filling" }), children);
   button.classList.add("hold");
   let timer = 0;
+  let held = false;
 
   function begin(event) {
     if (event.button !== 0 || button.getAttribute("aria-disabled") === "true") return;
     button.classList.add("held");
+    held = false;
     timer = setTimeout(() => {
       end();
+      held = true;
       sure();
     }, HOLD);
   }
@@ -27,7 +35,8 @@ export function holdButton(properties, children, sure) {
     button.addEventListener(kind, end);
   button.addEventListener("contextmenu", (event) => event.preventDefault());
   button.addEventListener("click", async (event) => {
-    if (event.detail === 0 && (await typedAllow(properties["data-what"] || ""))) sure();
+    if (event.detail > 0) return held || short();
+    if (await typedAllow(properties["data-what"] || "")) sure();
   });
   return button;
 }

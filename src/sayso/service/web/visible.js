@@ -19,7 +19,7 @@ export function visible(text) {
 /** The text in a box of its own, with these places marked; what is long is folded, with its true length. */
 export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}) {
   const characters = Array.from(text);
-  const box = h("pre", { class: "foreign", tabindex: "0", "aria-label": label, role: label && "group" });
+  const box = h("pre", { class: "foreign", tabindex: "-1", "aria-label": label, role: label && "group" });
   box.append(...pieces(characters.slice(0, fold), { places }));
   if (characters.length <= fold) return box;
   const [part, all] = [fold, characters.length].map((count) => count.toLocaleString("en"));
@@ -32,7 +32,7 @@ export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}
     delete both.dataset.folded;
     note.remove();
     box.replaceChildren(...pieces(characters, { places }));
-    box.focus();
+    box.focus({ preventScroll: true });
   });
   return both;
 }

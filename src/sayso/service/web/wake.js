@@ -3,10 +3,11 @@
 export const WAKES_AFTER = 400;
 
 /**
- * Keeps the buttons in `place` asleep for a moment after each `rest()`, and while `blocked()` gives a reason.
- * A press that began while they slept does not count, even if it ends later.
+ * Keeps the buttons in these places asleep for a moment after each `rest()`, and while `blocked()` gives a reason.
+ * A press that began while they slept does not count, even if it ends later. A button with data-off looks
+ * asleep for longer: it can be pressed, and then says why it does nothing.
  */
-export function sleeper(place, blocked) {
+export function sleeper(places, blocked) {
   let timer = 0;
   let asleep = false;
   let pressed = true;
@@ -16,25 +17,21 @@ export function sleeper(place, blocked) {
     event.preventDefault();
     event.stopImmediatePropagation();
   }
-  place.addEventListener(
-    "pointerdown",
-    (event) => {
-      pressed = awake();
-      if (!pressed && event.target.closest("button")) stop(event);
-    },
-    true,
-  );
-  place.addEventListener(
-    "click",
-    (event) => {
-      if (event.target.closest("button") && (!awake() || (event.detail > 0 && !pressed))) stop(event);
-    },
-    true,
-  );
+  function press(event) {
+    pressed = awake();
+    if (!pressed && event.target.closest("button")) stop(event);
+  }
+  function click(event) {
+    if (event.target.closest("button") && (!awake() || (event.detail > 0 && !pressed))) stop(event);
+  }
+  for (const place of places) {
+    place.addEventListener("pointerdown", press, true);
+    place.addEventListener("click", click, true);
+  }
 
   function marked() {
-    for (const button of place.querySelectorAll("button")) {
-      if (awake()) button.removeAttribute("aria-disabled");
+    for (const button of places.flatMap((place) => [...place.querySelectorAll("button")])) {
+      if (awake() && !button.dataset.off) button.removeAttribute("aria-disabled");
       else button.setAttribute("aria-disabled", "true");
     }
   }
@@ -50,5 +47,5 @@ export function sleeper(place, blocked) {
   }
 
   rest();
-  return { rest, awake };
+  return { rest, awake, marked };
 }

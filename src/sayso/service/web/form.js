@@ -1,0 +1,211 @@
+// A form for the arguments of a call: a field for each value, by its kind. What nobody touched stays as it is.
+
+import { h, show } from "./dom.js";
+import { visible } from "./visible.js";
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const WHOLE = /^-?(0|[1-9]\d*)$/;
+const MOST_ROWS = 12;
+let made = 0;
+
+/** Something typed that is no value of its kind; `field` is where. */
+export class Unreadable extends Error {
+  constructor(message, field) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/**
+ * The form for these arguments. `editing` is what the service says can be edited. `read()` gives all arguments,
+ * or throws Unreadable; `changed` is called after every change.
+ */
+export function formOf(values, editing, changed) {
+  const known = editing.schema ?? {};
+  const names = editing.arguments.filter((name) => name in values);
+  const about = (name) => ({ name, schema: inner(known, name), root: known, whole: editing.same_kinds, changed });
+  const fields = names.map((name) => [name, fieldOf(values[name], about(name))]);
+  return {
+    elements: fields.map(([, field]) => field.element),
+    read: () => ({ ...values, ...Object.fromEntries(fields.map(([name, field]) => [name, field.read()])) }),
+  };
+}
+
+/** The field for one value: by its schema where that says something, else by what the value is. */
+function fieldOf(value, about) {
+  const schema = meant(about.schema, about.root, value);
+  const more = { ...about, schema };
+  const choices = schema.enum ?? ("const" in schema ? [schema.const] : null);
+  if (choices?.every((one) => one === null || typeof one !== "object")) return choiceField(value, choices, more);
+  if (typeof value === "string") return textField(value, more);
+  if (typeof value === "boolean") return flagField(value, more);
+  if (typeof value === "number") return numberField(value, more);
+  if (Array.isArray(value)) return listField(value, more);
+  return value === null ? nothingField(more) : mapField(value, more);
+}
+
+function textField(value, about) {
+  const area = h("textarea", { ...bare(about), rows: rowsFor(value), value, spellcheck: "false" });
+  const before = area.value; // the browser makes every line end a plain one
+  const windows = value.includes("\r\n") && !/(^|[^\r])\n/.test(value);
+  area.addEventListener("input", () => {
+    area.rows = rowsFor(area.value);
+    about.changed();
+  });
+  const odd = oddIn(value);
+  const note = odd.length
+    ? h("p", { class: "small" }, `Has characters that do not show as themselves: ${odd.join(" ")}`)
+    : null;
+  return {
+    element: labelled(area, about, note),
+    read() {
+      if (area.value === before) return value;
+      return windows ? area.value.replaceAll("\n", "\r\n") : area.value;
+    },
+  };
+}
+
+function numberField(value, about) {
+  const types = [about.schema.type].flat();
+  const known = types.includes("integer") || types.includes("number");
+  const whole = known ? !types.includes("number") : about.whole && Number.isInteger(value);
+  const input = h("input", { ...bare(about), inputmode: whole ? "numeric" : "decimal", value: String(value) });
+  input.addEventListener("input", about.changed);
+  return {
+    element: labelled(input, about),
+    read() {
+      const typed = input.value.trim();
+      if (typed === String(value)) return value;
+      const number = Number(typed);
+      if (!(whole ? WHOLE : NUMBER).test(typed))
+        throw new Unreadable(`${about.name} takes a ${whole ? "whole number" : "number"}.`, input);
+      if (!Number.isFinite(number) || (WHOLE.test(typed) && !Number.isSafeInteger(number)))
+        throw new Unreadable(`${about.name} is too long a number to be exact.`, input);
+      return number;
+    },
+  };
+}
+
+function flagField(value, about) {
+  const box = h("input", { ...bare(about), type: "checkbox" });
+  box.checked = value;
+  box.addEventListener("change", about.changed);
+  const label = h("label", { class: "flag", for: box.id }, box, h("span", {}, visible(about.name)));
+  return { element: h("div", { class: "field" }, label), read: () => box.checked };
+}
+
+/** One of a few values; the one it has is among them, whatever the schema says. */
+function choiceField(value, choices, about) {
+  const all = choices.some((one) => one === value) ? choices : [value, ...choices];
+  const select = h(
+    "select",
+    bare(about),
+    all.map((one, at) => h("option", { value: String(at) }, typeof one === "string" ? visible(one) : String(one))),
+  );
+  select.value = String(all.indexOf(value));
+  select.addEventListener("change", about.changed);
+  return { element: labelled(select, about), read: () => all[Number(select.value)] };
+}
+
+/** A list: items can be changed and taken out; texts can be added as well. */
+function listField(value, about) {
+  const schema = meant(about.schema.items ?? {}, about.root, "");
+  const texts = value.every((one) => typeof one === "string") && !(schema.type && schema.type !== "string");
+  const list = h("div", {});
+  let items = value.map((one, at) => ({ ...fieldOf(one, item(at)), at }));
+  let next = value.length;
+
+  function item(at) {
+    return { ...about, name: `${about.name} ${at + 1}`, schema: about.schema.items ?? {} };
+  }
+  function without(gone) {
+    items = items.filter((one) => one !== gone);
+    draw();
+    about.changed();
+    (list.querySelector("textarea, input, select") ?? add ?? list).focus?.();
+  }
+  function draw() {
+    show(
+      list,
+      items.map((one) =>
+        h(
+          "div",
+          { class: "item" },
+          one.element,
+          quiet("Remove", `Remove ${visible(about.name)} ${one.at + 1}`, () => without(one)),
+        ),
+      ),
+    );
+  }
+  const add =
+    texts &&
+    quiet("Add another", `Add another to ${visible(about.name)}`, () => {
+      const one = { ...textField("", item(next)), at: next };
+      next += 1;
+      items = [...items, one];
+      draw();
+      about.changed();
+      one.element.querySelector("textarea").focus();
+    });
+  draw();
+  return { element: group(about, list, add), read: () => items.map((one) => one.read()) };
+}
+
+function mapField(value, about) {
+  const inside = (name) => ({ ...about, name, schema: inner(about.schema, name) });
+  const fields = Object.entries(value).map(([name, one]) => [name, fieldOf(one, inside(name))]);
+  const read = () => Object.fromEntries(fields.map(([name, field]) => [name, field.read()]));
+  const shown = fields.length ? fields.map(([, field]) => field.element) : h("p", { class: "small" }, "empty");
+  return { element: group(about, shown), read };
+}
+
+function nothingField(about) {
+  const words = h("p", { class: "small" }, h("strong", {}, visible(about.name)), " has no value (null) and keeps it.");
+  return { element: h("div", { class: "field" }, words), read: () => null };
+}
+
+/** What a schema says of this value: references followed, and of several kinds the one that fits. */
+function meant(schema, root, value, depth = 0) {
+  if (!schema || typeof schema !== "object" || depth > 8) return {};
+  const name = /^#\/\$defs\/(.+)$/.exec(schema.$ref ?? "")?.[1];
+  if (name) return meant(root.$defs?.[name], root, value, depth + 1);
+  const several = schema.anyOf ?? schema.oneOf;
+  if (!several) return schema;
+  const each = several.map((one) => meant(one, root, value, depth + 1));
+  return each.find((one) => [one.type].flat().includes(kind(value))) ?? {};
+}
+
+function kind(value) {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value;
+}
+
+function inner(schema, name) {
+  const { properties } = schema;
+  return properties && Object.hasOwn(properties, name) ? properties[name] : {};
+}
+
+const bare = () => ({ id: `field-${(made += 1)}`, autocapitalize: "off", autocomplete: "off" });
+
+function labelled(control, { name }, note = null) {
+  return h("div", { class: "field" }, h("label", { for: control.id }, visible(name)), control, note);
+}
+
+function group({ name }, ...children) {
+  return h("fieldset", { class: "field" }, h("legend", {}, visible(name)), children);
+}
+
+function quiet(name, label, does) {
+  return h("button", { type: "button", class: "plain", "aria-label": label, onclick: does }, name);
+}
+
+const rowsFor = (text) =>
+  Math.min(MOST_ROWS, Math.max(1, text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / 60), 0)));
+
+/** The spellings of what a field would not show as itself, each once. */
+function oddIn(text) {
+  const odd = Array.from(text).filter((one) => one !== "\n" && one !== "\t" && visible(one) !== one);
+  return [...new Set(odd.map(visible))].slice(0, 8);
+}
