@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sayso.core.errors import PolicyError
+from sayso.core.model import Declared
 from sayso.core.titles import LONGEST, title_of
 from sayso.gate.request import make_call, read_request
-from sayso.core.model import Declared
 from sayso.policy import load_text
 from sayso.policy.tighten import Loosens, tighten
 

@@ -133,9 +133,15 @@ async def _waited(context: Context, attempt: Attempt) -> None:
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait > 0 and attempt.state in ("pending", "waiting") and attempt.question is not None:
         trail, token = context.running.trail, context.token.id
-        gone = trail.let_go(token)
-        with context.running.limits.waiting(token):
-            await context.door.asker.await_answer(attempt.question, wait)
+        gone, left = trail.let_go(token), asyncio.ensure_future(context.left())
+        waiters = context.running.waiters
+        try:
+            with context.running.limits.waiting(token), waiters.waiting(attempt.question):
+                await context.door.asker.await_answer(attempt.question, wait, left)
+            if left.done():
+                raise Refused(408, "left", "whoever waited for this has left")
+        finally:
+            left.cancel()
         await asyncio.to_thread(trail.catch_up)
         if trail.let_go(token) != gone:
             raise Refused(401, "unauthorized", "the token was revoked meanwhile")
@@ -205,7 +211,7 @@ def own_call(context: Context) -> Attempt:
         row = tx.call(name)
         if row is None or not is_own(context, tx.session(row.session)):
             raise UnknownCall(f"there is no call {name}")
-    return calls.look_at(context.gate, name, row.session)
+    return calls.look_now(context.gate, name, row.session)
 
 
 def _listed(context: Context, row: CallRow) -> CallTold | None:

@@ -16,6 +16,7 @@ from sayso.gate.state import as_written
 from sayso.service.endpoints import Context
 from sayso.service.shapes import ItemTold, OfferTold, QuestionTold
 from sayso.service.signing import must_sign
+from sayso.service.waiters import Waits
 from sayso.store.base import QuestionRow, Reader
 
 
@@ -32,6 +33,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= row.expires_at
     state = "expired" if expired else row.state
+    waits = _known_waits(context, row.id)
     return QuestionTold(
         id=row.id,
         state=state,
@@ -57,7 +59,8 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         digest=row.digest,
         opened_at=row.opened_at,
         expires_at=row.expires_at,
-        waiting=_waits(context, row.id, state),
+        waiting=_waits(waits, state),
+        left_at=None if waits is None else waits.left_at,
         signed=must_sign(context.gate, tx, asked),
         door=call.door,
         server=call.server,
@@ -81,11 +84,17 @@ def with_coverage(gate: Gate, told: QuestionTold, asked: Question) -> QuestionTo
     return msgspec.structs.replace(told, offers=offers)
 
 
-def _waits(context: Context, question: str, state: str) -> bool | None:
-    """What is known here. To know more, every wait would be two writes more, and wake all others who wait."""
+def _known_waits(context: Context, question: str) -> Waits | None:
+    """What is known here of who waits. To know more, every wait would be two writes more."""
+    if context.door.asker.awaits(question):
+        return Waits(now=True)
+    return context.running.waiters.known(question)
+
+
+def _waits(waits: Waits | None, state: str) -> bool | None:
     if state != "open":
         return False
-    return True if context.door.asker.awaits(question) else None
+    return None if waits is None else waits.now
 
 
 def _items(gate: Gate, asked: Question) -> tuple[ItemTold, ...]:

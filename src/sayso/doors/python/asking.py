@@ -73,8 +73,10 @@ class Asker:
                 closed.wait(min(seconds, LONGEST))
         return question_row(self._gate, question)
 
-    async def await_answer(self, question: str, seconds: float) -> QuestionRow:
-        """The same for a coroutine."""
+    async def await_answer(
+        self, question: str, seconds: float, left: asyncio.Future[None] | None = None
+    ) -> QuestionRow:
+        """The same for a coroutine. It also ends when `left` is done: whoever waits is gone."""
         loop, closed = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
@@ -85,7 +87,7 @@ class Asker:
             if row.state == "open" and not self._leaving:
                 try:
                     async with asyncio.timeout(min(seconds, LONGEST)):
-                        await closed.wait()
+                        await _first(closed, left)
                 except TimeoutError:
                     pass
         return await asyncio.to_thread(question_row, self._gate, question)
@@ -167,6 +169,18 @@ class Asker:
             wakes = [wake for name in questions for wake in self._waiting.pop(name, [])]
         for wake in wakes:
             wake()
+
+
+async def _first(closed: asyncio.Event, left: asyncio.Future[None] | None) -> None:
+    """Wait for whichever comes first."""
+    if left is None:
+        await closed.wait()
+        return
+    answered = asyncio.ensure_future(closed.wait())
+    try:
+        await asyncio.wait((answered, left), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        answered.cancel()
 
 
 class _Registration:

@@ -16,7 +16,6 @@ import msgspec
 from sayso.core.hear import Heard
 from sayso.core.ledger import NotNow
 from sayso.core.model import Risk
-from sayso.doors.python.door import AGENT
 from sayso.doors.python.host import Called
 from sayso.doors.python.program import Program
 from sayso.doors.remote.door import NotConnected, RemoteDoor
@@ -62,7 +61,7 @@ class Connected(Program[ConnectedSession]):
         self,
         name: str | None = None,
         *,
-        agent: str = AGENT,
+        agent: str = "",
         user: str = "",
         workspace: str = "",
         parent: str | None = None,

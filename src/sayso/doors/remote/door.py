@@ -21,7 +21,7 @@ from sayso.core.ledger import NotNow, State
 from sayso.core.model import Call, Declared, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability
-from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, workspace_here
+from sayso.doors.python.door import NO_KEYS, Asks, Door, Keys, Waited, workspace_here
 from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
 from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
 from sayso.gate.authorize import Bundle
@@ -188,7 +188,7 @@ class RemoteDoor(Door):
     # --- sessions ---
 
     def open_own(self) -> str:
-        return "" if self.agent else self.open_session(AGENT, "", "", None)
+        return "" if self.agent else self.open_session("", "", "", None)
 
     def open_session(self, agent: str, user: str, workspace: str, parent: str | None) -> str:
         where = workspace_here(workspace)
