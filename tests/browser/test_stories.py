@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
+
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -11,6 +15,7 @@ from sayso.gate.calls import retry_call, start_call
 from sayso.gate.grants import give_grant, list_grants
 from sayso.gate.outcome import end_call
 from sayso.gate.request import make_call, make_request
+from sayso.gate.tokens import issue_token
 from sayso.gate.waiting import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
@@ -154,25 +159,31 @@ def test_the_filter_finds_what_is_on_later_pages_too(desk: Desk, signed_in: Sign
     expect(page.locator(".list button[data-id]")).to_have_count(1)
 
 
-def test_those_whose_agent_waits_come_first(desk: Desk, signed_in: SignedIn) -> None:
-    assert desk.running is not None
-    session = desk.session()
-    desk.edit(session, "old.py")
-    waited = desk.edit(session, "new.py")
-    page = signed_in()
-    rows = page.locator(".list button[data-id]")
-    expect(rows).to_have_count(2)
-    expect(rows.first).to_contain_text("old.py")
-    expect(rows.first).not_to_contain_text("waits")
-    with desk.gate.store.read() as tx:
-        assert tx.question(waited) is not None
-    asker = desk.running.door.asker
-    wake = asker._registered(waited, lambda: None)
-    desk.running.waiters._tell(waited)
-    expect(rows.first).to_contain_text("new.py")
-    expect(rows.first).to_contain_text("agent waits")
-    wake.__exit__()
-    desk.running.waiters._tell(waited)
+def test_those_whose_agent_waits_come_first_and_one_that_left_is_not_said_to_wait(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    desk.edit(desk.session(), "old.py")
+    secret, _ = issue_token(desk.gate, "agent", "helper", by="ana")
+    with httpx.Client(base_url=desk.url, headers={"Authorization": f"Bearer {secret}"}) as agent:
+        call = agent.post("/v1/calls", json={"tool": "Edit", "args": {"file_path": "/srv/new.py"}}).json()
+        page = signed_in()
+        rows = page.locator(".list button[data-id]")
+        expect(rows).to_have_count(2)
+        expect(rows.first).to_contain_text("old.py")
+        expect(page.locator(".list")).not_to_contain_text("waits")
+
+        def wait() -> None:
+            with suppress(httpx.ReadTimeout):
+                agent.get(f"/v1/calls/{call['operation_id']}", params={"wait": 600}, timeout=6)
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        expect(rows.first).to_contain_text("new.py")
+        expect(rows.first).to_contain_text("agent waits")
+        expect(rows.first).to_contain_text("helper")
+        waiting.join()
+    expect(page.locator(".list")).to_contain_text("agent left")
+    expect(page.locator(".list")).not_to_contain_text("agent waits")
     expect(rows.first).to_contain_text("old.py")
 
 

@@ -243,7 +243,7 @@ def safe(s: Subject) -> Said:
 def risky(s: Subject) -> Said:
     if s.risk < HIGH:
         return "its risk is not high"
-    return Ruling(ASK, "risky", words.risky(s.entry))
+    return Ruling(ASK, "risky", words.risky(s.entry, s.operation.found))
 
 
 def task_grant(s: Subject) -> Said:

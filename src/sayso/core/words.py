@@ -119,8 +119,11 @@ def always_ask(entry: Entry) -> str:
     return f"the policy asks every time for {entry.name}" + because(entry)
 
 
-def risky(entry: Entry) -> str:
-    return "high risk asks every time" + because(entry)
+UNKNOWN_FOLDER = "it is not known which folder this is in"
+
+
+def risky(entry: Entry, found: str | None = None) -> str:
+    return "high risk asks every time" + (because(entry) if found is None else f": {found}")
 
 
 def because(entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""When something last happened in each session, from the trail: read once, and then only what is new in it."""
+"""When something last happened in each session: the trail, read once, and then only what is new in it."""
 
 from __future__ import annotations
 

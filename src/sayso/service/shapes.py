@@ -295,7 +295,8 @@ class EventTold(msgspec.Struct, frozen=True):
 
     `hello` comes first, and whenever events were missed: read everything again. `session`: its turn, task or
     consent changed, and questions of it may be closed. `decision`: something was allowed or denied unasked.
-    `waiting`: somebody began or ceased to wait for that question. `ping`: nothing happened, and the service is there; it says so every `every` seconds at the latest.
+    `waiting`: somebody began or ceased to wait for that question. `ping`: nothing happened, and the service
+    is there; it says so every `every` seconds at the latest.
     """
 
     kind: EventKind

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
+from sayso.core.asking import what_it_does
 from sayso.core.decision import Item, Question
 from sayso.core.titles import title_of
 from sayso.gate.coverage import coverage
@@ -98,9 +99,8 @@ def _waits(waits: Waits | None, state: str) -> bool | None:
 
 
 def _items(gate: Gate, asked: Question) -> tuple[ItemTold, ...]:
-    declared = {operation.name: operation.reason for operation in asked.request.operations}
     return tuple(
-        _item(name, item, gate.policy.entry(item.operation).reason or declared.get(item.operation))
+        _item(name, item, what_it_does(item.operation, asked.request, gate.policy))
         for name, item in zip(asked.item_ids, asked.items, strict=True)
     )
 
