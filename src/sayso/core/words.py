@@ -528,3 +528,39 @@ def did_you_say(agent: str, text: str) -> str:
 def bundle_title(label: str, operations: int) -> str:
     """A bundle in a line."""
     return f"bundle {visible(label.removeprefix('bundle:'))} ({operations} operations)"
+
+
+STANDS = {
+    "pending": "waits for an answer",
+    "allowed": "allowed, has not started",
+    "denied": "denied",
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+    "running": "is running",
+    "waiting": "waits inside",
+    "succeeded": "ended well",
+    "failed": "failed",
+    "ambiguous": "nobody knows how it ended",
+}
+"""Where a call stands, in words."""
+_ANSWERED = {
+    "once": "allowed once",
+    "task": "allowed for this task",
+    "temporary": "allowed for 15 minutes",
+    "always": "allowed for this session",
+    "remember": "allowed and remembered",
+    "edit": "edited and allowed",
+    "deny": "denied",
+}
+_STEPS = {"expired": "nobody answered in time", "cancelled": "taken back"}
+
+
+def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
+    """One step in the story of a call."""
+    said = _STEPS.get(what, what)
+    if what in ("answered", "edited"):
+        said = _ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
+    elif what == "ended":
+        said = STANDS.get(state or "", "ended")
+    who = f" by {visible(by)}" if by else ""
+    return f"{said}{who}" + (f": {visible(reason)}" if reason else "")
