@@ -166,7 +166,11 @@ def test_a_request_without_an_answer_is_shown_after_two_seconds(
     page = window()
     tabs_of(desk, page, 1)
     held: list[Route] = []
-    page.route("**/v1/grants", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/v1/grants", hold)
     page.get_by_role("link", name="Grants").click()
     expect(page.locator("#line")).to_contain_text("no answer from the service yet")
     held[0].continue_()

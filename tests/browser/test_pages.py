@@ -32,7 +32,7 @@ EMPTY = {
     "/": "Nothing waits for you",
     "/history": "Nothing was decided that fits.",
     "/grants": "Nothing is granted",
-    "/sessions": "No agent is at work",
+    "/sessions": "No session is open",
     "/figures": "Nothing was decided in this time",
 }
 PHONE = {"width": 360, "height": 740}
@@ -144,6 +144,7 @@ def test_all_agents_are_stopped_by_one_button(desk: Desk, signed_in: SignedIn) -
     desk.session("two")
     page = signed_in("/sessions")
     page.get_by_role("button", name="Stop all agents").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop all").click()
     expect(page.locator(".mark", has_text="stopped")).to_have_count(2)
 
 

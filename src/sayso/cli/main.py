@@ -13,6 +13,7 @@ from sayso.cli import (
     chat,
     check,
     demo,
+    history,
     init,
     linking,
     mcp,
@@ -80,6 +81,7 @@ app.command("serve", short_help="Run the service and its page.")(serve.serve)
 app.command("link", short_help="A link to sign in to the page.")(linking.link)
 app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
 app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
+app.command("history", short_help="What was decided, one story a call.")(history.history)
 app.add_typer(calls.calls, name="calls", short_help="What runs, waits, or nobody knows of.")
 app.add_typer(calls.runs, name="runs", short_help="Workflow runs, and how far they are.")
 app.add_typer(policy.app, name="policy")

@@ -9,6 +9,7 @@ from datetime import datetime
 import msgspec
 
 from sayso.core.model import Risk
+from sayso.core.titles import title_of
 from sayso.core.words import visible
 from sayso.gate.answer import Stands
 from sayso.gate.gate import Gate
@@ -30,6 +31,8 @@ class Waiting(msgspec.Struct, frozen=True):
     id: str
     session: str
     agent: str
+    title: str
+    """The call in a line."""
     risk: str
     operations: tuple[str, ...]
     text: str
@@ -101,7 +104,8 @@ def open_questions(gate: Gate, session: str | None) -> list[Waiting]:
 def question_lines(questions: list[Waiting]) -> list[str]:
     lines: list[str] = []
     for one in questions:
-        lines += [f"{one.id}  {one.risk} risk, asked by {visible(one.agent)}, {span(one.left)} left"]
+        lines += [f"{one.id}  {one.title}"]
+        lines += [f"    {one.risk} risk, asked by {visible(one.agent)}, {span(one.left)} left"]
         lines += [f"    {line}" for line in one.text.splitlines()]
         lines += [f"    answers: {', '.join(one.answers)}"]
         lines += [f"      {visible(covers)}" for covers in one.covers.values()]
@@ -230,6 +234,7 @@ def waiting(row: QuestionRow, now: float) -> Waiting:
         id=row.id,
         session=row.session,
         agent=question.request.agent,
+        title=title_of(call),
         risk=Risk(question.risk).word,
         operations=tuple(dict.fromkeys(item.operation for item in question.items)),
         text=question.text,

@@ -191,8 +191,7 @@ def question_text(
     `name` is the question's id, if it is really opened.
     """
     asked = decision.asked
-    declared = {operation.name: operation.reason for operation in request.operations}
-    reasons = (policy.entry(item.operation).reason or declared[item.operation] for item in asked)
+    reasons = (what_it_does(item.operation, request, policy) for item in asked)
     will = dict.fromkeys(words.visible(reason) for reason in reasons if reason)
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
     lines = [*call_lines(request, asked), *map(words.asked_later, later)]
@@ -201,6 +200,13 @@ def question_text(
         notes.append(words.folded(name))
     wider = any(offer.answer not in ("once", "deny") for offer in decision.offers)
     return words.question(decision.rule, decision.reason, category, lines, notes, will, wider=wider)
+
+
+def what_it_does(name: str, request: Request, policy: Policy) -> str | None:
+    """What is told of an operation: what was found in this call, what the policy says, what was declared."""
+    found = [one for one in request.operations if one.name == name]
+    telling = (*(one.found for one in found), policy.entry(name).reason, *(one.reason for one in found))
+    return next((text for text in telling if text), None)
 
 
 def _for_task(decision: Decision) -> bool:

@@ -156,6 +156,8 @@ class Operation(msgspec.Struct, frozen=True):
     reason: str | None = None
     because: tuple[Piece, ...] = ()
     declared: bool = False
+    found: str | None = None
+    """What the reading found, as a sentence for people, where the name of the operation does not say it."""
 
 
 class Declared(msgspec.Struct, frozen=True):

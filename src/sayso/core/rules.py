@@ -245,7 +245,8 @@ def risky(s: Subject) -> Said:
         return "its risk is not high"
     settings = s.policy.settings
     remembers = settings.trusting_remembers_high and s.policy.mode is TRUSTING
-    return Ruling(ASK, "risky", words.risky(s.entry, not remembers and settings.risky_grants == "once"))
+    every_time = not remembers and settings.risky_grants == "once"
+    return Ruling(ASK, "risky", words.risky(s.entry, s.operation.found, every_time=every_time))
 
 
 def task_grant(s: Subject) -> Said:

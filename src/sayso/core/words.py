@@ -128,9 +128,13 @@ def always_ask(entry: Entry) -> str:
     return f"the policy asks every time for {entry.name}" + because(entry)
 
 
-def risky(entry: Entry, every_time: bool = True) -> str:
+UNKNOWN_FOLDER = "it is not known which folder this is in"
+
+
+def risky(entry: Entry, found: str | None = None, *, every_time: bool = True) -> str:
     """Why high risk asks. Where a policy lets it be granted for longer, it does not ask every time."""
-    return ("high risk asks every time" if every_time else "high risk needs your consent") + because(entry)
+    asks = "high risk asks every time" if every_time else "high risk needs your consent"
+    return asks + (because(entry) if found is None else f": {found}")
 
 
 def because(entry: Entry) -> str:
@@ -614,6 +618,42 @@ def did_you_say(agent: str, text: str) -> str:
 def bundle_title(label: str, operations: int) -> str:
     """A bundle in a line."""
     return f"bundle {visible(label.removeprefix('bundle:'))} ({operations} operations)"
+
+
+STANDS = {
+    "pending": "waits for an answer",
+    "allowed": "allowed, has not started",
+    "denied": "denied",
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+    "running": "is running",
+    "waiting": "waits inside",
+    "succeeded": "ended well",
+    "failed": "failed",
+    "ambiguous": "nobody knows how it ended",
+}
+"""Where a call stands, in words."""
+_ANSWERED = {
+    "once": "allowed once",
+    "task": "allowed for this task",
+    "temporary": "allowed for 15 minutes",
+    "always": "allowed for this session",
+    "remember": "allowed and remembered",
+    "edit": "edited and allowed",
+    "deny": "denied",
+}
+_STEPS = {"expired": "nobody answered in time", "cancelled": "taken back"}
+
+
+def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
+    """One step in the story of a call."""
+    said = _STEPS.get(what, what)
+    if what in ("answered", "edited"):
+        said = _ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
+    elif what == "ended":
+        said = STANDS.get(state or "", "ended")
+    who = f" by {visible(by)}" if by else ""
+    return f"{said}{who}" + (f": {visible(reason)}" if reason else "")
 
 
 # --- what a program passes and gets back ---

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import msgspec
 
@@ -208,7 +209,7 @@ def record_decision(
     Where the call is stopped, it commits to what would have run. `again`: the call was decided before, or
     its question was open already, so that the entry goes on with a story that has begun.
     """
-    details = {
+    details: dict[str, Any] = {
         "digest": request.digest,
         "tool": request.call.tool,
         "origin": request.origin.value,

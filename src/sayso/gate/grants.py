@@ -18,6 +18,7 @@ from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
 from sayso.gate.consents import record_grant
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, time_trusted
+from sayso.gate.granted_for import call_of_grant
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, Wanted, children_of, load
 from sayso.store.base import GrantRow, Reader, Writer
@@ -57,6 +58,8 @@ class Listed(msgspec.Struct, frozen=True):
     given_at: float
     given_by: str
     question: str | None
+    about: str | None = None
+    """The call it is for, in a line, if it is for exactly one."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -184,7 +187,7 @@ def live_grants(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
     if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent
-    return [_listed(held, agent, tx.now) for held in session.held if is_live(held, session, tx.now)]
+    return [_listed(gate, tx, held, agent) for held in session.held if is_live(held, session, tx.now)]
 
 
 def _all_live(
@@ -209,12 +212,12 @@ def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow]) -> Iterator[Li
         if found is not None and found.believed and found.row.ended_at is None:
             session, agent = found.session, found.row.agent
             held = (one for one in session.held if is_live(one, session, tx.now))
-            live |= {one.grant.id: _listed(one, agent, tx.now) for one in held}
+            live |= {one.grant.id: _listed(gate, tx, one, agent) for one in held}
     return (live[row.id] for row in rows if row.id in live)
 
 
-def _listed(held: Held, agent: str, now: float) -> Listed:
-    grant = held.grant
+def _listed(gate: Gate, tx: Reader, held: Held, agent: str) -> Listed:
+    grant, now = held.grant, tx.now
     return Listed(
         id=grant.id,
         session=grant.session,
@@ -232,6 +235,7 @@ def _listed(held: Held, agent: str, now: float) -> Listed:
         given_at=grant.given_at,
         given_by=grant.given_by,
         question=grant.question,
+        about=call_of_grant(gate, tx, grant),
     )
 
 

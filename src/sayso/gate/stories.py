@@ -89,10 +89,12 @@ def _verdicts(story: Story) -> tuple[str, ...]:
 def _texts(story: Story) -> tuple[str, ...]:
     said = story.said
     details = (str(said.details.get(name, "")) for name in ("tool", "rule", "reason", "digest"))
+    ids = (None if one is None else one.id for one in (story.ledger, story.question))
     people = (text for step in story.steps for text in (step.by, step.reason) if text)
     edited = (step.before for step in story.steps if step.before is not None)
     shown = (text for call in (story.call, *edited) if call is not None for text in _of_call(call))
-    return (*details, *said.operations, said.agent, said.session, story.title, *people, *shown)
+    names = (said.agent, said.session, *(name for name in ids if name))
+    return (*details, *said.operations, *names, story.title, *people, *shown)
 
 
 def _of_call(call: Mapping[str, object]) -> tuple[str, str, str]:

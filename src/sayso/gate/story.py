@@ -1,7 +1,7 @@
 """The story of a call: asked, edited, answered, started, ended, told from the rows that record it.
 
-- A story begins with the entry of a call's first decision. Later entries of the same call, and of the same call
-  made again while its question is open or on the approval it got, go on with it and begin none.
+- A story begins with the entry of a call's first decision. Later entries of the same call, and of the same
+  call made again while its question is open or on the approval it got, go on with it and begin none.
 - What is over is never told as pending: a denied question ends its call, tried again or not.
 - What was erased beside the first entry is not told from other rows either.
 """
@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -155,10 +156,8 @@ def _request(gate: Gate, said: Entry, ledger: CallRow | None, question: Question
     kept = None if ledger is None else found_record(gate, ledger)
     known = [] if kept is None else [kept.request]
     if question is not None:
-        try:
+        with suppress(msgspec.MsgspecError):
             known.append(as_written(question).request)
-        except msgspec.MsgspecError:
-            pass
     return next((one for one in known if one.digest == said.details.get("digest")), None)
 
 

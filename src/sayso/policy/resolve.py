@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.digest import canonical, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
@@ -247,9 +248,22 @@ def _at_path(
     if path is None and verb_of(operation) in INTO:  # a search without a folder goes through this one
         here = locate(where.folder, folder=where.folder, workspace=where.workspace, home=where.home)
         place = msgspec.structs.replace(place, guarded=here.guarded)
-    found = touching_guard(operation, place) or _at_place(operation, place, policy)
+    found = touching_guard(operation, place)
+    if found is None and _nowhere(path, place, where):
+        found = Operation(operation, reading=Risk.HIGH, found=words.UNKNOWN_FOLDER)
+    found = found or _at_place(operation, place, policy)
     plain = found.reading is None and (place.inside or found.name == operation)
     return found if plain else because(found, said)
+
+
+def _nowhere(path: object, place: Place, where: Where) -> bool:
+    """Whether it is a plain relative path of somebody without folder or workspace: outside of what?"""
+    from sayso.policy.spellings import is_plain
+
+    if where.folder or where.workspace or not isinstance(path, str) or not path.strip():
+        return False
+    relative = is_plain(path) and not path.startswith(("/", "~"))
+    return relative and not (place.secret or place.system or place.versions)
 
 
 def _at_place(operation: str, place: Place, policy: Policy) -> Operation:

@@ -7,6 +7,7 @@ import inspect
 import logging
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -118,6 +119,7 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
         request.headers.get("last-event-id"),
         request.headers.get(SESSION),
         _base(running, request),
+        partial(_left, request),
     )
     result = await _call(endpoint, context)
     if isinstance(result, Response):
@@ -128,6 +130,12 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
             headers["Link"] = f'<{request.url.path}?{urlencode(result.more)}>; rel="next"'
         result = result.items
     return Response(msgspec.json.encode(result), endpoint.status, headers, media_type="application/json")
+
+
+async def _left(request: Request) -> None:
+    """Return once the caller has closed the connection. Its body was read, so nothing else can come."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _call(endpoint: Endpoint, context: Context) -> Any:

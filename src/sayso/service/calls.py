@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
@@ -110,7 +111,7 @@ async def look(context: Context) -> CallTold:
         raise Refused(400, "malformed", "until takes answer or end")
     attempt = await context.in_thread(own_call, context)
     if until == "end" and attempt.state in IN_PROGRESS:
-        await _let_wait(context, lambda seconds: context.door.await_end(attempt.call, seconds))
+        await _let_wait(context, lambda seconds, left: context.door.await_end(attempt.call, seconds, left))
     else:
         await _waited(context, attempt)
     return await context.in_thread(lambda: told(context.gate, own_call(context)))
@@ -151,19 +152,32 @@ def list_own(context: Context) -> list[CallTold]:
 
 async def _waited(context: Context, attempt: Attempt) -> None:
     question = attempt.question
-    if attempt.state in ("pending", "waiting") and question is not None:
-        await _let_wait(context, lambda seconds: context.door.asker.await_answer(question, seconds))
+    if attempt.state not in ("pending", "waiting") or question is None:
+        return
+
+    async def answered(seconds: float, left: asyncio.Future[None]) -> None:
+        with context.running.waiters.waiting(question):
+            await context.door.asker.await_answer(question, seconds, left)
+
+    await _let_wait(context, answered)
 
 
-async def _let_wait(context: Context, waiting: Callable[[float], Awaitable[object]]) -> None:
+async def _let_wait(
+    context: Context, waiting: Callable[[float, asyncio.Future[None]], Awaitable[object]]
+) -> None:
     """Wait as long as the caller wants to; a token may have only so many waits at the same time."""
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait <= 0:
         return
     trail, token = context.running.trail, context.token.id
-    gone = trail.let_go(token)
-    with context.running.limits.waiting(token, operator=context.token.role == "operator"):
-        await waiting(wait)
+    gone, left = trail.let_go(token), asyncio.ensure_future(context.left())
+    try:
+        with context.running.limits.waiting(token, operator=context.token.role == "operator"):
+            await waiting(wait, left)
+        if left.done():
+            raise Refused(408, "left", "whoever waited for this has left")
+    finally:
+        left.cancel()
     await context.in_thread(trail.catch_up)
     if trail.let_go(token) != gone:
         raise Refused(401, "unauthorized", "the token was revoked meanwhile")
@@ -251,7 +265,7 @@ def own_call(context: Context) -> Attempt:
         row = tx.call(name)
         if row is None or not is_own(context, tx.session(row.session)):
             raise UnknownCall(f"there is no call {name}")
-    return calls.look_at(context.gate, name, row.session)
+    return calls.look_now(context.gate, name, row.session)
 
 
 def _listed(context: Context, row: CallRow) -> CallTold | None:

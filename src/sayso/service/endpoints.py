@@ -5,6 +5,7 @@ The routes, the checks of roles and bodies, and the OpenAPI description are all 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
@@ -28,6 +29,10 @@ NOBODY = Token("", "agent", "", 0.0)
 """Stands for the caller of an endpoint that asks for no token."""
 
 
+async def _stays() -> None:
+    await asyncio.Event().wait()
+
+
 class Context(msgspec.Struct, frozen=True):
     """Who asks, and what is at hand to answer: everything about the caller comes from their token."""
 
@@ -44,6 +49,8 @@ class Context(msgspec.Struct, frozen=True):
     """The X-Sayso-Session of the request: which session it is about, where the body has no place for it."""
     base: str = ""
     """Where the caller found us, without a path."""
+    left: Callable[[], Awaitable[None]] = _stays
+    """Returns once the caller has closed the connection."""
 
     @property
     def door(self) -> EmbeddedDoor:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.gate.activity import Activity
 from sayso.service.lanes import Lanes
 from sayso.service.limits import Limits
 from sayso.service.metrics import Metrics
+from sayso.service.shapes import EventTold
 from sayso.service.trail import Trail
 from sayso.service.uses import Uses
+from sayso.service.waiters import Waiters
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -51,6 +54,11 @@ class Running:
         self.metrics = Metrics()
         self.trail = Trail(door.gate, self.metrics)
         self.uses = Uses()
+        self.activity = Activity()
+        self.waiters = Waiters(self._tell_waiting)
+
+    def _tell_waiting(self, question: str) -> None:
+        self.trail.tell(EventTold("waiting", question, question.rpartition(".")[0]))
 
     def let_go(self) -> None:
         """The service ends: whoever waits for an answer or for events is let go. Called in its loop."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -10,8 +11,9 @@ from sayso.core.model import Assurance
 from sayso.gate import reopening, sessions
 from sayso.gate.conversation import hear_message
 from sayso.gate.grants import live_grants
-from sayso.gate.state import Wanted, load
+from sayso.gate.state import Loaded, Wanted, load
 from sayso.gate.stopping import Resumed, ResumedAll, StoppedAll, resume_all, resume_session, stop_all
+from sayso.gate.tokens import list_tokens
 from sayso.service.callers import own_session, owner_seen, session_for, unknown
 from sayso.service.conversation import HeardTold, assurance_of, tell_heard
 from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
@@ -33,7 +35,8 @@ class SessionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ended, and a new one begins. It has to be of the agent, user, workspace and parent that are named.
     """
 
-    agent: str
+    agent: str = ""
+    """What the agent is called; without a name, as the token is."""
     user: str | None = None
     workspace: str | None = None
     parent: str | None = None
@@ -63,8 +66,6 @@ def open_one(context: Context) -> SessionOpened:
     for text in (body.agent, body.user or "", body.workspace or "", body.folder):
         if len(text) > LONGEST or "\x00" in text:
             raise Refused(422, "malformed", f"names and folders have {LONGEST:,} characters at most")
-    if not body.agent:
-        raise Refused(422, "malformed", "a session is one agent's: name it")
     parent = None if body.parent is None else session_for(context, body.parent)
     opened = _opened(context, body, parent)
     told = msgspec.structs.asdict(_told(context, opened.session))
@@ -72,22 +73,23 @@ def open_one(context: Context) -> SessionOpened:
 
 
 def _opened(context: Context, body: SessionBody, parent: str | None) -> reopening.Opened:
-    owner = context.token.id
+    owner, name = context.token.id, body.agent or context.token.name
     if body.key is None:
         said = {"user": body.user or "", "workspace": body.workspace or "", "parent": parent}
-        return reopening.Opened(sessions.open_session(context.gate, agent=body.agent, owner=owner, **said))
-    agent = None if body.any_agent else body.agent
+        return reopening.Opened(sessions.open_session(context.gate, agent=name, owner=owner, **said))
+    agent = None if body.any_agent else name
     asked = reopening.Asked(agent, body.user, body.workspace, parent)
-    new = {"agent": body.agent, "workspace": body.folder}
+    new = {"agent": name, "workspace": body.folder}
     return reopening.open_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
 
 
 def list_open(context: Context) -> Paged:
     """A page of the open sessions, oldest first; of hosts and agents, their own."""
     limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
+    known = _known(context)
     with context.gate.store.read() as tx:
         rows = tx.sessions(owner=owner_seen(context), after=after, limit=limit + 1)
-        told = [_read(context, tx, row.id) for row in rows[:limit]]
+        told = [_read(context, tx, row.id, known) for row in rows[:limit]]
     return Paged(told, {**context.query, "after": told[-1].id} if len(rows) > limit else None)
 
 
@@ -135,12 +137,35 @@ def resume_every(context: Context) -> ResumedAll:
     return resume_all(context.gate, by=context.token.name)
 
 
+class Known(NamedTuple):
+    """What is known of sessions besides their rows: their last signs of life, and the names of tokens."""
+
+    seen: Mapping[str, float]
+    names: Mapping[str, str]
+
+
+def _known(context: Context) -> Known:
+    names = {token.id: token.name for token in list_tokens(context.gate)}
+    return Known(context.running.activity.known(context.gate), names)
+
+
 def _told(context: Context, session: str) -> SessionTold:
+    known = _known(context)
     with context.gate.store.read() as tx:
-        return _read(context, tx, session)
+        return _read(context, tx, session, known)
 
 
-def _read(context: Context, tx: Reader, session: str) -> SessionTold:
+def _presence(context: Context, tx: Reader, found: Loaded) -> str:
+    """Whether its program is known to be there: a lease that is kept, or a connection that waits."""
+    running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
+    if any(row is not None and (row.lease_until or 0.0) > tx.now for row in running):
+        return "working"
+    waiters = context.running.waiters
+    asked = (waiters.known(name) for name in found.session.questions)
+    return "waiting" if any(waits is not None and waits.now for waits in asked) else "unknown"
+
+
+def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTold:
     gate = context.gate
     alive = tx.unexpired(tx.now, session=session, limit=MOST_GRANTS)
     keys = dict.fromkeys((grant.kind, grant.value) for grant in alive)
@@ -163,6 +188,9 @@ def _read(context: Context, tx: Reader, session: str) -> SessionTold:
         stopped=found.session.stopped is not None,
         tampered=not found.believed,
         questions=asked,
+        presence=_presence(context, tx, found) if row.ended_at is None else "unknown",
+        last_seen=known.seen.get(row.id),
+        opened_by=known.names.get(row.owner, ""),
         grants=() if row.ended_at is not None else tuple(live_grants(gate, tx, found)),
     )
 

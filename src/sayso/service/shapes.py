@@ -77,9 +77,10 @@ class QuestionTold(msgspec.Struct, frozen=True):
     opened_at: float
     expires_at: float
     waiting: bool | None
-    """Whether the agent still waits for the answer; null if it does not wait here, but may do so elsewhere.
+    """Whether the agent still waits for the answer; null if that is not known.
 
-    Whoever waits does so in one process: this service, another on the same store, or the agent's own.
+    Who waits does so in one process: this service, where its connection tells, another on the same store, or
+    the agent's own. False: it did wait here, and left at `left_at`.
     """
     signed: bool
     """Whether an answer that allows has to be signed by a passkey."""
@@ -87,6 +88,7 @@ class QuestionTold(msgspec.Struct, frozen=True):
     """Which way the call came in; `server` is the one behind it, if there is one."""
     server: str = ""
     workflow: str | None = None
+    left_at: float | None = None
     complete: bool = False
     """Whether `text` shows all of the call. If not, show `arguments` and the rest before a yes."""
     because: tuple[Piece, ...] = ()
@@ -172,6 +174,13 @@ class SessionTold(msgspec.Struct, frozen=True):
     stopped: bool
     tampered: bool
     questions: int
+    presence: str
+    """What is known of its program: `working` (it keeps a call's lease), `waiting` (for an answer, here), or
+    `unknown`: it may have ended."""
+    last_seen: float | None
+    """When it last did something that was recorded; null if that is too far back."""
+    opened_by: str
+    """The name of the token that opened it; empty for a program in its own process."""
     grants: tuple[Listed, ...]
 
 
@@ -323,7 +332,9 @@ class VerifiedTold(msgspec.Struct, frozen=True):
     tampering: str | None = None
 
 
-EventKind = Literal["question", "answer", "grant", "session", "run", "decision", "policy", "hello", "ping"]
+EventKind = Literal[
+    "question", "answer", "grant", "session", "run", "decision", "policy", "waiting", "hello", "ping"
+]
 
 
 class EventTold(msgspec.Struct, frozen=True):
@@ -331,7 +342,8 @@ class EventTold(msgspec.Struct, frozen=True):
 
     `hello` comes first, and whenever events were missed: read everything again. `session`: its turn, task or
     consent changed, and questions of it may be closed. `decision`: something was allowed or denied unasked.
-    `ping`: nothing happened, and the service is there; it says so every `every` seconds at the latest.
+    `waiting`: somebody began or ceased to wait for that question. `ping`: nothing happened, and the service
+    is there; it says so every `every` seconds at the latest.
     """
 
     kind: EventKind

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
+from sayso.core.asking import what_it_does
 from sayso.core.decision import Item, Question
 from sayso.core.titles import title_of
 from sayso.gate.coverage import coverage
@@ -17,6 +18,7 @@ from sayso.service.editing import tell_editing
 from sayso.service.endpoints import Context
 from sayso.service.shapes import ItemTold, OfferTold, QuestionTold
 from sayso.service.signing import must_sign
+from sayso.service.waiters import Waits
 from sayso.store.base import QuestionRow, Reader
 
 
@@ -33,6 +35,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= row.expires_at
     state = "expired" if expired else row.state
+    waits = _known_waits(context, row.id)
     return QuestionTold(
         id=row.id,
         state=state,
@@ -58,7 +61,8 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         digest=row.digest,
         opened_at=row.opened_at,
         expires_at=row.expires_at,
-        waiting=_waits(context, row.id, state),
+        waiting=_waits(waits, state),
+        left_at=None if waits is None else waits.left_at,
         signed=must_sign(context.gate, tx, asked),
         door=call.door,
         server=call.server,
@@ -83,17 +87,22 @@ def with_coverage(gate: Gate, told: QuestionTold, asked: Question) -> QuestionTo
     return msgspec.structs.replace(told, offers=offers)
 
 
-def _waits(context: Context, question: str, state: str) -> bool | None:
-    """What is known here. To know more, every wait would be two writes more, and wake all others who wait."""
+def _known_waits(context: Context, question: str) -> Waits | None:
+    """What is known here of who waits. To know more, every wait would be two writes more."""
+    if context.door.asker.awaits(question):
+        return Waits(now=True)
+    return context.running.waiters.known(question)
+
+
+def _waits(waits: Waits | None, state: str) -> bool | None:
     if state != "open":
         return False
-    return True if context.door.asker.awaits(question) else None
+    return None if waits is None else waits.now
 
 
 def _items(gate: Gate, asked: Question) -> tuple[ItemTold, ...]:
-    declared = {operation.name: operation.reason for operation in asked.request.operations}
     return tuple(
-        _item(name, item, gate.policy.entry(item.operation).reason or declared.get(item.operation))
+        _item(name, item, what_it_does(item.operation, asked.request, gate.policy))
         for name, item in zip(asked.item_ids, asked.items, strict=True)
     )
 

@@ -136,6 +136,10 @@ class Trail:
         self.over = True
         self._wake()
 
+    def tell(self, event: EventTold) -> None:
+        """Tell operators of something that no entry records."""
+        self._publish([(event, "")])
+
     def listen(self) -> None:
         """Somebody listens, in the loop that runs here, until `leave`."""
         loop = asyncio.get_running_loop()

@@ -123,7 +123,8 @@ def _place(call: Call) -> Iterator[Fact]:
 def _operation(item: Item, request: Request) -> Iterator[Fact]:
     """What it does in the words of its declaration, if there are any, and why that is asked."""
     named = f"{item.operation} ({item.risk.word} risk)"
-    declared = next((one.reason for one in request.operations if one.name == item.operation), None)
+    said = (one for one in request.operations if one.name == item.operation)
+    declared = next((one.found or one.reason for one in said), None)
     if declared is None:
         yield _fact("Does", f"{named}: {item.ruling.reason}")
         return

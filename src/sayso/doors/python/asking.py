@@ -81,9 +81,11 @@ class Asker:
         self._answers.wait(question, min(seconds, LONGEST))
         return question_row(self._gate, question)
 
-    async def await_answer(self, question: str, seconds: float) -> QuestionRow:
-        """The same for a coroutine."""
-        await self._answers.await_over(question, min(seconds, LONGEST))
+    async def await_answer(
+        self, question: str, seconds: float, left: asyncio.Future[None] | None = None
+    ) -> QuestionRow:
+        """The same for a coroutine. It also ends when `left` is done: whoever waits is gone."""
+        await self._answers.await_over(question, min(seconds, LONGEST), left)
         return await asyncio.to_thread(question_row, self._gate, question)
 
     def let_go(self) -> None:

@@ -192,9 +192,11 @@ class EmbeddedDoor(Door):
         self.endings.wait(call, min(seconds, LONGEST))
         recovery.recover_call(self.gate, call)
 
-    def await_end(self, call: str, seconds: float) -> Awaitable[None]:
+    def await_end(
+        self, call: str, seconds: float, left: asyncio.Future[None] | None = None
+    ) -> Awaitable[None]:
         async def ended() -> None:
-            await self.endings.await_over(call, min(seconds, LONGEST))
+            await self.endings.await_over(call, min(seconds, LONGEST), left)
             await asyncio.to_thread(recovery.recover_call, self.gate, call)
 
         return ended()

@@ -47,8 +47,8 @@ class Watch:
             if not over and not self._leaving:
                 closed.wait(seconds)
 
-    async def await_over(self, name: str, seconds: float) -> None:
-        """The same for a coroutine."""
+    async def await_over(self, name: str, seconds: float, left: asyncio.Future[None] | None = None) -> None:
+        """The same for a coroutine. It also ends when `left` is done: whoever waits is gone."""
         loop, closed = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
@@ -60,7 +60,7 @@ class Watch:
             over = await asyncio.to_thread(registration.__enter__)
             if not over and not self._leaving:
                 async with asyncio.timeout(seconds):
-                    await closed.wait()
+                    await _first(closed, left)
         except TimeoutError:
             pass
         finally:
@@ -114,6 +114,18 @@ class Watch:
             wakes = [wake for name in names for wake in self._waiting.pop(name, [])]
         for wake in wakes:
             wake()
+
+
+async def _first(closed: asyncio.Event, left: asyncio.Future[None] | None) -> None:
+    """Wait for whichever comes first."""
+    if left is None:
+        await closed.wait()
+        return
+    answered = asyncio.ensure_future(closed.wait())
+    try:
+        await asyncio.wait((answered, left), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        answered.cancel()
 
 
 class _Registration:

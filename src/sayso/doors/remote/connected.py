@@ -16,7 +16,6 @@ import msgspec
 from sayso.core.hear import Heard
 from sayso.core.ledger import NotNow
 from sayso.core.model import Risk
-from sayso.doors.python.door import AGENT
 from sayso.doors.python.host import Called
 from sayso.doors.python.program import Program
 from sayso.doors.remote.door import NotConnected, RemoteDoor
@@ -78,7 +77,7 @@ class Connected(Program[ConnectedSession]):
             found = self.door.open_by_key(key, Asked(agent, user, workspace, parent))
             return ConnectedSession(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
-            return self.named(self.door.open_session(agent or AGENT, user or "", workspace or "", parent))
+            return self.named(self.door.open_session(agent or "", user or "", workspace or "", parent))
         self._ask(Sent("GET", f"/v1/sessions/{name}"))
         return self.named(name)
 

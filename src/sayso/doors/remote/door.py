@@ -22,7 +22,7 @@ from sayso.core.ledger import NotNow, State
 from sayso.core.model import Call, Declared, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability
-from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, workspace_here
+from sayso.doors.python.door import NO_KEYS, Asks, Door, Keys, Waited, workspace_here
 from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
 from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
 from sayso.gate.authorize import Bundle
@@ -209,7 +209,7 @@ class RemoteDoor(Door):
     # --- sessions ---
 
     def open_own(self) -> str:
-        return "" if self.agent else self.open_session(AGENT, "", "", None)
+        return "" if self.agent else self.open_session("", "", "", None)
 
     def open_session(self, agent: str, user: str, workspace: str, parent: str | None) -> str:
         where = workspace_here(workspace)
@@ -220,7 +220,7 @@ class RemoteDoor(Door):
     def open_by_key(self, key: str, asked: Asked) -> Opened:
         """The session this key of this token stands for. Sent again, it is the same one."""
         said = {name: value for name, value in msgspec.structs.asdict(asked).items() if value is not None}
-        body = {**said, "key": key, "agent": asked.agent or AGENT, "any_agent": asked.agent is None}
+        body = {**said, "key": key, "agent": asked.agent or "", "any_agent": asked.agent is None}
         opened = self.line.ask(Sent("POST", "/v1/sessions", {**body, "folder": workspace_here()}))
         return Opened(str(opened["id"]), reopened=opened["reopened"], after=opened["after"])
 

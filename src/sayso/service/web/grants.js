@@ -36,7 +36,7 @@ export function view(place) {
   function row(grant) {
     const revoke = act(
       "Revoke",
-      { class: "outlined deny", "aria-label": `Revoke: ${visible(grant.words)}` },
+      { class: "outlined deny", "aria-label": `Revoke: ${visible(grant.words)} ${visible(grant.about ?? "")}` },
       async () => {
         const ended = await remove(`/v1/grants/${encodeURIComponent(grant.id)}`);
         say(`${ended.already ? "It was over already" : "Revoked"}: ${visible(ended.words)}`);
@@ -76,7 +76,7 @@ export function what(grant) {
   return h(
     "div",
     {},
-    inline(grant.words, 200),
+    grant.about ? [inline(grant.about, 140), h("div", {}, visible(grant.words))] : inline(grant.words, 200),
     h("div", { class: "small" }, shown),
     grant.question && asked(grant.question),
   );

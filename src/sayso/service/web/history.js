@@ -1,10 +1,10 @@
-// History: what was decided, by which rule, on whose word. Each row opens to what was recorded, its proof and its trace.
+// History: one row a call, from its first decision to its end. Each opens to its story, its proof and its trace.
 
 import { page as readPage } from "./api.js";
 import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "./parts.js";
-import { openPast } from "./past.js";
+import { openPast, SINCE } from "./past.js";
 import { inline, visible } from "./visible.js";
 
 const COLUMNS = [
@@ -18,7 +18,7 @@ const COLUMNS = [
 ];
 
 export function view(place) {
-  const found = h("section", { "aria-label": "Decisions" });
+  const found = h("section", { "aria-label": "Calls" });
   const filter = { text: "", agent: "", domain: "", risk: "", verdict: "" };
   let timer = 0;
   const read = () => decisions(found, filter, "Nothing was decided that fits.");
@@ -45,7 +45,7 @@ export function view(place) {
     h(
       "form",
       { class: "filter", role: "search", onsubmit: (event) => event.preventDefault() },
-      field("text", { type: "search", placeholder: "text" }),
+      field("text", { type: "search", placeholder: "text, as in what ran" }),
       field("agent", { placeholder: "agent" }),
       field("domain", { placeholder: "domain" }),
       choice("risk", "any risk", [
@@ -61,11 +61,11 @@ export function view(place) {
   return { keys: rowKeys(found), close: () => clearTimeout(timer) };
 }
 
-/** A table of decisions in this place, newest first. */
+/** A table of calls in this place, those decided last first. */
 export function decisions(place, query, none) {
   const draw = ({ rows, more }) => {
     if (!rows.length) return empty(none);
-    const made = table("Decisions, newest first", COLUMNS, rows.flatMap(row));
+    const made = table("Calls, newest first", COLUMNS, rows.flatMap(row));
     const button =
       more &&
       act("Show older ones", { class: "plain" }, async () => {
@@ -85,7 +85,7 @@ function row(one) {
   const toggle = h(
     "button",
     { type: "button", class: "call", "aria-expanded": "false", onclick: open },
-    inline(what(one), 120),
+    inline(one.title, 140),
   );
   function open() {
     below.hidden = !below.hidden;
@@ -104,12 +104,15 @@ function row(one) {
   return [line(COLUMNS, cells, { tabindex: "-1" }), below];
 }
 
-function what(one) {
-  if (one.call?.command) return one.call.command;
-  const given = Object.values(one.call?.arguments ?? {}).find((value) => typeof value === "string");
-  return `${one.tool || one.operations.join(", ")} ${given ?? ""}`.trim();
+/** How it was decided or answered, and how far it came since. */
+function result(one) {
+  const asked = one.verdict === "ask";
+  const said = asked && !one.answer ? unanswered(one.state) : verdict(asked ? one.answer : one.verdict);
+  const since = SINCE[one.state];
+  return [said, since && h("div", { class: "small" }, since)];
 }
 
-function result(one) {
-  return verdict(one.verdict === "ask" && one.answer ? one.answer : one.verdict);
+function unanswered(state) {
+  const words = { expired: "nobody answered", cancelled: "taken back", denied: "denied" };
+  return h("span", { class: `verdict ${state === "denied" ? "deny" : "ask"}` }, words[state] ?? "asked");
 }

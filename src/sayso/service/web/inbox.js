@@ -1,9 +1,9 @@
 // The inbox: what waits, and the one being read. New questions join at the end and move nothing.
 
-import { card, ending, summary } from "./card.js";
+import { card, ending } from "./card.js";
 import { h, show } from "./dom.js";
 import { decisions } from "./history.js";
-import { moreRows, pager, row, tick } from "./list.js";
+import { fits, moreRows, ordered, pager, row, tick } from "./list.js";
 import { empty, failed, loading, say } from "./parts.js";
 import { signAnswer } from "./passkeys.js";
 import * as all from "./questions.js";
@@ -14,16 +14,19 @@ const READ_AFTER = 8000;
 
 export function view(place, page) {
   const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
+  const filter = h("input", { type: "search", placeholder: "filter ( / )", "aria-label": "Filter the questions" });
+  const found = h("p", { class: "small", role: "status" });
   const detail = h("section", { class: "detail", "aria-label": "The question" });
   const both = h(
     "div",
     { class: "inbox" },
-    h("section", { class: "side", "aria-label": "Questions" }, list),
+    h("section", { class: "side", "aria-label": "Questions" }, h("div", { class: "find" }, filter, found), list),
     detail,
   );
   const fading = new Set();
   let chosen = null;
   let shown = null;
+  let order = [];
   show(place, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), both);
 
   /** Read this one. The one read before goes, if it is over. */
@@ -36,25 +39,45 @@ export function view(place, page) {
     if (id && !all.questions.get(id)?.whole) all.readOne(id);
   }
 
-  function draw() {
-    const rows = [...all.questions.values()];
-    if (!all.questions.has(chosen)) chosen = null;
-    if (chosen === null && rows.length) return choose((all.waiting()[0] ?? rows[0]).id);
-    drawList(rows);
-    both.classList.toggle("none", !rows.length);
-    rows.length ? drawCard() : show(detail, nothing());
+  /** The questions as they are listed: those whose agent waits first. Under the pointer nothing changes places. */
+  function rows() {
+    const now = [...all.questions.values()];
+    const place = new Map(order.map((id, at) => [id, at]));
+    const at = (one) => place.get(one.id) ?? order.length;
+    const sorted = list.matches(":hover") ? now.sort((one, other) => at(one) - at(other)) : ordered(now);
+    order = sorted.map((one) => one.id);
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return sorted.filter((one) => fits(one, words));
   }
 
-  function drawList(rows) {
+  function draw() {
+    const here = rows();
+    if (!here.some((one) => one.id === chosen)) chosen = null;
+    if (chosen === null && here.length) return choose((here.find((one) => one.state === "open") ?? here[0]).id);
+    const none = !all.questions.size;
+    drawList(here);
+    both.classList.toggle("none", none);
+    found.textContent = filter.value.trim() ? `${here.length} of ${all.questions.size} fit` : "";
+    if (here.length) drawCard();
+    else show(detail, none ? nothing() : empty("No question fits the filter", "Clear the filter to see them all."));
+  }
+
+  /** What is not read yet cannot be found, so the rest of the list is read first. */
+  async function filtered() {
+    draw();
+    while (filter.value.trim() && all.reading.more && !all.reading.problem) await all.readMore();
+  }
+
+  function drawList(here) {
     const focused = document.activeElement?.dataset.id;
     const open = (id) => {
       choose(id);
       shown?.body.focus();
     };
-    for (const one of rows) if (one.state !== "open" && one.id !== chosen) fade(one.id);
+    for (const one of here) if (one.state !== "open" && one.id !== chosen) fade(one.id);
     show(
       list,
-      rows.map((one) => row(one, chosen, open)),
+      here.map((one) => row(one, chosen, open)),
       all.reading.more && moreRows(all.readMore),
     );
     if (focused) list.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
@@ -81,7 +104,8 @@ export function view(place, page) {
   }
 
   function drawPager() {
-    detail.firstChild.replaceWith(pager([...all.questions.keys()], chosen, all.reading.more, move));
+    const ids = rows().map((one) => one.id);
+    detail.firstChild.replaceWith(pager(ids, chosen, all.reading.more, move));
   }
 
   async function give(question, given) {
@@ -111,8 +135,8 @@ export function view(place, page) {
 
   /** After an answer: on to the next that waits, in the order of the list. */
   function next(id) {
-    const rows = [...all.questions.values()];
-    const after = [...rows.slice(rows.findIndex((one) => one.id === id) + 1), ...rows];
+    const here = rows();
+    const after = [...here.slice(here.findIndex((one) => one.id === id) + 1), ...here];
     choose(after.find((one) => one.state === "open")?.id ?? null);
     all.forget(id);
   }
@@ -120,7 +144,7 @@ export function view(place, page) {
   async function move(step) {
     const from = chosen;
     const beside = () => {
-      const ids = [...all.questions.keys()];
+      const ids = rows().map((one) => one.id);
       return ids[ids.indexOf(from) + step];
     };
     if (step > 0 && !beside()) await all.readMore();
@@ -143,6 +167,7 @@ export function view(place, page) {
   const unfollow = all.follow(draw);
   const moved = () => shown?.bar?.rest();
   addEventListener("resize", moved);
+  filter.addEventListener("input", filtered);
   draw();
   return {
     keys: {
@@ -164,7 +189,7 @@ export function view(place, page) {
   };
 }
 
-const named = (question) => visible(summary(question)).slice(0, 80);
+const named = (question) => visible(question.title);
 
 /** Nothing waits: the last decisions are shown, so that the page is worth opening. */
 function nothing() {

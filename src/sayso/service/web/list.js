@@ -1,6 +1,6 @@
 // The list of questions that wait: one row each, and on a phone the way from one to the next.
 
-import { ending, summary } from "./card.js";
+import { ending } from "./card.js";
 import { h } from "./dom.js";
 import { risk } from "./parts.js";
 import { clock, now } from "./time.js";
@@ -19,7 +19,7 @@ export function row(question, chosen, choose) {
       data: { id: question.id },
     },
     risk(question.risk),
-    h("span", { class: "call" }, question.bundle ? "bundle: " : "", inline(summary(question), 120)),
+    h("span", { class: "call" }, inline(question.title, 140)),
     h("span", { class: "from" }, visible(question.agent), where ? ` · ${visible(where)}` : ""),
     over ? h("span", { class: "from" }, ending(question)) : waits(question),
   );
@@ -38,7 +38,7 @@ export function moreRows(read) {
 /** The clocks of the list go on. */
 export function tick(list) {
   for (const one of list.querySelectorAll(".clock")) {
-    one.lastChild.textContent = clock(now() - one.dataset.since);
+    one.querySelector(".since").textContent = clock(now() - one.dataset.since);
   }
 }
 
@@ -62,7 +62,27 @@ export function pager(ids, chosen, more, move) {
   );
 }
 
+/** How long ago it was asked; that the agent waits, or has ceased to, only where that is known. */
 function waits(question) {
-  const since = clock(now() - question.opened_at);
-  return h("span", { class: "from clock", data: { since: question.opened_at } }, "waits ", since);
+  const since = h("span", { class: "since" }, clock(now() - question.opened_at));
+  const known = { true: ["agent waits ", since], false: ["agent left, asked ", since, " ago"] };
+  const told = known[String(question.waiting)] ?? ["asked ", since, " ago"];
+  return h("span", { class: "from clock", data: { since: question.opened_at } }, told);
+}
+
+/** Those whose agent waits come first, then in the order they were asked. Nobody's place depends on the clock. */
+export function ordered(questions) {
+  const rank = (one) => (one.state === "open" && one.waiting === true ? 0 : 1);
+  return questions
+    .map((one, at) => [rank(one), at, one])
+    .sort(([a, i], [b, j]) => a - b || i - j)
+    .map(([, , one]) => one);
+}
+
+/** Whether this question holds every word of the filter, wherever a person would look for it. */
+export function fits(question, words) {
+  const { title, agent, tool, folder, risk: level, command, items, why } = question;
+  const places = [title, agent, tool, folder, level, command ?? "", why, JSON.stringify(question.arguments)];
+  const text = [...places, ...items.map((item) => item.operation)].join("\n").toLowerCase();
+  return words.every((word) => text.includes(word));
 }

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { whatRuns } from "./card.js";
 import { h, show } from "./dom.js";
-import { failed, loading, proof, risk, table, verdict } from "./parts.js";
+import { failed, loading, proof, risk, table, time, verdict } from "./parts.js";
 import { inline, visible } from "./visible.js";
 
 const COLUMNS = [
@@ -15,6 +15,17 @@ const COLUMNS = [
   ["Why", "across"],
 ];
 const SHORT = 12;
+
+/** How far a call came, where its answer does not say it all. */
+export const SINCE = {
+  pending: "waits for an answer",
+  allowed: "has not started",
+  running: "is running",
+  waiting: "waits inside",
+  succeeded: "ended well",
+  failed: "failed",
+  ambiguous: "nobody knows how it ended",
+};
 
 /** Fill this place with all that is known of the decision in this row of the history. */
 export async function openPast(place, one) {
@@ -36,6 +47,7 @@ function whole(past) {
     "div",
     { class: "past" },
     ran(past),
+    h("section", {}, h("h2", {}, "What happened"), story(past.decision)),
     h("section", {}, h("h2", {}, "As it was recorded"), facts(past), ruled(past), receipt(past.decision)),
     h("section", { class: "again" }, h("h2", {}, "The same call, decided now"), again(past)),
   );
@@ -47,16 +59,58 @@ function ran({ decision, because }) {
   return whatRuns({ command: decision.call.command, arguments: decision.call.arguments ?? {}, because });
 }
 
+/** Asked, edited, answered, started, ended: one line each, with its time, and by whom. */
+function story({ steps }) {
+  const lines = steps.map((step) =>
+    h(
+      "li",
+      {},
+      h("span", { class: "at" }, step.at === null ? "" : time(step.at)),
+      h("div", {}, h("strong", {}, told(step)), step.by && ` by ${visible(step.by)}`, why(step), edit(step)),
+    ),
+  );
+  return h("ol", { class: "story" }, lines);
+}
+
+const STEPS = {
+  asked: () => "Asked",
+  edited: () => "Edited and allowed",
+  answered: (step) => ANSWERS[step.answer] ?? `Answered ${visible(step.answer ?? "")}`,
+  expired: () => "Nobody answered in time",
+  cancelled: () => "Taken back",
+  allowed: () => "Allowed",
+  denied: () => "Denied",
+  started: () => "Started",
+  ended: (step) => ENDS[step.state] ?? "Ended",
+};
+const ANSWERS = {
+  once: "Allowed once",
+  task: "Allowed for this task",
+  temporary: "Allowed for 15 minutes",
+  always: "Allowed for this session",
+  remember: "Allowed and remembered",
+  deny: "Denied",
+};
+const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody knows how it ended" };
+
+const told = (step) => STEPS[step.what](step);
+const why = (step) => step.reason && [": ", inline(step.reason, 500)];
+
+/** What an edit changed: the call as it was asked for, and as it was allowed. */
+function edit({ before, after }) {
+  if (!before || !after) return null;
+  const shown = (name, call) => [h("h3", {}, name), whatRuns({ command: call.command, arguments: call.arguments })];
+  return h("div", { class: "edit" }, shown("Before", before), shown("After", after));
+}
+
 function facts(past) {
   const { decision: one } = past;
-  const answered = one.answer && [verdict(one.answer), one.by && ` by ${visible(one.by)}`];
   const rows = [
     ["Result", [verdict(one.verdict), ` by the rule ${visible(one.rule)}`]],
     ["Why", visible(one.reason)],
-    ["Answer", answered],
     ["Consent used", past.grants.length ? past.grants.map(consent) : null],
     ["Came from", past.origin && visible(past.origin.replaceAll("_", " "))],
-    ["The call now", past.state && visible(past.state)],
+    ["The call now", past.state && visible(SINCE[past.state] ?? past.state)],
     ["Policy", policy(past)],
     ["Session", inline(one.session, 400)],
     ["Question", one.question && inline(one.question, 400)],

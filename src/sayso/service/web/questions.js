@@ -104,6 +104,7 @@ export function heard(event) {
     if (!reading.done || reading.more) return; // it comes with the list, or with a later page of it
   }
   if (event.kind === "question" || event.kind === "answer") readOne(event.id);
+  else if (event.kind === "waiting") questions.has(event.id) && readOne(event.id);
   else if (event.kind === "hello") readAll();
   else if (event.kind === "session") {
     again ||= setTimeout(() => {

@@ -1,10 +1,12 @@
-// Sessions: agents at work, what they are at, and the button that stops them.
+// Sessions: what is open, what each is at and when it was last seen; the button that stops it, and the way back.
 
 import { post } from "./api.js";
 import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
 import { paged } from "./paged.js";
+import { confirmed } from "./confirm.js";
 import { act, empty, line, say, table, time, title } from "./parts.js";
+import { iso, now, span } from "./time.js";
 import { inline, visible } from "./visible.js";
 
 const COLUMNS = [
@@ -13,6 +15,7 @@ const COLUMNS = [
   ["Turn", "number"],
   ["Questions", "number"],
   ["Consents", ""],
+  ["Last seen", ""],
   ["Since", ""],
   ["Actions", "do"],
 ];
@@ -21,11 +24,19 @@ export function view(place) {
   const found = h("section", { "aria-label": "Sessions" });
   const { read, soon, close } = paged(found, "the sessions", "/v1/sessions", draw);
   const all = act("Stop all agents", { class: "outlined deny" }, async () => {
+    if (!(await confirmed("Stop all agents?", clearing(shown), "Stop all"))) return;
     const { stopped, settled } = await post("/v1/sessions/stop");
     const others = settled ? "" : " New ones kept coming: stop them again.";
-    say(`${stopped} stopped: everything asks until you tell them to go on.${others}`, settled ? "" : "bad");
+    say(`${stopped} stopped: everything asks until you let them go on.${others}`, settled ? "" : "bad");
     await read();
   });
+  const onAll = act("Let all go on", { class: "outlined" }, async () => {
+    const { resumed, busy, tampered } = await post("/v1/sessions/resume");
+    const others = busy + tampered ? ` ${busy + tampered} stay stopped: try again, or look at the audit.` : "";
+    say(`${resumed} may go on: the policy decides again. What was cleared stays cleared.${others}`);
+    await read();
+  });
+  let shown = { rows: [], more: false };
   show(
     place,
     title(
@@ -33,18 +44,21 @@ export function view(place) {
       h(
         "p",
         { class: "small" },
-        "Agents at work. A stopped one asks for everything until it is told to go on.",
+        "Sessions that are open. A stopped one asks for everything until you let it go on.",
       ),
+      onAll,
       all,
     ),
     found,
   );
 
-  function draw(rows) {
-    all.hidden = !rows.length;
+  function draw(rows, more) {
+    shown = { rows, more };
+    all.hidden = !rows.some((one) => !one.stopped);
+    onAll.hidden = !rows.some((one) => one.stopped);
     if (!rows.length)
       return empty(
-        "No agent is at work",
+        "No session is open",
         "A session begins when an agent, or the program it lives in, speaks to Sayso.",
       );
     return table("Open sessions", COLUMNS, rows.map(row));
@@ -55,7 +69,17 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Stop ${visible(session.agent)}` },
       async () => {
         await stop(session.id);
-        say(`${visible(session.agent)} is stopped: everything asks until you tell it to go on.`);
+        say(`${visible(session.agent)} is stopped: everything asks until you let it go on.`);
+        await read();
+      },
+    );
+    const goOn = act(
+      "Let it go on",
+      { class: "outlined", "aria-label": `Let ${visible(session.agent)} go on` },
+      async () => {
+        const { held_by: above } = await post(`/v1/sessions/${encodeURIComponent(session.id)}/resume`);
+        const held = above ? ` A session above it is stopped (${visible(above)}): until that goes on, it asks.` : "";
+        say(`${visible(session.agent)} may go on: the policy decides again.${held}`, above ? "bad" : "");
         await read();
       },
     );
@@ -67,23 +91,59 @@ export function view(place) {
         session.turn,
         session.questions || "–",
         consents(session),
+        seen(session),
         time(session.opened_at),
-        session.stopped ? "" : button,
+        session.stopped ? goOn : button,
       ],
       { tabindex: "-1" },
     );
   }
+  const timer = setInterval(() => {
+    for (const one of found.querySelectorAll("[data-seen]")) one.textContent = ago(one.dataset.seen);
+  }, 1000);
   read();
   return {
     keys: rowKeys(found),
-    heard: (event) => ["session", "hello", "grant", "question", "answer"].includes(event.kind) && soon(),
-    close,
+    heard: (event) =>
+      ["session", "hello", "grant", "question", "answer", "run", "waiting"].includes(event.kind) && soon(),
+    close() {
+      clearInterval(timer);
+      close();
+    },
   };
 }
 
 const stop = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/stop`);
 
+const ago = (at) => `${span(now() - at)} ago`;
+
+/** At work only if that is known: it keeps the lease of a call, or holds a connection. Else when it was last seen. */
+function seen(session) {
+  if (session.presence === "working") return h("strong", { class: "verdict allow" }, "at work");
+  if (session.presence === "waiting") return h("strong", { class: "verdict ask" }, "waits for an answer");
+  if (session.last_seen === null) return "not lately";
+  return h("span", { title: iso(session.last_seen), data: { seen: session.last_seen } }, ago(session.last_seen));
+}
+
+/** What stopping all of these clears, in words, before it is done. */
+function clearing({ rows, more }) {
+  const working = rows.filter((one) => !one.stopped);
+  const sum = (count) => working.reduce((whole, one) => whole + count(one), 0);
+  const grants = sum((one) => one.grants.filter((grant) => grant.kind !== "command").length);
+  const standing = sum((one) => one.grants.filter((grant) => grant.kind === "command").length);
+  const and = more ? " at least" : "";
+  return [
+    `Stops${and} ${count(working.length, "session")}: from then on everything asks, even what the policy allows.`,
+    `Clears ${count(grants, "grant")} and withdraws ${count(sum((one) => one.questions), "open question")}. This cannot be undone.`,
+    `${count(standing, "standing consent")} for commands ${standing === 1 ? "stays" : "stay"}, and count${standing === 1 ? "s" : ""} again after "Let it go on".`,
+  ];
+}
+
+const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
 function agent(session) {
+  const through =
+    session.opened_by && session.opened_by !== session.agent && [" through ", inline(session.opened_by, 60)];
   const marks = [
     session.stopped && h("strong", { class: "mark" }, "stopped"),
     session.tampered && h("strong", { class: "mark bad" }, "rows changed by hand: it grants nothing"),
@@ -92,6 +152,7 @@ function agent(session) {
     "div",
     {},
     inline(session.agent, 60),
+    through && h("span", { class: "small" }, through),
     " ",
     marks,
     h("div", { class: "small" }, inline(session.id, 60)),
@@ -106,7 +167,7 @@ function task(session) {
 
 function consents(session) {
   if (!session.grants.length) return "none";
-  const list = session.grants.map((grant) => h("li", {}, inline(grant.words, 100)));
+  const list = session.grants.map((grant) => h("li", {}, inline(grant.words, 100), grant.about && [": ", inline(grant.about, 100)]));
   const count = session.grants.length === 1 ? "1 grant" : `${session.grants.length} grants`;
   return h("details", {}, h("summary", {}, count), h("ul", {}, list));
 }

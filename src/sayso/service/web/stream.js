@@ -3,7 +3,7 @@
 const FIRST = 500;
 const LONGEST = 10_000;
 const PATIENCE = 5_000; // the service says hello first
-const KINDS = ["question", "answer", "grant", "session", "run", "decision", "policy"];
+const KINDS = ["question", "answer", "grant", "session", "run", "decision", "policy", "waiting"];
 
 /** How long a line may be silent: two heartbeats missed, and a moment for a busy machine. */
 export const silence = (every) => every * 2000 + 1000;

@@ -1,0 +1,40 @@
+"""`sayso history`: what agents did and were refused, one story a call."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sayso.cli.choice import Json
+from sayso.cli.operate import InSession, StoreFile, looking, show_or_json
+
+
+def history(
+    text: Annotated[
+        str, typer.Argument(metavar="[TEXT]", help="Only those that hold this: what ran, names, reasons.")
+    ] = "",
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Of this agent only.")] = None,
+    domain: Annotated[str | None, typer.Option(metavar="NAME", help="Of this domain only.")] = None,
+    risk: Annotated[str | None, typer.Option(metavar="RISK", help="low, moderate or high.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option(metavar="HOW", help="ask (was asked), allow or deny (came out so).")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many at most.")] = 20,
+    session: InSession = None,
+    store: StoreFile = None,
+    as_json: Json = False,
+) -> None:
+    """What was decided, one story a call: asked, edited, answered, started, ended. The newest stands last.
+
+    Example: sayso history "git push" --verdict deny
+    """
+    from sayso.cli import history_shown
+    from sayso.gate.stories import Wanted
+
+    wanted = Wanted(
+        agent=agent, domain=domain, risk=risk, verdict=verdict, session=session, text=text.casefold()
+    )
+    with looking(store, sealed=True) as gate:
+        found = history_shown.listed(gate, wanted, limit)
+    show_or_json(as_json, found, history_shown.story_lines(found))

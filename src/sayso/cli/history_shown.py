@@ -1,0 +1,90 @@
+"""What `sayso history` shows: one story a call, in plain lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from sayso.cli.operating import moment
+from sayso.core import words
+from sayso.core.words import visible
+from sayso.gate.gate import Gate
+from sayso.gate.stories import Wanted, stories
+from sayso.gate.story import Shown, Step, Story
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A story as it is listed, by the same names as over HTTP."""
+
+    seq: int
+    stream: str
+    at: float
+    session: str
+    agent: str
+    operations: tuple[str, ...]
+    title: str
+    risk: str
+    rule: str
+    state: str
+    operation_id: str | None
+    question: str | None
+    call: Shown | None
+    steps: tuple[Step, ...]
+
+
+def listed(gate: Gate, wanted: Wanted, limit: int) -> list[Told]:
+    """The newest stories that are wanted, the newest last, as a terminal is read."""
+    found: list[Story] = []
+    before: str | None = None
+    while len(found) < limit:
+        page = stories(gate, wanted, before=before, limit=limit - len(found))
+        found += page.stories
+        before = page.before
+        if before is None:
+            break
+    return [_told(one) for one in reversed(found)]
+
+
+def story_lines(found: Iterable[Told]) -> list[str]:
+    lines: list[str] = []
+    for one in found:
+        lines += [one.title, f"    {one.risk} risk, {visible(one.agent)}, {words.STANDS[one.state]}"]
+        lines += [f"    {line}" for line in step_lines(one.steps)]
+    return lines or ["Nothing was decided that fits."]
+
+
+def step_lines(steps: Iterable[Step]) -> list[str]:
+    """One line a step; an edit says what it was before."""
+    lines: list[str] = []
+    for step in steps:
+        when = "" if step.at is None else f"{moment(step.at)}  "
+        said = words.story_step(step.what, step.answer, step.state, step.by, step.reason)
+        lines += [f"{when}{said}"]
+        if step.before is not None and step.after is not None:
+            lines += [f"  before: {_shown(step.before)}", f"  after:  {_shown(step.after)}"]
+    return lines
+
+
+def _shown(call: Shown) -> str:
+    return visible(str(call.get("command") or msgspec.json.encode(call.get("arguments")).decode()), None)
+
+
+def _told(story: Story) -> Told:
+    said = story.said
+    return Told(
+        seq=story.row.seq,
+        stream=story.row.stream,
+        at=said.at,
+        session=said.session,
+        agent=said.agent,
+        operations=said.operations,
+        title=story.title,
+        risk=str(said.details.get("risk", "")),
+        rule=str(said.details.get("rule", "")),
+        state=story.state,
+        operation_id=None if story.ledger is None else story.ledger.id,
+        question=None if story.question is None else story.question.id,
+        call=story.call,
+        steps=story.steps,
+    )

@@ -1,0 +1,51 @@
+"""When something last happened in each session: the trail, read once, and then only what is new in it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from sayso.core.audit import read
+from sayso.gate.gate import Gate
+from sayso.store.base import EntryRow, Reader
+
+FAR_BACK = 20_000
+"""How many entries of each stream are looked at when a process first wants to know."""
+PAGE = 1_000
+BY_OTHERS = frozenset({"ANSWERED", "CLEARED", "EXPIRED", "GOES_ON", "GRANTED", "REVOKED", "TAMPERED"})
+"""Entries that are no sign of life: a person, or time, wrote them."""
+
+
+class Activity:
+    """The last signs of life of a store's sessions, as far as this process has read its trail."""
+
+    def __init__(self) -> None:
+        self._reading = threading.Lock()
+        self._read: dict[str, int] = {}
+        self._known: dict[str, float] = {}
+
+    def known(self, gate: Gate) -> Mapping[str, float]:
+        """For each session with a sign of life that is not too far back when that was."""
+        with self._reading, gate.store.read() as tx:
+            for stream in tx.streams():
+                self._read_on(tx, stream)
+            return dict(self._known)
+
+    def _read_on(self, tx: Reader, stream: str) -> None:
+        newest = tx.head(stream)
+        if newest is None:
+            return
+        after = self._read.get(stream, max(newest.seq - FAR_BACK, 0))
+        while page := tx.entries(stream, after=after, limit=PAGE):
+            for row in page:
+                if row.session and not _by_others(row):
+                    self._known[row.session] = max(row.at, self._known.get(row.session, 0.0))
+            after = page[-1].seq
+        self._read[stream] = after
+
+
+def _by_others(row: EntryRow) -> bool:
+    """Whether it is no sign of life. A stop is heard as if the user had said it; then it says who did."""
+    if row.event != "HEARD" or row.body is None:
+        return row.event in BY_OTHERS
+    return "by" in read(row.body).details

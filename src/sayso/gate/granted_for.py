@@ -1,0 +1,18 @@
+"""What a grant was given for, in a line, so that grants for different calls look different."""
+
+from __future__ import annotations
+
+from sayso.core.grants import Grant
+from sayso.core.titles import title_of
+from sayso.gate.gate import Gate
+from sayso.store.base import Reader
+
+
+def call_of_grant(gate: Gate, tx: Reader, grant: Grant) -> str | None:
+    """The call that the grant is for; None if it was not given for one, or is for others as well."""
+    exact = grant.kind == "call" or grant.pins.arguments is not None
+    row = tx.question(grant.question) if grant.question is not None and exact else None
+    asked = None if row is None else gate.sealer.open_question(row)
+    if row is None or asked is None:
+        return None
+    return title_of((gate.sealer.open_edited(row) or asked.request).call)

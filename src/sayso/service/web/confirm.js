@@ -1,0 +1,24 @@
+// A question of the page itself, before something that cannot be taken back.
+
+import { h } from "./dom.js";
+
+/** Ask once; true only if the person pressed the button that says so. Esc and Cancel change nothing. */
+export function confirmed(title, lines, yes) {
+  const { promise, resolve } = Promise.withResolvers();
+  const does = h("button", { class: "solid deny", value: "yes" }, yes);
+  const cancel = h("button", { class: "outlined", value: "no", autofocus: true }, "Cancel");
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "confirm-title", class: "confirm" },
+    h("h2", { id: "confirm-title" }, title),
+    lines.map((line) => h("p", {}, line)),
+    h("form", { method: "dialog", class: "row" }, cancel, does),
+  );
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    resolve(dialog.returnValue === "yes");
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return promise;
+}
