@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from sayso.cli.choice import Json
-from sayso.cli.operate import InSession, StoreFile, looking, show_or_json
+from sayso.cli.operate import looking, show_or_json
+from sayso.cli.shortened import InSession, StoreFile
 
 
 def history(
