@@ -171,3 +171,10 @@ def test_what_was_consented_to_never_leaves_out_an_accepted_plan() -> None:
 def test_what_was_consented_to_never_leaves_out_an_approval_that_was_not_used_yet() -> None:
     *_, heard = played("X", PUSH, "yes", "What have I consented to?")
     assert "- approval of git.push (granted turn 2)" in said(heard)
+
+
+@pytest.mark.parametrize("text", ["git add and npm test", "git add -A & npm test", "git commit; npm test"])
+def test_what_is_named_behind_an_and_never_keeps_its_consent(text: str) -> None:
+    npm_test = {"call": {"operations": ["tests.run"], "command": "npm test"}}
+    granted = "Grant standing consent for: npm test"
+    assert played("X", ADD, "yes", granted, f"Revoke consent for: {text}", npm_test)[-1]["verdict"] == "ask"

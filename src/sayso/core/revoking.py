@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 def revoke_named(h: Hearing, entry: str) -> None:
     """Revoke one entry of a list, in every workspace. Names that match nothing revoke nothing and say so."""
-    if any(_revoke(h, spelling) for spelling in _spellings(entry)):
-        return
+    whole = any(_revoke(h, spelling) for spelling in _spellings(entry))
     parts = [part for part in re.split(r"\s+(?:and|&)\s+|\s*;\s*", entry) if part.strip()]
-    missing = [part for part in parts if not any(_revoke(h, spelling) for spelling in _spellings(part))]
-    for part in missing if len(parts) > 1 else [entry]:
+    if len(parts) < 2:
+        missing = [] if whole else [entry]
+    else:  # the whole may have been found by its first words alone, so each part is looked for as well
+        missing = [part for part in parts if not any(_revoke(h, spelling) for spelling in _spellings(part))]
+    for part in () if whole else missing:
         h.did.append(f"no standing consent for {words.visible(part)}")
         h.announced.append(words.nothing_to_revoke(part))
 
