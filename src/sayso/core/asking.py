@@ -199,6 +199,8 @@ def question_text(
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
     lines = [*call_lines(request, asked), *map(words.asked_later, later)]
     notes = [words.covers(category if _for_task(decision) else None), _asked_by(request)]
+    if decision.announce is not None:
+        notes.append(decision.announce)
     if not _complete(decision, request, later):
         notes.append(words.folded(name))
     return words.question(decision.rule, decision.reason, category, lines, notes, will)
