@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sayso import Sayso
+from sayso.core import words
+from sayso.gate.state import as_written
 from tests.gate.conftest import KEY
 
 HIDDEN = "Edit a.py: rename f to g. Nothing else changes. <span hidden>Edit b.py.</span>"
@@ -32,3 +34,20 @@ def test_a_host_that_cannot_show_the_rendering_gets_it_as_the_answer_to_a_yes(
         assert gate.list_consents(session) == []
         assert "accepted" in session.hear(assent).did[0]
         assert gate.list_consents(session) != []
+
+
+def test_a_call_that_ends_the_plan_says_so_to_the_host_and_in_the_question(tmp_path: Path) -> None:
+    with Sayso.open("chat", tmp_path / "s.db", key=KEY, marks=tmp_path) as gate, gate.session() as session:
+        session.hear("tidy up")
+        session.plan("Edit a.py: rename f to g. Nothing else changes.")
+        session.hear("go ahead")
+        covered = session.call("edit_file", {"path": "a.py"})
+        assert (covered.rule, covered.announce) == ("plan", "Using plan consent (plan of turn 1)")
+        beyond = session.call("edit_file", {"path": "b.py"})
+        assert beyond.decision.verdict.value == "ask"
+        assert beyond.announce == words.PLAN_LEFT
+        with gate.gate.store.read() as tx:
+            (question,) = tx.questions(session.id)
+        assert words.PLAN_LEFT in as_written(question).text
+        again = session.call("edit_file", {"path": "c.py"})
+        assert again.announce is None, "the plan is over already"

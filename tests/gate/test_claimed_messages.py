@@ -186,3 +186,39 @@ def test_claims_are_not_asked_without_end(gate: Gate, session: str, clock: Clock
     assert [one is not None for one in asked] == [True] * 60 + [False] * 10
     clock.now += 3_601
     assert claim(gate, session, GRANT).question is not None
+
+
+@pytest.mark.parametrize("second", ["yes", "ok"])
+def test_a_claimed_ok_that_was_asked_back_can_be_confirmed(gate: Gate, session: str, second: str) -> None:
+    hear_message(gate, session, "publish it")
+    question = push(gate, session).question
+    assert question is not None
+    put_question(gate, question.id)
+    answer_question(gate, claim(gate, session, "ok").question or "", "once", by="eve")
+    assert question_row(gate, question.id).state == "open", "it is asked back"
+    whether = claim(gate, session, second).question or ""
+    assert "git push" in as_written(question_row(gate, whether)).offers[0].words
+    assert push(gate, session).decision.rule == "risky"
+    answer_question(gate, whether, "once", by="eve")
+    assert push(gate, session).decision.rule == "approved_call"
+
+
+def test_a_claimed_ok_that_nobody_confirmed_asks_nothing_back(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "publish it")
+    question = push(gate, session).question
+    assert question is not None
+    put_question(gate, question.id)
+    claim(gate, session, "ok")
+    hear_message(gate, session, "yes")
+    assert push(gate, session).decision.rule == "risky"
+
+
+def test_what_was_asked_back_is_confirmed_by_the_very_next_message_only(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "publish it")
+    question = push(gate, session).question
+    assert question is not None
+    put_question(gate, question.id)
+    hear_message(gate, session, "ok")
+    claim(gate, session, "yes")
+    hear_message(gate, session, "yes")
+    assert push(gate, session).decision.rule == "risky"

@@ -53,6 +53,7 @@ def test_a_trail_that_reports_tampering_is_not_said_to_be_of_a_store_nobody_chan
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert service.told("operator", "POST", "/v1/audit/verify", {})["tampering"] is None
+    last = ""
     for number in range(1, 3):
         with service.gate.store.write() as tx:
             record(tx, "TAMPERED", details={"finding": f"a row of the {number}. day"})

@@ -87,8 +87,8 @@ def verified_json(verified: Verified) -> dict[str, Any]:
         for one in verified.reports
     ]
     told = {"clean": verified.clean, "found": verified.found, "checkpoints": verified.checkpoints}
-    told |= {"outside": verified.outside, "tampering": verified.tampering}
-    return told | {"streams": streams}
+    beside = {"outside": verified.outside, "tampering": verified.tampering, "streams": streams}
+    return told | beside
 
 
 @contextmanager

@@ -196,6 +196,8 @@ def question_text(
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
     lines = [*call_lines(request, asked), *map(words.asked_later, later)]
     notes = [words.covers(category if _for_task(decision) else None), _asked_by(request, policy)]
+    if decision.announce is not None:
+        notes.append(decision.announce)
     if not _complete(decision, request, later):
         notes.append(words.folded(name))
     wider = any(offer.answer not in ("once", "deny") for offer in decision.offers)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.effects import Active, Deviated, Effect, Retried, Sent
 from sayso.core.errors import MalformedRequest
@@ -78,6 +79,10 @@ def _settled(
         decision = _decide(request, policy, view, now)
     if effects:
         decision = msgspec.structs.replace(decision, effects=effects + decision.effects)
+    if (
+        decision.verdict is ASK and DEVIATED in decision.effects
+    ):  # the user learns that a consent of theirs is over, and why
+        decision = msgspec.structs.replace(decision, announce=words.PLAN_LEFT)
     return decision, view
 
 

@@ -241,6 +241,7 @@ def _may_loosen(h: Hearing) -> bool:
         return True
     if h.message.kind in LOOSENING:
         h.do(fx.Claimed(h.message.text, h.message.kind))
+        h.change(pending=h.before.pending)  # confirmed, it answers what was asked in the turn before
         h.did.append("claimed only: the operator is asked whether you said this")
     return False
 

@@ -77,8 +77,9 @@ def _end_call(h: Hearing, ending: UnderWay) -> None:
     h.cleared.append(words.under_way(ending.tool))
     h.announced.append(words.does_not_go_on(ending.tool, waits=ending.question is not None))
     awaited = {one.question for one in h.session.under_way.values()}
-    if ending.question in h.session.questions and ending.question not in awaited:
-        h.do(fx.Withdrawn(ending.question))
+    waits_for = ending.question
+    if waits_for is not None and waits_for in h.session.questions and waits_for not in awaited:
+        h.do(fx.Withdrawn(waits_for))
 
 
 def _names(name: str, call: UnderWay, operations: set[str]) -> bool:
