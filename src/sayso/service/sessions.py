@@ -74,8 +74,15 @@ def open_one(context: Context) -> SessionOpened:
 def _opened(context: Context, body: SessionBody, parent: str | None) -> reopening.Opened:
     owner = context.token.id
     if body.key is None:
-        said = {"user": body.user or "", "workspace": body.workspace or "", "parent": parent}
-        return reopening.Opened(sessions.open_session(context.gate, agent=body.agent, owner=owner, **said))
+        name = sessions.open_session(
+            context.gate,
+            agent=body.agent,
+            owner=owner,
+            user=body.user or "",
+            workspace=body.workspace or "",
+            parent=parent,
+        )
+        return reopening.Opened(name)
     agent = None if body.any_agent else body.agent
     asked = reopening.Asked(agent, body.user, body.workspace, parent)
     new = {"agent": body.agent, "workspace": body.folder}
