@@ -14,8 +14,9 @@ from itertools import count, cycle
 from bench.durable import a_gate, on_disk
 from bench.measure import Race, Row, Side, Timing, Watch, race
 from sayso.core.model import Operation, Request
+from sayso.core.policy import Settings
 from sayso.gate.answer import answer_question
-from sayso.gate.authorize import MOST_AN_HOUR, MOST_OPEN, authorize_in
+from sayso.gate.authorize import authorize_in
 from sayso.gate.gate import Gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
@@ -23,6 +24,7 @@ from sayso.gate.state import as_written
 from sayso.store.base import Writer
 
 FEW, MANY = 100, 10_000
+MOST_OPEN, MOST_AN_HOUR = Settings().open_questions, Settings().questions_per_hour
 PAGE = 100
 ANSWERING = FEW // MOST_OPEN
 """In how many sessions questions are answered, on both sides."""

@@ -95,7 +95,7 @@ def test_a_timeout_says_one_thing_to_do_and_not_to_make_the_call_again(gate: Say
 
     @gate.capability()
     def outer(to: str) -> str:
-        return str(gate.door.capabilities.find("send") and inner(to))
+        return inner(to)
 
     @gate.requires_consent("mail.send", risk="moderate")
     def inner(to: str) -> str:

@@ -90,7 +90,7 @@ def play(page: str) -> None:
     for block, _ in shown_on(page):
         tell(MARK)
         if block.kind == "python":
-            exec(compile(block.text, page, "exec"), known)  # noqa: S102  our own page
+            exec(compile(block.text, page, "exec", dont_inherit=True), known)  # noqa: S102  our own page
         else:
             question = run_commands(block.text, question)
 

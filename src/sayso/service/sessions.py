@@ -75,8 +75,15 @@ def open_one(context: Context) -> SessionOpened:
 def _opened(context: Context, body: SessionBody, parent: str | None) -> reopening.Opened:
     owner, name = context.token.id, body.agent or context.token.name
     if body.key is None:
-        said = {"user": body.user or "", "workspace": body.workspace or "", "parent": parent}
-        return reopening.Opened(sessions.open_session(context.gate, agent=name, owner=owner, **said))
+        opened = sessions.open_session(
+            context.gate,
+            agent=name,
+            owner=owner,
+            user=body.user or "",
+            workspace=body.workspace or "",
+            parent=parent,
+        )
+        return reopening.Opened(opened)
     agent = None if body.any_agent else name
     asked = reopening.Asked(agent, body.user, body.workspace, parent)
     new = {"agent": name, "workspace": body.folder}

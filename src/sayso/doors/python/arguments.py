@@ -169,9 +169,10 @@ class Shape:
         try:
             return read_argument(value, hint)
         except Exception as error:  # the types of a program run code of its own when they are read
-            raise WrongArguments(
-                f"{self._name}: {name}: {_why(error)}", hint=f"pass what {name} is declared to be"
-            ) from error
+            hint = f"pass what {name} is declared to be"
+            if isinstance(error, NameError):
+                hint = "define that type at the top of a module"
+            raise WrongArguments(f"{self._name}: {name}: {_why(error)}", hint=hint) from error
 
     def _read_hints(self) -> dict[str, Any]:
         """The types of what is written down; those of live objects and of the result are not needed."""

@@ -123,8 +123,9 @@ class Sayso(Program[Session]):
             found = reopening.open_by_key(self.gate, key, owner=owner, asked=asked, **here)
             return Session(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
-            how = {"owner": owner, "user": user or "", "workspace": workspace or "", "parent": parent}
-            name = self.open_session(agent or AGENT_NAME, **how)
+            name = self.open_session(
+                agent or AGENT_NAME, owner=owner, user=user or "", workspace=workspace or "", parent=parent
+            )
         self.door.row(name)
         return self.named(name)
 
