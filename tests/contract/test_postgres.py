@@ -244,4 +244,4 @@ except Exception as error:
     print(type(error).__name__, error)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "StoreError PostgreSQL needs the extra postgres (pip install 'sayso[postgres]')\n"
+    assert done.stdout == 'StoreError PostgreSQL needs the extra postgres (pip install "sayso[postgres]")\n'

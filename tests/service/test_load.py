@@ -35,12 +35,15 @@ def served(home: Home) -> Iterator[Service]:
         yield running
 
 
-class Client:
+class Client(contextlib.AbstractContextManager["Client"]):
     """Somebody with a token, or with none, on one connection."""
 
     def __init__(self, service: Service, token: str | None = None, patience: float = 60.0) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=patience)
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.close()
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         content = None if body is None else json.dumps(body)
@@ -53,6 +56,12 @@ class Client:
         status, told = self.send(method, path, body)
         assert status in (200, 201), told
         return told
+
+
+def told(service: Service, token: str | None, method: str, path: str, body: Any = None) -> Any:
+    """What comes of one request on a connection of its own, in time."""
+    with Client(service, token, IN_TIME) as client:
+        return client.told(method, path, body)
 
 
 def size_of(home: Home) -> int:
@@ -70,9 +79,8 @@ def answered_and_stopped(home: Home, service: Service, question: str) -> None:
     """The operator's answer and stop arrive in time, on new connections."""
     operator = home.token("operator", "ana")
     path = f"/v1/questions/{question}/answer"
-    told = Client(service, operator, IN_TIME).told("POST", path, {"answer": "deny"})
-    assert told["yours"]
-    assert Client(service, operator, IN_TIME).told("POST", "/v1/sessions/stop")["settled"]
+    assert told(service, operator, "POST", path, {"answer": "deny"})["yours"]
+    assert told(service, operator, "POST", "/v1/sessions/stop")["settled"]
 
 
 @pytest.mark.parametrize("tool", ["read", "create", "wipe"])
@@ -80,13 +88,13 @@ def test_three_hundred_calls_of_a_megabyte_fill_neither_memory_nor_the_store(
     home: Home, served: Service, tool: str
 ) -> None:
     token, came = home.token("agent"), Counter[int]()
-    question = Client(served, home.token("agent", "other")).told("POST", "/v1/calls", CREATE)["question"]
+    question = told(served, home.token("agent", "other"), "POST", "/v1/calls", CREATE)["question"]
 
     def send(number: int) -> None:
-        client = Client(served, token)
-        for each in range(30):
-            body = {"tool": tool, "args": {"text": f"{number}.{each} " + "x" * 1_000_000}}
-            came[client.send("POST", "/v1/calls", body)[0]] += 1
+        with Client(served, token) as client:
+            for each in range(30):
+                body = {"tool": tool, "args": {"text": f"{number}.{each} " + "x" * 1_000_000}}
+                came[client.send("POST", "/v1/calls", body)[0]] += 1
 
     with ThreadPoolExecutor(10) as pool:
         sending = [pool.submit(send, number) for number in range(10)]
@@ -123,8 +131,7 @@ SENT = {
 def test_thousands_of_idle_connections_without_a_token_keep_no_answer_and_no_stop_from_arriving(
     home: Home, served: Service, sent: bytes
 ) -> None:
-    client = Client(served, home.token("agent"))
-    question = client.told("POST", "/v1/calls", CREATE)["question"]
+    question = told(served, home.token("agent"), "POST", "/v1/calls", CREATE)["question"]
     with contextlib.ExitStack() as open_:
         for _ in range(CONNECTIONS):
             idle = socket.create_connection(("127.0.0.1", served.port), timeout=IN_TIME)
@@ -136,18 +143,17 @@ def test_thousands_of_idle_connections_without_a_token_keep_no_answer_and_no_sto
 
 
 def test_a_thousand_sign_ins_without_a_token_lock_nobody_out(home: Home, served: Service) -> None:
-    agent = home.token("agent")
-    question = Client(served, agent).told("POST", "/v1/calls", CREATE)["question"]
+    question = told(served, home.token("agent"), "POST", "/v1/calls", CREATE)["question"]
     origin = {"Origin": served.url, "Host": f"127.0.0.1:{served.port}"}
     proof = {"credential": "x", "client_data": "x", "authenticator_data": "x", "signature": "x"}
 
     def try_in(number: int) -> None:
-        stranger = Client(served)
-        for each in range(50):
-            stranger.send("POST", "/v1/sign-in/options")
-            stranger.send("POST", "/v1/sign-in", proof)
-            stranger.send("POST", "/sign-in", {"code": f"{number}-{each}"}, **origin)
-            stranger.send("GET", "/v1/questions", Authorization=f"Bearer sayso_operator_{number}{each}")
+        with Client(served) as stranger:
+            for each in range(50):
+                stranger.send("POST", "/v1/sign-in/options")
+                stranger.send("POST", "/v1/sign-in", proof)
+                stranger.send("POST", "/sign-in", {"code": f"{number}-{each}"}, **origin)
+                stranger.send("GET", "/v1/questions", Authorization=f"Bearer sayso_operator_{number}{each}")
 
     with ThreadPoolExecutor(10) as pool:
         trying = [pool.submit(try_in, number) for number in range(10)]
@@ -157,21 +163,23 @@ def test_a_thousand_sign_ins_without_a_token_lock_nobody_out(home: Home, served:
     gate = open_to_act(None, home.store)
     code = make_link(gate, "ana")
     gate.store.close()
-    status, told = Client(served).send("POST", "/sign-in", {"code": code}, **origin)
-    assert (status, told["name"]) == (200, "ana")
-    assert Client(served).send("POST", "/v1/sign-in/options")[0] == 200
+    with Client(served) as browser:
+        status, signed_in = browser.send("POST", "/sign-in", {"code": code}, **origin)
+        assert (status, signed_in["name"]) == (200, "ana")
+        assert browser.send("POST", "/v1/sign-in/options")[0] == 200
 
 
 def test_one_token_makes_hundreds_of_calls_a_second_and_reports_each(home: Home, served: Service) -> None:
     token = home.token("agent")
 
     def work(number: int) -> list[str]:
-        client, states = Client(served, token), list[str]()
-        for each in range(75):
-            call = client.told("POST", "/v1/calls", {"tool": "read", "args": {"id": f"{number}.{each}"}})
-            path = f"/v1/calls/{call['operation_id']}/outcome"
-            body = {"fence": call["fence"], "state": "succeeded"}
-            states.append(client.told("POST", path, body)["status"])
+        states = []
+        with Client(served, token) as client:
+            for each in range(75):
+                call = client.told("POST", "/v1/calls", {"tool": "read", "args": {"id": f"{number}.{each}"}})
+                path = f"/v1/calls/{call['operation_id']}/outcome"
+                body = {"fence": call["fence"], "state": "succeeded"}
+                states.append(client.told("POST", path, body)["status"])
         return states
 
     with ThreadPoolExecutor(8) as pool:

@@ -41,7 +41,10 @@ def demo(
 
     from sayso.cli.demo_agent import make_repository, needs
     from sayso.core.errors import SaysoError
+    from sayso.core.extras import needs_extra
 
+    with needs_extra("service", "the demo"):
+        import sayso.service.serve  # noqa: F401  before anything is made
     if needs():
         raise SaysoError("the demo works in a git repository, and there is no git here", hint="install git")
     out = Console(highlight=False)

@@ -71,10 +71,11 @@ def _pass_mode_on() -> None:
 def _installed() -> None:
     from importlib.util import find_spec
 
-    from sayso.core.errors import SaysoError
+    from sayso.core.extras import needs_extra
 
-    if find_spec("mcp") is None:
-        raise SaysoError("this needs the extra mcp", hint="pip install 'sayso[mcp]'")
+    with needs_extra("mcp", "an MCP server"):
+        if find_spec("mcp") is None:  # looked for, not imported: that takes a second
+            raise ModuleNotFoundError(name="mcp")
 
 
 def _on_stdio(gate: str, tokens: Path | None, name: str | None) -> None:

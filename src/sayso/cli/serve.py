@@ -20,6 +20,21 @@ Host = Annotated[str, typer.Option("--host", help="The address to listen on; onl
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
 Socket = Annotated[Path | None, typer.Option("--socket", metavar="FILE", help="The Unix socket.")]
 
+LIMITS = "Limits (also in settings.json, under service)"
+
+
+def _limit(flag: str, about: str) -> Any:
+    return typer.Option(flag, metavar="N", min=1, help=about, rich_help_panel=LIMITS)
+
+
+Rate = Annotated[float | None, _limit("--rate", "Requests a second that one token may make; 1000.")]
+Burst = Annotated[int | None, _limit("--burst", "Requests it may make at once; 2000.")]
+Waits = Annotated[int | None, _limit("--waits", "Waits and event streams it may have open; 2000.")]
+BodyRate = Annotated[float | None, _limit("--body-rate", "Bytes a second it may send; 262144.")]
+BodyBurst = Annotated[int | None, _limit("--body-burst", "Bytes it may send at once; 8388608.")]
+Held = Annotated[int | None, _limit("--held", "Bytes that a session's calls under way may hold; 16777216.")]
+Strangers = Annotated[int | None, _limit("--strangers", "Connections that have shown no token; 1000.")]
+
 tokens = typer.Typer(no_args_is_help=True, help="Tokens for agents, hosts and operators.")
 
 
@@ -41,12 +56,26 @@ def serve(
     log: Annotated[
         str, typer.Option("--log", metavar="FORM", help="The log on stderr: text for people, or json.")
     ] = "text",
+    rate: Rate = None,
+    burst: Burst = None,
+    waits: Waits = None,
+    body_rate: BodyRate = None,
+    body_burst: BodyBurst = None,
+    held: Held = None,
+    strangers: Strangers = None,
 ) -> None:
-    """Run the service and its page until you stop it; on this machine only, unless told otherwise."""
+    """Run the service and its page until you stop it; on this machine only, unless told otherwise.
+
+    Answers, revocations and stops of an operator are never refused for asking too often.
+    """
+    from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
     from sayso.gate.settings import socket_path
-    from sayso.service.serve import Address
-    from sayso.service.serve import serve as run
+
+    with needs_extra("service", "the service"):
+        from sayso.service.chosen import chosen_settings
+        from sayso.service.serve import Address
+        from sayso.service.serve import serve as run
 
     address = Address(host, port, socket or socket_path(), checked_origin(origin))
     if install:
@@ -55,13 +84,16 @@ def serve(
         for line in write_unit(address, store, policy, preset):
             typer.echo(line)
         return
+    limits = {"rate": rate, "burst": burst, "waits": waits, "body_rate": body_rate}
+    sizes = {"body_burst": body_burst, "held": held, "strangers": strangers}
+    settings = chosen_settings({**limits, **sizes})
     _log_as(log)
     gate = open_gate(chosen(policy, preset, approval), store)
     if host not in ("127.0.0.1", "::1", "localhost"):
         remark("this address can be reached from other machines, and what is sent there is not encrypted")
     with ExitStack() as held:
         held.callback(gate.store.close)
-        run(gate, address, started=lambda real: _started(gate, real, store, held))
+        run(gate, address, settings=settings, started=lambda real: _started(gate, real, store, held))
 
 
 @tokens.command("new", short_help="Make a token; it is shown this once.")

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import SaysoError
+from sayso.core.extras import install_command
 from sayso.gate.gate import Gate, writing
 from sayso.gate.passkeys import (
     Kept,
@@ -168,7 +169,7 @@ def _verified(made: Mapping[str, Any], challenge: bytes, place: str, origin: str
         from webauthn.helpers import decode_credential_public_key, decoded_public_key_to_cryptography
         from webauthn.helpers.cose import COSEAlgorithmIdentifier
     except ModuleNotFoundError as error:
-        raise NoLibrary("passkeys need more to be installed", hint="pip install 'sayso[passkeys]'") from error
+        raise NoLibrary("passkeys need more to be installed", hint=install_command("passkeys")) from error
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     try:

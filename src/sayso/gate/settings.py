@@ -74,12 +74,17 @@ def socket_path() -> Path | None:
     return own_places.runtime_folder() / "sayso.sock"
 
 
+def read_settings() -> dict[str, Any]:
+    """What the settings file holds; nothing if there is none."""
+    path = config_folder() / "settings.json"
+    return {} if _absent(path) else _settings(path)
+
+
 def service_user() -> int | None:
     """The user the service was installed under, if it is another one than runs its clients."""
-    path = config_folder() / "settings.json"
-    found = None if _absent(path) else _settings(path).get(SERVICE_USER)
+    found = read_settings().get(SERVICE_USER)
     if found is not None and type(found) is not int:
-        raise SaysoError(f"{SERVICE_USER} in {path.name} is no user's number", hint="mend the file")
+        raise SaysoError(f"{SERVICE_USER} in settings.json is no user's number", hint="mend the file")
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sayso.core.errors import PolicyError
+from sayso.core.extras import install_command
 
 
 class NotDecided(Exception):
@@ -19,7 +20,7 @@ def compiled(expression: str) -> Any:
     try:
         import cel
     except ImportError as error:
-        raise PolicyError("`when` needs the extra cel", hint="pip install 'sayso[cel]'") from error
+        raise PolicyError("`when` needs the extra cel", hint=install_command("cel")) from error
     try:
         return cel.compile(expression)
     except Exception as error:  # whatever the compiler raises, it is a refusal

@@ -18,6 +18,7 @@ from contextlib import suppress
 from threading import Event
 from typing import Any
 
+from sayso.core.extras import install_command
 from sayso.store import postgres_server as server
 from sayso.store.base import StoreBusy, StoreError
 from sayso.store.postgres_server import explain, placed
@@ -29,7 +30,7 @@ try:
     import psycopg
     import psycopg_pool
 except ImportError as error:
-    raise StoreError("PostgreSQL needs the extra postgres", hint="pip install 'sayso[postgres]'") from error
+    raise StoreError("PostgreSQL needs the extra postgres", hint=install_command("postgres")) from error
 
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its troubles are told as our own errors
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from sayso.core.extras import install_command
 from sayso.store import migrate
 from sayso.store.base import StoreBusy, StoreError
 
@@ -14,7 +15,7 @@ try:
     import psycopg
     from psycopg import conninfo
 except ImportError as error:
-    raise StoreError("PostgreSQL needs the extra postgres", hint="pip install 'sayso[postgres]'") from error
+    raise StoreError("PostgreSQL needs the extra postgres", hint=install_command("postgres")) from error
 
 CONNECT = 5
 """How many seconds to wait for the server to answer the door."""

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
-from sayso.core.errors import SaysoError
+from sayso.core.extras import needs_extra
 from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.policy import Policy
@@ -85,10 +85,8 @@ class Sayso(Program[Session]):
         Without an address it is your own service, which is started if it does not run (unless `start` is
         False, or another user was installed for it). A program that runs functions takes a host's token.
         """
-        try:
+        with needs_extra("service", "a connection to a service"):
             from sayso.doors.remote.connected import connect
-        except ModuleNotFoundError as error:
-            raise SaysoError(f"{error.name} is missing", hint="pip install 'sayso[service]'") from error
         return connect(where, token, start=start)
 
     def reduces_risk_for(

@@ -31,6 +31,10 @@ SOCKET_URL = "http://sayso"
 """What the service is called by over its socket."""
 AWAY = 30.0
 """How long a request is tried again while the service cannot be reached."""
+NEVER_THERE = 3.0
+"""The same where it has not been reached yet: then the address is wrong, or nobody has started it."""
+CONNECT = 3.0
+"""How long an address may take to answer the door."""
 READ = 30.0
 MORE = 15.0
 """How much longer than it was told to wait the service may take to answer."""
@@ -107,7 +111,7 @@ class Sent(msgspec.Struct, frozen=True):
             "params": query,
             "content": content,
             "headers": headers,
-            "timeout": httpx.Timeout(READ, read=(self.wait or READ) + MORE),
+            "timeout": httpx.Timeout(READ, connect=CONNECT, read=(self.wait or READ) + MORE),
         }
 
 
@@ -133,17 +137,18 @@ class Line:
         self._token = token
         self._places = deque((place, _client(place)) for place in places)
         self._checked = False
+        self._reached = False
 
     def ask(self, sent: Sent, away: float = AWAY) -> Any:
         """What the service answers. While it is away the request is sent again, for so many seconds."""
-        tries = _Tries(sent, away)
+        tries = self._tries(sent, away)
         while True:
             place, client = self._places[0]
             try:
                 self._check(place)
-                return tries.answer(client.request(**tries.sent.parts(self._token)))
+                return tries.answer(self._heard(client.request(**tries.sent.parts(self._token))))
             except (httpx.TransportError, _Later) as error:
-                pause = tries.pause(error)
+                pause = tries.pause(error, place)
                 self._turn(place)
                 time.sleep(pause)
 
@@ -161,22 +166,32 @@ class Line:
 
     async def ask_later(self, sent: Sent, away: float = AWAY) -> Any:
         """The same for a coroutine; on a connection of its own, so that nobody waits behind another."""
-        tries = _Tries(sent, away)
+        tries = self._tries(sent, away)
         while True:
             place, _ = self._places[0]
             try:
                 await asyncio.to_thread(self._check, place)
                 transport = httpx.AsyncHTTPTransport(uds=place.socket)
                 async with httpx.AsyncClient(base_url=place.url, transport=transport) as client:
-                    return tries.answer(await client.request(**tries.sent.parts(self._token)))
+                    return tries.answer(self._heard(await client.request(**tries.sent.parts(self._token))))
             except (httpx.TransportError, _Later) as error:
-                pause = tries.pause(error)
+                pause = tries.pause(error, place)
                 self._turn(place)
                 await asyncio.sleep(pause)
 
     def close(self) -> None:
         for _, client in self._places:
             client.close()
+
+    def _tries(self, sent: Sent, away: float) -> _Tries:
+        if self._reached:
+            return _Tries(sent, away)
+        return _Tries(sent, min(away, NEVER_THERE), places=len(self._places), began=True)
+
+    def _heard(self, response: httpx.Response) -> httpx.Response:
+        """Whatever it says, a service is there."""
+        self._reached = True
+        return response
 
     def _check(self, place: Place) -> None:
         if not self._checked:
@@ -207,13 +222,18 @@ class _Later(Exception):
 
 
 class _Tries:
-    """The attempts at one request: what an answer means, and whether to come back after a failure."""
+    """The attempts at one request: what an answer means, and whether to come back after a failure.
 
-    def __init__(self, sent: Sent, away: float) -> None:
+    The time to come back in begins with the first failure; with `began`, it has begun. Each of the `places`
+    is tried once in any case.
+    """
+
+    def __init__(self, sent: Sent, away: float, *, places: int = 1, began: bool = False) -> None:
         self._first = sent
         self._began = time.monotonic()
         self._away = away
-        self._until: float | None = None
+        self._untried = places
+        self._until: float | None = self._began + away if began else None
         self._pause = FIRST_PAUSE
 
     @property
@@ -230,22 +250,25 @@ class _Tries:
             return msgspec.json.decode(response.content) if response.content else None
         raise _Later(response) if response.status_code in (TOO_MANY, AWAY_NOW) else _error(response)
 
-    def pause(self, error: httpx.TransportError | _Later) -> float:
+    def pause(self, error: httpx.TransportError | _Later, place: Place) -> float:
         """How long to pause before the next attempt; raises if there is to be none."""
         now = time.monotonic()
         self._until = now + self._away if self._until is None else self._until
-        if now >= self._until or not (self._first.again or _undone(error)):
-            raise self._told(error) from error
+        self._untried -= 1
+        over = now >= self._until and self._untried <= 0
+        if over or not (self._first.again or _undone(error)):
+            raise self._told(error, place) from error
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         jittered = self._pause * random.uniform(0.5, 1)  # noqa: S311  only so that not all come back at once
         return max(jittered, error.after if isinstance(error, _Later) else 0.0)
 
-    def _told(self, error: httpx.TransportError | _Later) -> SaysoError:
+    def _told(self, error: httpx.TransportError | _Later, place: Place) -> SaysoError:
         if isinstance(error, _Later):
             return error.error
+        why = str(error) or type(error).__name__
         return Unreachable(
-            f"the service cannot be reached: {str(error) or type(error).__name__}",
-            hint="start it with `sayso serve`",
+            f"the service cannot be reached at {place.where}: {why}",
+            hint="start it with `sayso serve`, or correct the address",
         )
 
 

@@ -1,0 +1,32 @@
+"""Parts that are installed on demand. One that is missing is named with the command that brings it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sayso.core.errors import SaysoError
+
+
+class MissingExtra(SaysoError):
+    """What this needs was not installed."""
+
+    code = "missing_extra"
+
+
+def install_command(extra: str) -> str:
+    """How to install this extra, in any shell."""
+    return f'pip install "sayso[{extra}]"'
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """While modules are imported that this extra brings: `what` is what needs them."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "sayso":
+            raise
+        raise MissingExtra(
+            f"{what} needs the extra {extra}: {error.name} is not installed", hint=install_command(extra)
+        ) from error
