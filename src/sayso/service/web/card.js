@@ -7,7 +7,7 @@ import { editor } from "./edit.js";
 import { risk, say, time } from "./parts.js";
 import { follow } from "./reading.js";
 import { clock, now } from "./time.js";
-import { foreign, inline, placesOf, told, visible } from "./visible.js";
+import { foreign, inline, ownLines, placesOf, told, visible } from "./visible.js";
 
 const SAID = {
   once: "allowed once",
@@ -71,7 +71,7 @@ export function card(question, { give, live }) {
   }
   async function why() {
     const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
-    show(extra, h("h2", {}, "Every check, and what it said"), foreign(trace, { label: "Checks" }));
+    show(extra, h("h2", {}, "Every check, and what it said"), ownLines(trace, { label: "Checks" }));
     extra.scrollIntoView({ block: "nearest" });
   }
   function tick() {
