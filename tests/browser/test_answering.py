@@ -350,3 +350,16 @@ def test_long_names_and_places_are_folded_too_before_high_risk(desk: Desk, signe
     page.get_by_role("button", name="Show all of it").click()
     expect(page.locator(".card")).to_contain_text("but for prod")
     assert row(desk, question).state == "open"
+
+
+def test_the_checks_are_shown_line_by_line_without_spelling_our_own_breaks(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    page = signed_in()
+    desk.edit(desk.session())
+    expect(page.locator(".card")).to_contain_text("src/parse.py")
+    page.get_by_role("button", name="Why").click()
+    box = page.get_by_label("Checks")
+    expect(box).to_contain_text("blocked: ")
+    expect(box.locator(".odd")).to_have_count(0)
+    assert len(box.inner_text().splitlines()) > 10

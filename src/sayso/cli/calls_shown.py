@@ -205,7 +205,8 @@ def _facts(one: Listed) -> list[str]:
 def _remarks(one: Listed) -> list[str]:
     remarks = [HOLDER_GONE] if one.lapsed else []
     if one.lapsed or one.state == "ambiguous":
-        remarks += [f"look what happened, then: sayso calls resolve {visible(one.id)} succeeded|failed"]
+        remarks += ["look what happened, then:"]
+        remarks += [f"  sayso calls resolve {visible(one.id)} succeeded|failed"]
     return remarks + ([BY_HAND] if one.tampered else [])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import textwrap
 from typing import TextIO
 
@@ -13,8 +14,9 @@ NARROWEST = 20
 
 
 def width_of(stream: TextIO) -> int | None:
-    """How wide lines may be: that of the terminal or of COLUMNS; None for a pipe or a file."""
-    if not stream.isatty() and not os.environ.get("COLUMNS"):
+    """How wide lines may be: as the terminal is; elsewhere as COLUMNS says, for lists; else any width."""
+    asked = stream is sys.stdout and os.environ.get("COLUMNS")
+    if not stream.isatty() and not asked:
         return None
     return max(shutil.get_terminal_size().columns, NARROWEST)
 

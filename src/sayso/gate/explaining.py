@@ -8,6 +8,7 @@ from sayso.core.decide import Trace, decide, explain
 from sayso.core.decision import Decision, Question
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
+from sayso.core.words import visible
 from sayso.gate.answer import check_edit
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, view_of
 from sayso.gate.state import Wanted
@@ -50,12 +51,18 @@ def traced(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> tuple[Decis
 
 
 def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
-    """One line a check, for each operation of the call. Deciding again changes nothing."""
+    """One line a check, for each operation of the call. Deciding again changes nothing.
+
+    Line breaks in what somebody else wrote are spelled out: a break in this text is one of ours.
+    """
     _, traces = traced(gate, request, scope)
     lines: list[str] = []
     for trace in traces:
         lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")
-        lines += [f"  {'*' if check.spoke else '-'} {check.rule}: {check.why}" for check in trace.checks]
+        lines += [
+            f"  {'*' if check.spoke else '-'} {check.rule}: {visible(check.why, None)}"
+            for check in trace.checks
+        ]
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ import { editor } from "./edit.js";
 import { risk, time } from "./parts.js";
 import { follow } from "./reading.js";
 import { clock, now } from "./time.js";
-import { foreign, inline, placesOf, told, visible } from "./visible.js";
+import { foreign, inline, ownLines, placesOf, told, visible } from "./visible.js";
 
 const SAID = {
   once: "allowed once",
@@ -86,7 +86,7 @@ export function card(question, { give, live }) {
   async function why() {
     if (form) return answering.explain("Allow the edited call or discard the changes first.");
     const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
-    const checks = foreign(trace, { label: "Checks" });
+    const checks = ownLines(trace, { label: "Checks" });
     show(extra, h("div", { data: { read: "no" } }, h("h2", {}, "Every check, and what it said"), checks));
     extra.scrollIntoView({ block: "nearest" });
   }

@@ -37,6 +37,14 @@ export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}
   return both;
 }
 
+/** Lines of our own, which may quote foreign text with its line breaks spelled: each break is just a break. */
+export function ownLines(text, { label = null } = {}) {
+  const box = h("pre", { class: "foreign", tabindex: "0", "aria-label": label, role: label && "group" });
+  for (const [number, line] of text.split("\n").entries())
+    box.append(...(number ? ["\n"] : []), ...pieces(Array.from(line)));
+  return box;
+}
+
 /** Foreign text inside a line of ours: marked, on one line, and cut with its true length. */
 export function inline(text, most = 160) {
   const characters = Array.from(text);

@@ -1,0 +1,63 @@
+"""`sayso link` names the service that runs, and none that does not."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from sayso.gate.open import data_folder
+from sayso.gate.served import FOLDER, Served, announced, running_services
+from tests.service.process import Home, command
+
+
+def link(*words: str) -> tuple[str, str]:
+    with command("link", *words) as process:
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    return out, errors
+
+
+def test_the_link_names_the_port_of_the_service_on_this_store_and_signs_in_there(home: Home) -> None:
+    with home.serve() as service:
+        out, errors = link("--store", home.store)
+        assert out.startswith(f"http://localhost:{service.port}/sign-in#")
+        assert "no service runs" not in errors
+        assert httpx.get(f"{service.url}/sign-in").status_code == 200
+        told = json.loads(link("--store", home.store, "--url", "https://sayso.example.org", "--json")[0])
+        assert told["url"].startswith("https://sayso.example.org/sign-in#")
+    out, errors = link("--store", home.store)
+    assert out.startswith("http://localhost:7333/sign-in#")
+    assert "no service runs" in errors
+
+
+def test_a_service_of_another_store_is_not_named_for_this_one(home: Home, tmp_path: Path) -> None:
+    with home.serve():
+        pass  # makes the store
+    (tmp_path / "other").mkdir()
+    other = Home(tmp_path / "other")
+    with other.serve() as service:
+        out, _ = link("--store", home.store)
+        assert f":{service.port}/" not in out
+
+
+def test_what_is_left_of_a_service_that_died_is_not_taken_for_one(home: Home) -> None:
+    place = data_folder() / FOLDER
+    place.mkdir()
+    file = place / "1.json"
+    file.write_bytes(msgspec.json.encode(Served("http://localhost:1", "name", "/nowhere")))
+    assert running_services(data_folder()) == []
+    assert not file.exists()
+
+
+def test_a_service_is_announced_as_long_as_it_runs_and_only_to_its_user(home: Home) -> None:
+    served = Served("http://localhost:1", "name", "/nowhere")
+    with announced(served, data_folder()):
+        assert running_services(data_folder()) == [served]
+        (file,) = (data_folder() / FOLDER).iterdir()
+        assert file.stat().st_mode & 0o077 == 0
+        assert file.stat().st_uid == os.getuid()
+    assert running_services(data_folder()) == []
