@@ -24,7 +24,7 @@ def test_a_change_is_shown_as_the_lines_that_go_and_come_with_nothing_hidden(
     page = signed_in(color_scheme=scheme)
     expect(page.locator(".diff .removed")).to_have_text(["removed: - # end"])
     expect(page.locator(".diff .added")).to_have_text(
-        ["added: + →\ttext = text.strip()", "added: + # \\u202eend"]
+        ["added: + →\ttext = text.strip()↵", "added: + # \\u202eend"]
     )
     expect(page.locator(".arguments dt").first).to_have_text("file_path")
     expect(page.locator(".arguments")).to_contain_text("replace_all")

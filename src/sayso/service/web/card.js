@@ -1,6 +1,6 @@
 // One question, whole: what would run first, then why, then who asks; and the bar to answer with.
 
-import { bar, isClaim } from "./bar.js";
+import { bar, EDITING, isClaim } from "./bar.js";
 import { get } from "./api.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
@@ -56,7 +56,7 @@ export function card(question, { give, live }) {
   let form = null;
   const answering =
     question.state === "open"
-      ? bar(question, { give: send, live, edit, why, reading, form: () => form?.state() ?? null })
+      ? bar(question, { give: send, live, edit, why, reading, form: () => (form?.touched() ? form.state() : null) })
       : null;
   const root = h("article", {
     class: `card ${question.risk}`,
@@ -87,7 +87,9 @@ export function card(question, { give, live }) {
     answering.element.querySelector("[data-opens=edit]")?.focus();
   }
   async function why() {
-    if (form) return answering.explain("Allow the edited call or discard the changes first.");
+    if (form?.touched()) return answering.explain(EDITING);
+    form?.stop();
+    form = null;
     const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
     const checks = foreign(trace, { label: "Checks" });
     show(extra, h("div", { data: { read: "no" } }, h("h2", {}, "Every check, and what it said"), checks));

@@ -55,14 +55,22 @@ function changeIn(given, because) {
 /** Lines that go and lines that come; null if they are too long to be compared here. */
 function difference(before, after, label) {
   if (before.length + after.length > FOLD_AT) return null;
-  const lines = compared(before.split("\n"), after.split("\n"));
+  const lines = compared(linesOf(before), linesOf(after));
   if (!lines) return null;
   const heard = { "-": "removed: ", "+": "added: ", " ": "" };
   const kinds = { "-": "removed", "+": "added", " ": "" };
   const rows = lines.map(([sign, text]) =>
-    h("span", { class: kinds[sign] }, h("span", { class: "hidden" }, heard[sign]), `${sign} `, linePieces(text)),
+    h("span", { class: kinds[sign] }, h("span", { class: "hidden" }, heard[sign]), `${sign} `, lineShown(text)),
   );
   return h("pre", { class: "foreign diff", tabindex: "-1", role: "group", "aria-label": label }, rows);
+}
+
+const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+
+/** A line with the sign of its end, if it has one: the last line of a file may not. */
+function lineShown(text) {
+  const end = h("span", { class: "quiet", "aria-hidden": "true" }, "↵");
+  return text.endsWith("\n") ? [linePieces(text.slice(0, -1)), end] : linePieces(text);
 }
 
 /** The longest common lines stay; null if there are too many to look for them. */
@@ -103,7 +111,7 @@ function tree(value) {
   return h(
     "ul",
     { class: "tree" },
-    entries.map(([name, one]) => h("li", {}, h("code", { class: "key" }, visible(name), ": "), leaf(one))),
+    entries.map(([name, one]) => h("li", {}, h("code", { class: "name" }, visible(name), ": "), leaf(one))),
   );
 }
 
