@@ -126,7 +126,9 @@ def test_an_edit_that_raises_the_risk_says_so_before_it_is_confirmed(screen: Scr
     with asking(decided(push(), Risk.HIGH), screen) as one:
         by_line(one, screen, "git push --force", "")
         type_at(screen, (CONFIRM, "allow"))
-        assert one.reply().seen_edited == "d" * 64
+        reply = one.reply()
+        assert reply is not None
+        assert reply.seen_edited == "d" * 64
     assert "The edit changes the risk from moderate to high: it is out of bounds." in screen.text
 
 

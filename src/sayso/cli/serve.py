@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -91,9 +91,14 @@ def serve(
     gate = open_gate(chosen(policy, preset, approval), store)
     if host not in ("127.0.0.1", "::1", "localhost"):
         remark("this address can be reached from other machines, and what is sent there is not encrypted")
-    with ExitStack() as held:
-        held.callback(gate.store.close)
-        run(gate, address, settings=settings, started=lambda real: _started(gate, real, store, held))
+    with ExitStack() as open_until_end:
+        open_until_end.callback(gate.store.close)
+        run(
+            gate,
+            address,
+            settings=settings,
+            started=lambda real: _started(gate, real, store, open_until_end),
+        )
 
 
 @tokens.command("new", short_help="Make a token; it is shown this once.")

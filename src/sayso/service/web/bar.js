@@ -12,15 +12,15 @@ import { sleeper } from "./wake.js";
 
 const READ_ON = { down: "read on ↓", up: "read on ↑", fold: "read on ↓" };
 const UNREAD = "Above moderate risk all of it has to be on screen before it can be allowed.";
-const EDITING = "Allow the edited call or discard the changes first.";
+export const EDITING = "Allow the edited call or discard the changes first.";
 const MOST_SPANS = 4;
 
 /** Whether it asks if the user wrote a message, and not if a call may run. */
 export const isClaim = (question) => question.rule === "claimed";
 
 /**
- * `give` sends an answer. `reading` knows what of the card was on screen. `form` gives the edit under way, if
- * there is one: its risk, why it cannot be allowed yet, and how to allow or discard it.
+ * `give` sends an answer. `reading` knows what of the card was on screen. `form` gives the edit under way, once
+ * something was changed: its risk, why it cannot be allowed yet, and how to allow or discard it.
  */
 export function bar(question, { give, live, edit, why, reading, form }) {
   const names = isClaim(question) ? { ...NAMES, once: "I wrote this" } : NAMES;

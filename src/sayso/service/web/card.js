@@ -1,13 +1,16 @@
 // One question, whole: what would run first, then why, then who asks; and the bar to answer with.
 
-import { bar, isClaim } from "./bar.js";
+import { bar, EDITING, isClaim } from "./bar.js";
 import { get } from "./api.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
 import { risk, time } from "./parts.js";
 import { follow } from "./reading.js";
+import { whatRuns } from "./shown.js";
 import { clock, now } from "./time.js";
-import { foreign, inline, ownLines, placesOf, told, visible } from "./visible.js";
+import { foreign, inline, ownLines, told, visible } from "./visible.js";
+
+export { whatRuns };
 
 const SAID = {
   once: "allowed once",
@@ -53,7 +56,7 @@ export function card(question, { give, live }) {
   let form = null;
   const answering =
     question.state === "open"
-      ? bar(question, { give: send, live, edit, why, reading, form: () => form?.state() ?? null })
+      ? bar(question, { give: send, live, edit, why, reading, form: () => (form?.touched() ? form.state() : null) })
       : null;
   const root = h("article", {
     class: `card ${question.risk}`,
@@ -84,7 +87,9 @@ export function card(question, { give, live }) {
     answering.element.querySelector("[data-opens=edit]")?.focus();
   }
   async function why() {
-    if (form) return answering.explain("Allow the edited call or discard the changes first.");
+    if (form?.touched()) return answering.explain(EDITING);
+    form?.stop();
+    form = null;
     const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
     const checks = ownLines(trace, { label: "Checks" });
     show(extra, h("div", { data: { read: "no" } }, h("h2", {}, "Every check, and what it said"), checks));
@@ -151,30 +156,6 @@ function head(question) {
     label ? told(label) : null,
     told(question.tool),
   );
-}
-
-/** The exact command or call, complete, with the parts marked that made it what is asked. */
-export function whatRuns({ command, arguments: given, because = [] }) {
-  const isCommand = (value) => command !== null && value === command;
-  const marked = ([name]) => because.some((one) => one.argument === name);
-  const rest = Object.entries(given).sort((one, other) => marked(other) - marked(one));
-  const ofCommand = ({ argument: name }) => name === null || isCommand(given[name]);
-  const line = command !== null && boxed(command, "Command", because.filter(ofCommand));
-  line && line.classList.add("hero");
-  const list = rest.map(([name, value]) => {
-    if (isCommand(value)) return [h("dt", {}, told(name, 80)), h("dd", { class: "small" }, "the command above")];
-    const parts = because.filter((one) => one.argument === name);
-    return [h("dt", {}, told(name, 80)), h("dd", {}, boxed(value, `Argument ${visible(name)}`, parts))];
-  });
-  const kind = line ? "arguments" : "arguments hero";
-  return [line, rest.length ? h("dl", { class: kind, data: { read: "parts" } }, list) : null];
-}
-
-function boxed(value, label, parts) {
-  const asText = typeof value === "string";
-  const text = asText ? value : JSON.stringify(value, null, 2);
-  const spelled = parts.map((one) => (asText ? one.text : JSON.stringify(one.text).slice(1, -1)));
-  return foreign(text, { label, places: placesOf(text, spelled) });
 }
 
 function reasons(question) {

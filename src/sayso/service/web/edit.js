@@ -73,6 +73,7 @@ export function editor(question, { send, close, changed, shows }) {
     h("p", { class: "small" }, "Only the edited call is allowed, once, and only if the policy does not deny it."),
     form.elements,
     fault,
+    h("div", { class: "row" }, h("button", { type: "button", class: "plain", onclick: close }, "Close the form")),
   );
   return {
     elements: [element, preview],

@@ -13,6 +13,7 @@ const HELP = [
   ["r", "revoke"],
   ["/", "filter"],
   ["?", "this help"],
+  ["Esc", "close what is open"],
 ];
 
 /** `keys()` gives what the view on show can do, by key. */
@@ -20,6 +21,7 @@ export function bind(keys) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (document.querySelector("dialog[open]")) return;
+    if (event.key === "Escape" && closeMenu()) return;
     if (typing(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;
@@ -48,6 +50,15 @@ export function rows(place) {
 
 function typing(element) {
   return element.matches("input, textarea, select") || element.isContentEditable;
+}
+
+/** Close the menu of a phone; whether it was open. */
+function closeMenu() {
+  const menu = document.getElementById("menu");
+  if (!menu?.hasAttribute("open")) return false;
+  menu.removeAttribute("open");
+  menu.querySelector("summary").focus();
+  return true;
 }
 
 function filter() {

@@ -62,7 +62,18 @@ export function told(text, most = 160) {
   return Array.from(text).length <= most ? inline(text, most) : foreign(text);
 }
 
-/** Plain runs as text, odd characters as marked spellings. A line break is spelled, then also made. */
+// In a box these act as everybody expects. A quiet sign tells a real line end from a line that is only long.
+const QUIET = { "\n": "↵", "\t": "→" };
+const odd = (spelling) => h("span", { class: "odd" }, spelling);
+
+/** A line of foreign text in pieces: tabs act, and every other odd character is spelled out, line ends too. */
+export const linePieces = (text) =>
+  text.split("\t").flatMap((part, at) => [
+    at > 0 && [h("span", { class: "quiet", "aria-hidden": "true" }, QUIET["\t"]), "\t"],
+    pieces(Array.from(part), { breaks: false }),
+  ]);
+
+/** Plain runs as text, odd characters as marked spellings. In a box, line ends and tabs act as well. */
 function pieces(characters, { breaks = true, places = [] } = {}) {
   const found = [];
   let into = found;
@@ -92,8 +103,8 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
       continue;
     }
     flush();
-    run = breaks && character === "\n" ? "\n" : "";
-    into.push(h("span", { class: "odd" }, spelling));
+    run = breaks && character in QUIET ? character : "";
+    into.push(run ? h("span", { class: "quiet", "aria-hidden": "true" }, QUIET[character]) : odd(spelling));
   }
   leave();
   return found;

@@ -1,0 +1,131 @@
+// What would run, shown as what it is: a command, a change as a diff, nested values as a small tree.
+//
+// Nothing is left out. Whatever has no better form, or is long, or holds a marked part, is a box of text.
+
+import { h } from "./dom.js";
+import { FOLD_AT, foreign, linePieces, placesOf, told, visible } from "./visible.js";
+
+const CHANGES = [
+  ["old_string", "new_string"],
+  ["old_str", "new_str"],
+  ["old_text", "new_text"],
+];
+const FIRST = [
+  /^(to|recipients?|payee|channel)$/i,
+  /^(cc|bcc|amount|currency|(file_|notebook_)?paths?|files?|url)$/i,
+  /^(subject|title)$/i,
+];
+const MOST_CELLS = 250_000;
+
+/** The exact command or call, complete, with the parts marked that made it what is asked. */
+export function whatRuns({ command, arguments: given, because = [] }) {
+  const isCommand = (value) => command !== null && value === command;
+  const partsOf = (name) => because.filter((one) => one.argument === name);
+  const ofCommand = ({ argument: name }) => name === null || isCommand(given[name]);
+  const line = command !== null && boxed(command, "Command", because.filter(ofCommand));
+  line && line.classList.add("hero");
+  const change = changeIn(given, because);
+  const rest = ordered(Object.entries(given), (name) => partsOf(name).length > 0);
+  const list = rest.map(([name, value]) => {
+    if (isCommand(value)) return [term(name), h("dd", { class: "small" }, "the command above")];
+    if (change?.names.includes(name)) return name === change.names[0] ? change.shown : null;
+    return [term(name), h("dd", {}, valued(value, `Argument ${visible(name)}`, partsOf(name)))];
+  });
+  const kind = line ? "arguments" : "arguments hero";
+  return [line, rest.length ? h("dl", { class: kind, data: { read: "parts" } }, list) : null];
+}
+
+const term = (name) => h("dt", {}, told(name, 80));
+
+/** Marked arguments first, then those that say to whom, what and where. */
+function ordered(entries, marked) {
+  const place = (name) => FIRST.findIndex((kind) => kind.test(name)) + 1 || FIRST.length + 1;
+  const rank = ([name]) => (marked(name) ? 0 : place(name));
+  return entries.sort((one, other) => rank(one) - rank(other));
+}
+
+/** The two arguments that are the before and the after of a change, and the change. */
+function changeIn(given, because) {
+  const names = CHANGES.find((pair) => pair.every((name) => typeof given[name] === "string"));
+  if (!names || because.some((one) => names.includes(one.argument))) return null;
+  const shown = difference(given[names[0]], given[names[1]], `${names[0]} and ${names[1]}`);
+  return shown && { names, shown: [h("dt", {}, "change"), h("dd", {}, shown)] };
+}
+
+/** Lines that go and lines that come; null if they are too long to be compared here. */
+function difference(before, after, label) {
+  if (before.length + after.length > FOLD_AT) return null;
+  const lines = compared(linesOf(before), linesOf(after));
+  if (!lines) return null;
+  const heard = { "-": "removed: ", "+": "added: ", " ": "" };
+  const kinds = { "-": "removed", "+": "added", " ": "" };
+  const rows = lines.map(([sign, text]) =>
+    h("span", { class: kinds[sign] }, h("span", { class: "hidden" }, heard[sign]), `${sign} `, lineShown(text)),
+  );
+  return h("pre", { class: "foreign diff", tabindex: "-1", role: "group", "aria-label": label }, rows);
+}
+
+const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+
+/** A line with the sign of its end, if it has one: the last line of a file may not. */
+function lineShown(text) {
+  const end = h("span", { class: "quiet", "aria-hidden": "true" }, "↵");
+  return text.endsWith("\n") ? [linePieces(text.slice(0, -1)), end] : linePieces(text);
+}
+
+/** The longest common lines stay; null if there are too many to look for them. */
+function compared(before, after) {
+  if (before.length * after.length > MOST_CELLS) return null;
+  const common = Array.from({ length: before.length + 1 }, () => new Uint32Array(after.length + 1));
+  for (let i = before.length - 1; i >= 0; i -= 1)
+    for (let j = after.length - 1; j >= 0; j -= 1)
+      common[i][j] =
+        before[i] === after[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+  const lines = [];
+  let [i, j] = [0, 0];
+  while (i < before.length || j < after.length) {
+    if (i < before.length && j < after.length && before[i] === after[j]) {
+      lines.push([" ", before[i]]);
+      i += 1;
+      j += 1;
+    } else if (j >= after.length || (i < before.length && common[i + 1][j] >= common[i][j + 1])) {
+      lines.push(["-", before[i]]);
+      i += 1;
+    } else {
+      lines.push(["+", after[j]]);
+      j += 1;
+    }
+  }
+  return lines;
+}
+
+/** Nested values as a tree, if they are short and nothing in them is marked; else as text. */
+function valued(value, label, parts) {
+  const nested = value !== null && typeof value === "object" && Object.keys(value).length > 0;
+  if (!nested || parts.length || JSON.stringify(value).length > FOLD_AT) return boxed(value, label, parts);
+  return h("div", { class: "foreign", role: "group", "aria-label": label }, tree(value));
+}
+
+function tree(value) {
+  const entries = Array.isArray(value) ? value.map((one, at) => [String(at + 1), one]) : Object.entries(value);
+  return h(
+    "ul",
+    { class: "tree" },
+    entries.map(([name, one]) => h("li", {}, h("code", { class: "name" }, visible(name), ": "), leaf(one))),
+  );
+}
+
+/** Text stands in quotes where it could pass for something else. Its line ends are spelled: it begins no line. */
+function leaf(value) {
+  if (value !== null && typeof value === "object" && Object.keys(value).length) return tree(value);
+  const text = typeof value === "string" && value.trim() === value;
+  const plain = text && Number.isNaN(Number(value)) && !/^(true|false|null|["{[].*)?$/.test(value);
+  return h("code", {}, linePieces(plain ? value : JSON.stringify(value)));
+}
+
+function boxed(value, label, parts) {
+  const asText = typeof value === "string";
+  const text = asText ? value : JSON.stringify(value, null, 2);
+  const spelled = parts.map((one) => (asText ? one.text : JSON.stringify(one.text).slice(1, -1)));
+  return foreign(text, { label, places: placesOf(text, spelled) });
+}
