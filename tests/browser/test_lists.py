@@ -147,6 +147,7 @@ def test_sessions_are_shown_a_page_at_a_time_and_all_of_them_are_stopped(
     page.reload()
     expect(rows).to_have_count(listing.PAGE)
     page.get_by_role("button", name="Stop all agents").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop all").click()
     expect(page.locator("#said")).to_contain_text(f"{count} stopped")
     page.get_by_role("button", name="Show more").click()
     expect(page.locator("tbody .mark", has_text=re.compile("^stopped$"))).to_have_count(count)

@@ -168,7 +168,7 @@ def test_a_row_opens_to_what_was_recorded_its_proof_and_the_trace_of_deciding_it
     expect(page.locator("tbody tr[tabindex]")).to_have_count(1)
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    recorded = page.locator(".past section").nth(0)
+    recorded = page.locator(".past section").nth(1)
     expect(recorded.get_by_role("heading", name="As it was recorded")).to_be_visible()
     expect(recorded.locator("tbody tr")).to_have_count(2)
     expect(recorded.locator("tbody tr", has_text="git.push")).to_contain_text("high risk asks every time")
@@ -191,7 +191,7 @@ def test_what_would_be_decided_otherwise_now_is_said_to_be(desk: Desk, signed_in
     answer_question(desk.gate, desk.edit(desk.session()), "once", by="ana")
     page = signed_in("/history")
     page.locator("tbody button.call").click()
-    expect(page.locator(".past .facts")).to_contain_text("allowed (once) by ana")
+    expect(page.locator(".past .story")).to_contain_text("Allowed once by ana")
     expect(page.locator(".again")).to_contain_text("It would be decided otherwise: allowed by the rule")
 
 

@@ -180,3 +180,30 @@ def test_a_call_that_the_wider_answer_covers_later_is_a_story_of_its_own(service
     first, second = history(service)
     assert steps(first) == ["allowed", "started"]
     assert steps(second) == ["asked", "answered", "started"]
+
+
+def test_a_search_goes_on_where_a_page_found_nothing(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.told("agent", "POST", "/v1/calls", {"tool": "read_file", "args": {"path": "needle"}})
+    for _ in range(5):
+        service.told("agent", "POST", "/v1/calls", READ)
+    monkeypatch.setattr("sayso.gate.stories.SEARCHED", 2)
+    path, found = "/v1/history?text=needle", []
+    while path:
+        response = service.get("operator", path)
+        found += response.json()
+        path = response.links.get("next", {}).get("url", "")
+    assert [one["call"]["arguments"] for one in found] == [{"path": "needle"}]
+
+
+def test_items_answered_one_by_one_are_one_story_that_was_allowed(service: Service) -> None:
+    call = {"tool": "read_file", "args": {"path": "x"}}
+    both = {"operations": [{"operation": "files.write"}, {"operation": "git.commit"}]}
+    told = service.told("agent", "POST", "/v1/calls", {**call, **both})
+    shown = service.told("operator", "GET", f"/v1/questions/{told['question']}")
+    items = {item["id"]: "once" for item in shown["items"]}
+    service.told("operator", "POST", f"/v1/questions/{told['question']}/answer", {"items": items})
+    (story,) = history(service, "verdict=allow")
+    assert steps(story) == ["asked", "answered"]
+    assert story["state"] == "allowed"

@@ -34,13 +34,14 @@ def newest_first(
     before: str | None = None,
     limit: int = 50,
     events: frozenset[str] | None = None,
+    most: int = MOST_READ,
 ) -> Found:
     """The newest entries that are wanted, before a place; each with what it says, None if that was pruned."""
     found: list[tuple[EntryRow, Entry | None]] = []
     with gate.store.read() as tx:
         places = _places(tx, before)
         for looked_at, row in enumerate(_merged(tx, places)):
-            if len(found) == limit or looked_at == MOST_READ:
+            if len(found) == limit or looked_at == most:
                 return Found(tuple(found), _name(places))
             places[row.stream] = row.seq
             if events is not None and row.event not in events:

@@ -9,11 +9,12 @@ import msgspec
 from sayso.core.audit import Entry
 from sayso.gate.decisions import DECISIONS
 from sayso.gate.gate import Gate
-from sayso.gate.history import newest_first
+from sayso.gate.history import MOST_READ, newest_first
 from sayso.gate.story import Story, begins, story_of
 from sayso.store.base import EntryRow, Reader
 
-ALLOWING = ("once", "task", "temporary", "always", "remember", "edit")
+SEARCHED = 4_000
+"""How many entries are looked at for one page of a search: each is put together to be looked through."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -55,7 +56,8 @@ def stories(gate: Gate, wanted: Wanted, *, before: str | None = None, limit: int
         told[row.stream, row.seq] = story
         return True
 
-    found = newest_first(gate, fits, before=before, limit=limit, events=frozenset(DECISIONS))
+    most = SEARCHED if wanted.text else MOST_READ
+    found = newest_first(gate, fits, before=before, limit=limit, events=frozenset(DECISIONS), most=most)
     return Page(tuple(told[row.stream, row.seq] for row, _ in found.entries), found.before)
 
 
@@ -83,7 +85,7 @@ def _verdicts(story: Story) -> tuple[str, ...]:
     answer = None if story.question is None else story.question.answer
     if answer is None:
         return (first,)
-    return (first, "allow" if answer in ALLOWING else "deny")
+    return (first, "deny" if answer == "deny" else "allow")
 
 
 def _texts(story: Story) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import { page as readPage } from "./api.js";
 import { h, show } from "./dom.js";
 import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "./parts.js";
-import { openPast, SINCE } from "./past.js";
+import { ANSWERS, openPast, SINCE } from "./past.js";
 import { inline, visible } from "./visible.js";
 
 const COLUMNS = [
@@ -69,14 +69,21 @@ export function decisions(place, query, none) {
     const button =
       more &&
       act("Show older ones", { class: "plain" }, async () => {
-        const next = await more();
+        const next = await someRows(await more());
         made.querySelector("tbody").append(...next.rows.flatMap(row));
         more = next.more;
         if (!more) button.remove();
       });
     return [made, button];
   };
-  return fill(place, "the history", () => readPage("/v1/history", { limit: 50, ...query }), draw);
+  const read = async () => someRows(await readPage("/v1/history", { limit: 50, ...query }));
+  return fill(place, "the history", read, draw);
+}
+
+/** The page, or the first after it that holds something: a search may look through much and find nothing yet. */
+async function someRows(found) {
+  while (!found.rows.length && found.more) found = await found.more();
+  return found;
 }
 
 function row(one) {
@@ -107,9 +114,14 @@ function row(one) {
 /** How it was decided or answered, and how far it came since. */
 function result(one) {
   const asked = one.verdict === "ask";
-  const said = asked && !one.answer ? unanswered(one.state) : verdict(asked ? one.answer : one.verdict);
+  const said = asked ? (one.answer ? answered(one.answer) : unanswered(one.state)) : verdict(one.verdict);
   const since = SINCE[one.state];
   return [said, since && h("div", { class: "small" }, since)];
+}
+
+function answered(answer) {
+  const words = ANSWERS[answer] ?? `allowed (${visible(answer)})`; // item by item
+  return h("span", { class: `verdict ${answer === "deny" ? "deny" : "allow"}` }, words.toLowerCase());
 }
 
 function unanswered(state) {

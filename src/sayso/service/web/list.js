@@ -10,6 +10,8 @@ import { inline, visible } from "./visible.js";
 export function row(question, chosen, choose) {
   const over = question.state !== "open";
   const where = question.folder.split("/").filter(Boolean).pop();
+  // A title that leaves something out ends in a mark; it stands where no line is cut.
+  const [, text, mark] = /^(.*?)(?: ·([0-9a-f]{4}))?$/su.exec(question.title);
   const button = h(
     "button",
     {
@@ -19,8 +21,8 @@ export function row(question, chosen, choose) {
       data: { id: question.id },
     },
     risk(question.risk),
-    h("span", { class: "call" }, inline(question.title, 140)),
-    h("span", { class: "from" }, visible(question.agent), where ? ` · ${visible(where)}` : ""),
+    h("span", { class: "call" }, inline(text, 140)),
+    h("span", { class: "from" }, [question.agent, where, mark].filter(Boolean).map(visible).join(" · ")),
     over ? h("span", { class: "from" }, ending(question)) : waits(question),
   );
   if (question.id === chosen) button.setAttribute("aria-current", "true");

@@ -83,12 +83,13 @@ const STEPS = {
   started: () => "Started",
   ended: (step) => ENDS[step.state] ?? "Ended",
 };
-const ANSWERS = {
+export const ANSWERS = {
   once: "Allowed once",
   task: "Allowed for this task",
   temporary: "Allowed for 15 minutes",
   always: "Allowed for this session",
   remember: "Allowed and remembered",
+  edit: "Edited and allowed",
   deny: "Denied",
 };
 const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody knows how it ended" };

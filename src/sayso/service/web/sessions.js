@@ -46,8 +46,7 @@ export function view(place) {
         { class: "small" },
         "Sessions that are open. A stopped one asks for everything until you let it go on.",
       ),
-      onAll,
-      all,
+      h("div", { class: "acts" }, onAll, all),
     ),
     found,
   );
@@ -135,8 +134,8 @@ function clearing({ rows, more }) {
   return [
     `Stops${and} ${count(working.length, "session")}: from then on everything asks, even what the policy allows.`,
     `Clears ${count(grants, "grant")} and withdraws ${count(sum((one) => one.questions), "open question")}. This cannot be undone.`,
-    `${count(standing, "standing consent")} for commands ${standing === 1 ? "stays" : "stay"}, and count${standing === 1 ? "s" : ""} again after "Let it go on".`,
-  ];
+    standing && `Standing consent for ${count(standing, "command")} stays, and counts again once they go on.`,
+  ].filter(Boolean);
 }
 
 const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
