@@ -53,14 +53,14 @@ format: .venv/.dev ## let ruff mend what it can
 	@$(bin)/python -m ruff check --fix .
 	@$(bin)/python -m ruff format .
 
-bench: .venv/.bench ## measure the decision against its peers
-	@$(bin)/python -m bench $(ARGS)
+bench: .venv-bench/.bench ## measure the decision against its peers
+	@.venv-bench/bin/python -m bench $(ARGS)
 
 mutants: .venv/.dev ## plant faults in core and see which ones the tests catch
 	@$(bin)/python -m tests.mutation $(ARGS)
 
 clean: ## remove everything make made
-	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
+	rm -rf .venv .venv-bench .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist mutants
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # In CI a skipped test fails the run: what was not run was not tested.
@@ -70,26 +70,29 @@ no_skips := $(if $(CI),-p tests.architecture.no_skips)
 pins := pyproject.toml constraints.txt
 
 .venv/.runtime: .venv/.made $(pins)
-	$(call install,the runtime,.[service])
+	$(call install,the runtime,.[service],.venv,constraints.txt)
 
 .venv/.dev: .venv/.made $(pins)
-	$(call install,the runtime and the tools for development,.[dev$(comma)cel])
+	$(call install,the runtime and the tools for development,.[dev$(comma)cel],.venv,constraints.txt)
+	@touch .venv/.runtime
 
-.venv/.bench: .venv/.made $(pins)
-	$(call install,the peers to measure against,.[bench])
+# What we are measured against may hold back what we run on, so it has an environment and pins of its own.
+.venv-bench/.bench: .venv/.made pyproject.toml bench/constraints.txt
+	@$(bin)/python -m venv --clear .venv-bench
+	$(call install,the peers to measure against,.[bench],.venv-bench,bench/constraints.txt)
 
 # The names of the packages go by as pip meets them; what else it says is shown only if it fails. The pins hold for
 # the build as well: old versions of pip take them from the first variable, new ones from the second.
 define install
-@$(say) 'installing $(1) into .venv'
-@{ PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt $(bin)/python -m pip install \
-     --disable-pip-version-check --no-input --progress-bar off -c constraints.txt -e '$(2)' \
+@$(say) 'installing $(1) into $(3)'
+@{ PIP_CONSTRAINT=$(4) PIP_BUILD_CONSTRAINT=$(4) $(3)/bin/python -m pip install \
+     --disable-pip-version-check --no-input --progress-bar off -c $(4) -e '$(2)' \
      2>.venv/pip.err || touch .venv/pip.failed; } \
  | { gap='  '; while read -r verb name rest; do \
      if [ "$$verb" = Collecting ]; then printf '%s%s' "$$gap" "$${name%%[!A-Za-z0-9._-]*}"; gap=' '; fi; \
    done; [ "$$gap" = '  ' ] || echo; }
 @if [ -e .venv/pip.failed ]; then rm .venv/pip.failed; cat .venv/pip.err >&2; exit 1; fi
-@touch .venv/.runtime $@
+@touch $@
 endef
 
 # A virtual environment knows its own place. If the folder was moved or copied, or its Python has gone, it is made

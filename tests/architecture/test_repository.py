@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MADE = {
     ".git", ".hypothesis", ".import_linter_cache", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv",
-    "__pycache__", "build", "dist", "mutants", "node_modules",
+    ".venv-bench", "__pycache__", "build", "dist", "mutants", "node_modules",
 }  # fmt: skip
 
 # Folders of people. Examples in tests and documents are about people who do not exist.
@@ -41,9 +41,12 @@ def traces(text: str, root: Path = ROOT) -> list[str]:
     return found
 
 
-def pins() -> dict[str, str]:
+RUNTIME, BENCH = "constraints.txt", "bench/constraints.txt"
+
+
+def pins(file: str = RUNTIME) -> dict[str, str]:
     """Package name in its normal form to the line that pins it."""
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
     return {normal(line.partition("==")[0]): line for line in lines if not line.startswith("#")}
 
 
@@ -51,11 +54,12 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def required() -> list[str]:
-    """Every package that pyproject.toml names, for running, building and each extra."""
+def required(*, bench: bool = False) -> list[str]:
+    """Every package that pyproject.toml names, for running, building and each extra; or for measuring."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     lines = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
-    lines += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
+    extras = project["project"]["optional-dependencies"]
+    lines += [line for name, extra in extras.items() for line in extra if (name == "bench") is bench]
     return sorted({normal(re.split(r"[^\w.-]", line)[0]) for line in lines})
 
 
@@ -70,10 +74,21 @@ def test_a_trace_of_a_machine_is_found(path: str) -> None:
     assert traces(f"see /{path}", root=Path("/srv/checkout/sayso")) != []
 
 
-def test_a_pin_is_a_name_and_one_exact_version() -> None:
-    assert [line for line in pins().values() if not PIN.fullmatch(line)] == []
+@pytest.mark.parametrize("file", [RUNTIME, BENCH])
+def test_a_pin_is_a_name_and_one_exact_version(file: str) -> None:
+    assert [line for line in pins(file).values() if not PIN.fullmatch(line)] == []
 
 
-def test_every_package_we_name_is_pinned() -> None:
-    assert "msgspec" in required()
-    assert [name for name in required() if name not in pins()] == []
+@pytest.mark.parametrize(("file", "bench"), [(RUNTIME, False), (BENCH, True)])
+def test_every_package_we_name_is_pinned(file: str, bench: bool) -> None:
+    assert "msgspec" in required(bench=bench)
+    assert [name for name in required(bench=bench) if name not in pins(file)] == []
+
+
+def test_what_we_are_measured_against_holds_nothing_back_that_we_run_on() -> None:
+    peers = set(required(bench=True)) - set(required())
+    assert {"oso", "casbin", "cedarpy", "permitd", "ctrlrun"} <= peers
+    assert peers & set(pins()) == set()
+    make = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert make.count(".[bench]") == 1
+    assert ".[bench],.venv-bench,bench/constraints.txt" in make

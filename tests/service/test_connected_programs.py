@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from sayso import Ambiguous, ConsentRequired, Step
@@ -341,3 +343,19 @@ def test_a_connected_run_goes_on_only_while_its_consent_lasts(
         status = again(call).status
         assert status == ("ok" if how == "once" else "denied")
         assert len(entered) == (2 if how == "once" else 1)
+
+
+def test_a_session_over_a_connection_has_the_project_around_the_working_folder_as_its_workspace(
+    home: Home, served: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "src").mkdir()
+    monkeypatch.chdir(project / "src")
+    operator = {"Authorization": f"Bearer {home.token('operator')}"}
+    with served.connect(home.token("host")) as gate:
+        gate.session(agent="named")
+        gate.session(agent="elsewhere", workspace="/elsewhere")
+        gate.door.session_here()
+        told = httpx.get(f"{served.url}/v1/sessions", headers=operator).json()
+    assert sorted(one["workspace"] for one in told) == ["/elsewhere", str(project), str(project)]

@@ -114,7 +114,7 @@ APPROVAL = Grant(
     Risk.MODERATE,
     NOW + 900,
     "session",
-    Pins(operations=("git.commit",)),
+    Pins(tool="commit", operations=("git.commit",)),
     uses=1,
     ends_with="task",
     bound_to=TASK.id,
