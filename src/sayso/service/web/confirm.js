@@ -4,7 +4,6 @@ import { h } from "./dom.js";
 
 /** Ask once; true only if the person pressed the button that says so. Esc and Cancel change nothing. */
 export function confirmed(title, lines, yes) {
-  const { promise, resolve } = Promise.withResolvers();
   const does = h("button", { class: "solid deny", value: "yes" }, yes);
   const cancel = h("button", { class: "outlined", value: "no", autofocus: true }, "Cancel");
   const dialog = h(
@@ -14,11 +13,12 @@ export function confirmed(title, lines, yes) {
     lines.map((line) => h("p", {}, line)),
     h("form", { method: "dialog", class: "row" }, cancel, does),
   );
-  dialog.addEventListener("close", () => {
-    dialog.remove();
-    resolve(dialog.returnValue === "yes");
-  });
   document.body.append(dialog);
   dialog.showModal();
-  return promise;
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+  });
 }
