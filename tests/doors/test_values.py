@@ -19,6 +19,7 @@ import pydantic.dataclasses
 import pytest
 
 from sayso import Sayso, Step
+from sayso.doors.mcp.offered import offered
 from sayso.doors.python.arguments import WrongArguments
 from sayso.doors.python.results import Result
 from tests.doors.people import Person, arguments, calls, questions
@@ -421,3 +422,12 @@ def test_a_workflow_takes_objects_and_gives_each_step_its_own_type(gate: Sayso) 
     wrong: Result = gate.run("both", {"account": {"owner": 1}, "where": "a"})
     assert wrong.status == "error"
     assert "account" in (wrong.reason or "")
+
+
+def test_an_agent_over_mcp_is_told_what_a_model_takes_and_no_type_hides_the_others(gate: Sayso) -> None:
+    gate.capability("account")(takes_account)
+    gate.capability("either")(takes_text_or_path)
+    told = {one.name: one.params for one in offered(gate)}
+    account = told["account"]["properties"]["value"]
+    assert set(account["properties"]) == {"owner", "opened", "tags"}
+    assert told["either"]["properties"]["value"] == {}
