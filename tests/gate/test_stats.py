@@ -11,7 +11,7 @@ from sayso.core.session import Scope
 from sayso.gate.authorize import authorize, record_decision
 from sayso.gate.charts import figures_and_charts
 from sayso.gate.conversation import begin_task, hear_message
-from sayso.gate.decisions import BY_RULE, DECISIONS, event_of
+from sayso.gate.decisions import DECISIONS, EVENTS, event_of
 from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate, writing
 from sayso.gate.grants import give_grant
@@ -29,6 +29,9 @@ def edit(session: str, target: str = "a.py") -> Request:
 
 def command(session: str, line: str = "git push", operation: str = "git.push") -> Request:
     return make_request(make_call("shell", {}, command=line), [Operation(operation)], session=session)
+
+
+BY_RULE = [key for key in EVENTS if isinstance(key, str)]
 
 
 def decided(verdict: Verdict, rule: str) -> Decision:

@@ -60,14 +60,14 @@ class Deciding:
 
     def alert(self, request: Request, decision: Decision) -> bool:
         """Record what is blocked, and alert the operator; False where there is no store to record it in."""
-        from sayso.gate.checking import record_blocked
+        from sayso.gate.checking import alert_blocked
         from sayso.gate.open import open_to_act
 
         if self._gate is None or decision.verdict.value != "deny":
             return False
         acting = open_to_act(self._policy, self._where)
         try:
-            record_blocked(acting, request, decision)
+            alert_blocked(acting, request, decision)
         finally:
             acting.store.close()
         return True

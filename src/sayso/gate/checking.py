@@ -48,7 +48,7 @@ def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> Checked
         return _checked(request, gate.policy, view, tx.now)
 
 
-def record_blocked(gate: Gate, request: Request, decision: Decision) -> int:
+def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
     """Record a denied check, and with it the alert to the operator; the number of the entry."""
     if decision.verdict is not Verdict.DENY:
         raise AssertionError("only what is blocked is recorded of a check")

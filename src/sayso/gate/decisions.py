@@ -11,24 +11,24 @@ from collections.abc import Mapping
 from sayso.core.decision import Decision
 from sayso.core.model import Verdict
 
-DECIDED, ASKED, BLOCKED = "DECIDED", "ASKED", "BLOCKED"
-BY_RULE = {
+EVENTS = {
+    Verdict.ALLOW: "DECIDED",
+    Verdict.ASK: "ASKED",
+    Verdict.DENY: "BLOCKED",
     "user_initiated": "USER_INITIATED_COVERED",
     "workflow_start": "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT",
 }
-"""Rules whose allows have an event of their own, as long as they used no grant."""
-_BY_VERDICT = {Verdict.ALLOW: DECIDED, Verdict.ASK: ASKED, Verdict.DENY: BLOCKED}
-
+"""By verdict, and for allows that used no grant by rule."""
+ASKED, BLOCKED = EVENTS[Verdict.ASK], EVENTS[Verdict.DENY]
 DECISIONS: Mapping[str, Verdict] = {
-    **{event: verdict for verdict, event in _BY_VERDICT.items()},
-    **dict.fromkeys(BY_RULE.values(), Verdict.ALLOW),
+    event: key if isinstance(key, Verdict) else Verdict.ALLOW for key, event in EVENTS.items()
 }
 ALLOWED = tuple(event for event, verdict in DECISIONS.items() if verdict is Verdict.ALLOW)
 
 
 def event_of(decision: Decision) -> str:
     """The event under which this decision is recorded."""
-    plain = _BY_VERDICT[decision.verdict]
+    plain = EVENTS[decision.verdict]
     if decision.verdict is not Verdict.ALLOW or decision.grants:
         return plain
-    return BY_RULE.get(decision.rule, plain)
+    return EVENTS.get(decision.rule, plain)
