@@ -14,6 +14,7 @@ const READ_ON = { down: "read on ↓", up: "read on ↑", fold: "read on ↓" };
 const UNREAD = "Above moderate risk all of it has to be on screen before it can be allowed.";
 export const EDITING = "Allow the edited call or discard the changes first.";
 const MOST_SPANS = 4;
+const EXPLAINS_FOR = 8000;
 
 /** Whether it asks if the user wrote a message, and not if a call may run. */
 export const isClaim = (question) => question.rule === "claimed";
@@ -44,6 +45,7 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   const careful = sleeper([wider, yeses], () => !live());
   let drawn = "";
   let next = ""; // where to read on
+  let explained = 0;
 
   function deny() {
     give({ answer: "deny", ...(reason.value.trim() ? { reason: reason.value.trim() } : {}) });
@@ -51,10 +53,12 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   const risk = () => form()?.risk ?? question.risk;
   const unread = () => (risk() === "high" ? reading.towards() : "");
   const deliberate = () => risk() === "high" && !(form()?.signed ?? question.signed);
-  const explain = (text) => {
-    hint.textContent = "";
+  /** A word about a press that did nothing, for a while; also for those who hear it. */
+  function explain(text) {
+    clearTimeout(explained);
     hint.textContent = text;
-  };
+    explained = setTimeout(() => (hint.textContent = ""), EXPLAINS_FOR);
+  }
 
   /** A button that allows. Until the call was read it leads on; at high risk it wants to be held. */
   function yes(name, kind, sure, { held = `Hold: ${name}` } = {}) {
