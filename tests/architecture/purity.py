@@ -11,6 +11,7 @@ ALLOWED_IMPORTS = frozenset(
         "bisect",
         "collections",
         "collections.abc",
+        "contextlib",
         "datetime",
         "difflib",
         "enum",
