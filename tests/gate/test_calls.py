@@ -177,6 +177,20 @@ def test_an_effect_is_had_again_only_if_it_failed(gate: Gate, session: str, end:
         start_call(gate, push, holder="two", effect_key="invoice-7")
 
 
+def test_a_failure_that_only_the_agent_claims_frees_no_effect_and_no_retry(gate: Gate, session: str) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    call = make_call("shell", {}, command="git push")
+    push = make_request(call, [Operation("git.push")], session=session)
+    running = start_call(gate, push, holder="one", effect_key="invoice-7")
+    end_call(gate, running.call, running.fence, "failed", claimed=True)
+    with pytest.raises(KeyReused):
+        start_call(gate, push, holder="two", effect_key="invoice-7")
+    begin_task(gate, session, "feature")
+    edited = retry_call(gate, approved(gate, session, "task").call, holder="one")
+    end_call(gate, edited.call, edited.fence, "failed", claimed=True)
+    assert start_call(gate, edit(session), holder="one").state == "pending"
+
+
 def test_a_result_is_told_for_a_day_and_then_forgotten(gate: Gate, session: str, clock: Clock) -> None:
     running = retry_call(gate, approved(gate, session).call, holder="one")
     end_call(gate, running.call, running.fence, "succeeded", b'"done"')

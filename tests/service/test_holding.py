@@ -89,7 +89,9 @@ def test_only_who_has_the_number_says_anything_of_a_call(service: Service, what:
     fence = call["fence"] + (1 if who == "host" else 0)
     path = f"/v1/calls/{call['operation_id']}/{what}"
     refused = service.request(who, method, path, {"fence": fence, **more})
-    agents = 404 if what == "outcome" else 403  # it may say how its own calls ended
+    agents = (
+        404 if what == "outcome" else 403
+    )  # an agent may say how calls ended, and this one is not its own
     assert refused.status_code == {"host": 409, "other_host": 404, "agent": agents}[who]
     assert state(service, call["operation_id"]) == "running"
 

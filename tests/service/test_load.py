@@ -140,6 +140,8 @@ def test_thousands_of_idle_connections_without_a_token_keep_no_answer_and_no_sto
                 idle.sendall(sent % served.port if b"%d" in sent else sent)
         answered_and_stopped(home, served, question)
         assert len(list(Path(f"/proc/{served.process.pid}/fd").iterdir())) < CONNECTIONS
+    served.stop()
+    assert not any("Traceback" in line for line in served.log), "nobody fills the log by hanging up"
 
 
 def test_a_thousand_sign_ins_without_a_token_lock_nobody_out(home: Home, served: Service) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -102,6 +102,8 @@ async def _answer(running: Running, endpoint: Endpoint, request: Request) -> Res
         return await _answered(running, endpoint, request)
     except SaysoError as error:
         return problem(error)
+    except ClientDisconnect:
+        raise
     except Exception:
         log.exception("%s %s failed", endpoint.method, endpoint.path)
         return problem(Refused(500, "internal", "something went wrong; nothing was allowed by it"))

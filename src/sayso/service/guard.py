@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso.service.problems import Refused, problem
@@ -55,4 +58,5 @@ class Guard:
             refused = problem(Refused(421, "foreign_host", "this service is not called by that name"))
             await refused(scope, receive, sending)
             return
-        await self._app(scope, receive, sending)
+        with suppress(ClientDisconnect):  # nobody is there any more to be told, and it is no fault of ours
+            await self._app(scope, receive, sending)
