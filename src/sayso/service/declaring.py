@@ -150,8 +150,11 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
         wanted=_runs(record.request.call),
         note=_noted(attempt),
     )
-    if status not in ("pending", "waiting") or attempt.question is None:
+    if attempt.question is None:
         return here
+    if status not in ("pending", "waiting"):
+        over = status in ("denied", "expired", "cancelled") and not attempt.fence
+        return msgspec.structs.replace(here, answered=True) if over else here
     return _asking(gate, attempt, here)
 
 
