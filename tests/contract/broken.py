@@ -343,6 +343,11 @@ class CountsBytesOfOtherSessions(MemoryWriter):
         return sum(len(row.body) for row in self.calls(states=states))
 
 
+class CountsCallsThatWereAnswered(MemoryWriter):
+    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
+        return sum(len(row.body) for row in self.calls(states=states) if row.session == session)
+
+
 class TakesEveryCallForARun(MemoryWriter):
     def calls(
         self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
@@ -581,6 +586,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     ListsGrantsOfOthers: "grants_that_have_not_ended_are_found_by_session_and_owner",
     KeepsRevokedRuns: "run_grants_are_found_until_they_end_or_are_revoked",
     CountsBytesOfOtherSessions: "what_calls_hold_is_counted_for_their_session_and_states",
+    CountsCallsThatWereAnswered: "a_pending_call_whose_question_is_closed_holds_nothing",
     TakesEveryCallForARun: "calls_that_may_be_runs_are_found_by_state",
     ListsEndedSessions: "sessions_are_listed_in_order_the_ended_ones_on_demand",
     ListsOnlyOpenSessions: "every_row_of_every_kind_can_be_listed",

@@ -169,7 +169,7 @@ def test_an_ended_session_decides_nothing(service: Service) -> None:
     assert service.told("host", "GET", "/v1/sessions") == []
 
 
-@pytest.mark.parametrize("body", [{"agent": ""}, {"agent": "x" * 1_001}, {"agent": "a", "owner": "t_1"}, {}])
+@pytest.mark.parametrize("body", [{"agent": "x" * 1_001}, {"agent": "a", "owner": "t_1"}, {"turn": 3}])
 def test_a_session_names_its_agent_and_nothing_that_is_not_the_hosts_to_say(
     service: Service, body: dict[str, Any]
 ) -> None:

@@ -307,7 +307,10 @@ class Reader(Protocol):
         """The calls in these states, oldest first; with `runs_only`, those that may be runs of a workflow."""
 
     def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
-        """How much the bodies of a session's calls in these states hold."""
+        """How much the bodies of a session's calls in these states hold.
+
+        Those that are pending although their question is closed do not count: nobody has tried them since.
+        """
 
     def head(self, stream: str) -> EntryRow | None:
         """The newest entry of a stream."""

@@ -208,8 +208,12 @@ class MemoryReader:
 
     def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
         wanted = set(states)
-        rows = self._group(self._tables.calls).values()
-        return sum(len(row.body) for row in rows if row.session == session and row.state in wanted)
+        rows = (row for row in self._group(self._tables.calls).values() if row.session == session)
+        return sum(len(row.body) for row in rows if row.state in wanted and not self._is_answered(row))
+
+    def _is_answered(self, row: CallRow) -> bool:
+        question = self.question(row.question) if row.question is not None else None
+        return row.state == "pending" and question is not None and question.state != "open"
 
     def head(self, stream: str) -> EntryRow | None:
         chain = self._group(self._tables.entries, stream)

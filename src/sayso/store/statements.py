@@ -179,9 +179,13 @@ CALLS_OF_RUNS = _select(
     f"WHERE workflow IS NOT NULL AND state IN (VALUES {EACH}) ORDER BY place LIMIT ?",
 )
 PUT_CALL = _put("calls", base.CallRow, "id")
-BYTES_OF_CALLS = (
-    f"SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls WHERE state IN (VALUES {EACH}) AND session = ?"  # noqa: S608  only names written in this file
-)
+BYTES_OF_CALLS = f"""
+    SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls WHERE state IN (VALUES {EACH}) AND session = ?
+    AND NOT EXISTS (
+        SELECT 1 FROM questions WHERE questions.id = calls.question
+        AND questions.state <> 'open' AND calls.state = 'pending'
+    )
+"""  # noqa: S608  only names written in this file
 DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND ended_at < ?"
 MOVE_CALL = _update("calls", base.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
 

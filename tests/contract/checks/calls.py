@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.contract.places import Open
-from tests.contract.rows import NOON, call
+from tests.contract.rows import NOON, call, question
 
 
 def check_calls_are_found_by_what_the_host_and_the_caller_named_them(make: Open) -> None:
@@ -68,6 +68,17 @@ def check_what_calls_hold_is_counted_for_their_session_and_states(make: Open) ->
         assert r.bytes_of_calls("s1", ["running", "pending", "running"]) == 11
         assert r.bytes_of_calls("s1", ["ambiguous"]) == 0
         assert r.bytes_of_calls("s2", ["running", "failed"]) == 1_000
+
+
+def check_a_pending_call_whose_question_is_closed_holds_nothing(make: Open) -> None:
+    store = make()
+    kinds = (("a", "open", "pending"), ("b", "answered", "pending"), ("c", "answered", "running"))
+    with store.write() as w:
+        for number, (name, stands, state) in enumerate(kinds):
+            w.add_question(question(f"q{name}", state=stands))
+            w.put_call(call(name, session="s1", state=state, body=b"x" * 10**number, question=f"q{name}"))
+    with store.read() as r:
+        assert r.bytes_of_calls("s1", ["running", "pending"]) == 101
 
 
 def check_calls_that_may_be_runs_are_found_by_state(make: Open) -> None:
