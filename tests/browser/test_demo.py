@@ -25,7 +25,7 @@ def test_the_demos_one_link_leads_to_the_first_approved_call_and_one_ctrl_c_ends
         expect(page.locator(".card")).to_contain_text("hello.py")
         page.get_by_role("button", name="Allow once").click()
         taken_down = screen.wait_for("ran  edit_file (hello.py)")
-        assert "No longer asked here." in taken_down
+        assert "Answered elsewhere: allowed once by" in taken_down
         assert "You answered" not in taken_down
         expect(page.locator(".card")).to_contain_text("A friendlier greeting")
         screen.wait_for(PROMPT)

@@ -106,6 +106,14 @@ def test_a_machine_without_a_store_gets_none_from_a_check(place: Place, policy: 
     assert not place.store.exists()
 
 
+def test_what_is_blocked_is_recorded_in_a_store_that_nobody_has_used_yet(place: Place, policy: Path) -> None:
+    assert place.sayso("store", "init").returncode == 0
+    ran = place.sayso("check", "email", "delete_vip")
+    assert (ran.stdout, ran.returncode) == (BLOCKED, 4)
+    assert ALONE not in ran.stderr
+    assert "BLOCKED" in place.sayso("audit", "tail").stdout
+
+
 @pytest.mark.parametrize("words", [("email", "read"), ("email", "send", "0.9"), ("bank", "pay")])
 def test_a_check_that_is_not_blocked_writes_nothing_and_uses_nothing_up(
     place: Place, gate: Gate, words: tuple[str, ...]

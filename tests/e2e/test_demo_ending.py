@@ -144,7 +144,7 @@ def test_the_prompt_goes_when_somebody_answered_elsewhere_and_nothing_is_said_fo
             name = question_on(screen)
             assert answer_question(gate, name, "once", by="ana on the page").yours
         taken_down = screen.wait_for("ran  edit_file (hello.py)")
-        assert "No longer asked here." in taken_down
+        assert "Answered elsewhere: allowed once by ana on the page." in taken_down
         assert "You answered" not in taken_down
         screen.wait_for(PROMPT)
         assert question_on(screen) != name

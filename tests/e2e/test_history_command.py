@@ -41,6 +41,14 @@ def test_one_story_a_call_with_who_answered_what(place: Place, gate: Gate, sessi
     assert json.loads(place.sayso("history", "no such thing", "--json").stdout) == []
 
 
+def test_a_shortened_session_is_not_taken_for_one_in_which_nothing_happened(
+    place: Place, gate: Gate, session: str
+) -> None:
+    ran(gate, session)
+    (one,) = json.loads(place.sayso("history", "--session", session[:8], "--json").stdout)
+    assert one["session"] == session
+
+
 def test_a_denied_call_is_not_listed_as_one_that_waits(place: Place, gate: Gate, session: str) -> None:
     denied = start_call(gate, push(session), holder="worker")
     answer_question(gate, denied.question or "", "deny", by="ben")

@@ -138,10 +138,13 @@ def request_in_folder(
 
 
 def _existing(policy: Policy, store: str | None, session: str | None) -> Gate | None:
-    """The operator's store, opened to look; None if there is none yet."""
-    from sayso.gate.open import NoStore, open_to_look
+    """The operator's store, opened to look; None if there is none yet. One that is unused is begun."""
+    from sayso.gate.open import NoStore, UnusedStore, open_gate, open_to_look
 
     try:
+        return open_to_look(store, policy=policy)
+    except UnusedStore:
+        open_gate(policy, store).store.close()
         return open_to_look(store, policy=policy)
     except NoStore as error:
         if session is not None:

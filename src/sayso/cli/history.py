@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sayso.cli.choice import Json
-from sayso.cli.operate import looking, show_or_json
+from sayso.cli.operate import in_session, looking, show_or_json
 from sayso.cli.shortened import InSession, StoreFile
 
 
@@ -33,9 +33,10 @@ def history(
     from sayso.cli import history_shown
     from sayso.gate.stories import Wanted
 
-    wanted = Wanted(
-        agent=agent, domain=domain, risk=risk, verdict=verdict, session=session, text=text.casefold()
-    )
     with looking(store, sealed=True) as gate:
+        whose = in_session(gate, session)
+        wanted = Wanted(
+            agent=agent, domain=domain, risk=risk, verdict=verdict, session=whose, text=text.casefold()
+        )
         found = history_shown.listed(gate, wanted, limit)
     show_or_json(as_json, found, history_shown.story_lines(found))

@@ -22,7 +22,7 @@ def width_of(stream: TextIO) -> int | None:
 
 
 def wrap_line(line: str, width: int | None) -> list[str]:
-    """The line in pieces of this width. A word that is longer stays whole, so that it can be copied."""
+    """The line in pieces of this width. A longer word is broken, so that no line begins with a part of it."""
     if width is None or len(line) <= width:
         return [line]
     indent = line[: len(line) - len(line.lstrip(" "))]
@@ -30,7 +30,7 @@ def wrap_line(line: str, width: int | None) -> list[str]:
         line,
         width,
         subsequent_indent=indent + DEEPER,
-        break_long_words=False,
+        break_long_words=True,
         break_on_hyphens=False,
         drop_whitespace=True,
         replace_whitespace=False,

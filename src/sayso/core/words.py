@@ -645,6 +645,13 @@ _ANSWERED = {
 _STEPS = {"expired": "nobody answered in time", "cancelled": "taken back"}
 
 
+def answered_elsewhere(answer: str, by: str, reason: str | None) -> str:
+    """What a surface says when it takes a question down that was answered on another."""
+    said = _ANSWERED.get(answer, f"answered {visible(answer)}")
+    who = f" by {visible(by)}" if by else ""
+    return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
+
+
 def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
     """One step in the story of a call."""
     said = _STEPS.get(what, what)

@@ -38,6 +38,10 @@ class NoStore(SaysoError):
     code = "no_store"
 
 
+class UnusedStore(NoStore):
+    """It was made, and no gate has written to it yet."""
+
+
 def open_gate(
     policy: Policy,
     store: Store | str | Path | None = None,
@@ -248,7 +252,7 @@ def _name(tx: Reader) -> str:
     """The name the first gate gave this store."""
     name = tx.meta("name")
     if name is None:
-        raise NoStore("nothing was ever written to this store", hint="name another with --store")
+        raise UnusedStore("nothing was ever written to this store", hint="name another with --store")
     return name
 
 

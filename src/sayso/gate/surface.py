@@ -26,13 +26,15 @@ class Asked(msgspec.Struct, frozen=True):
 
     Everything in it that an agent wrote is data: the surface makes it visible (`core.words.visible`) before
     it shows it. `why` gives the whole trace of the decision, one check a line. `decide_edit` decides the call
-    with other arguments, without any effect, or refuses them.
+    with other arguments, without any effect, or refuses them. `ended` says how somebody else answered; None
+    if nobody did.
     """
 
     question: Question
     expires_at: float
     why: Callable[[], str]
     decide_edit: Callable[[Mapping[str, Any]], EditDecided] | None = None
+    ended: Callable[[], str | None] | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

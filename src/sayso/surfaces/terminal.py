@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sayso.core.errors import SaysoError
 from sayso.core.words import visible
 from sayso.gate.surface import Asked, Reply
 from sayso.gate.telemetry import kind_and_place
@@ -110,7 +111,7 @@ class Terminal:
             ending = f"You answered: {word_of(reply.answer)}.\n"
         except Over:
             with suppress(Ended):
-                device.write("\nNo longer asked here.\n")
+                device.write(f"\n{_taken_down(asked)}\n")
             raise
         except Ended as end:
             reply = Reply("deny", self.by, reason=str(end))
@@ -208,3 +209,12 @@ def _user() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return f"user {os.getuid()}"
+
+
+def _taken_down(asked: Asked) -> str:
+    """Why the question is no longer asked here: who answered it elsewhere, if somebody did."""
+    try:
+        ended = None if asked.ended is None else asked.ended()
+    except SaysoError:
+        ended = None
+    return ended or "No longer asked here."

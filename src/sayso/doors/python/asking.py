@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sayso.core import words
 from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
@@ -64,6 +65,7 @@ class Asker:
             row.expires_at,
             lambda: why_asked(self._gate, question),
             lambda values: decide_edit(self._gate, question, edit(values)),
+            lambda: self._how_it_ended(question.id),
         )
         for surface in self._surfaces:
             if surface.able():
@@ -71,6 +73,12 @@ class Asker:
                 args = (surface, asked, shown.over, edit)
                 threading.Thread(target=self._ask, name=name, args=args, daemon=True).start()
         return interest
+
+    def _how_it_ended(self, question: str) -> str | None:
+        row = question_row(self._gate, question)
+        if row.state != "answered" or row.answer is None:
+            return None
+        return words.answered_elsewhere(row.answer, row.by or "", row.reason)
 
     def tell(self, notice: str) -> None:
         for surface in self._surfaces:
