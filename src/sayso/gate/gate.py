@@ -172,7 +172,7 @@ def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     names = [
         name for entry in entries if entry.tier is Tier.AUTONOMOUS for name in (entry.domain, entry.name)
     ]
-    return gate.sealer.reviews(tx.reviews(names)) if names else {}
+    return gate.sealer.review_times(names, tx.reviews(names)) if names else {}
 
 
 def _stopped(gate: Gate, tx: Reader, session: str) -> bool:
