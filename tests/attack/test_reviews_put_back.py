@@ -1,4 +1,4 @@
-"""Whatever becomes of the rows of reviews, no permission that has decayed is fresh again, and it is reported."""
+"""Whatever becomes of the rows of reviews, no permission that has decayed is fresh again, and it is told."""
 
 from __future__ import annotations
 
