@@ -1,4 +1,4 @@
-"""Whatever becomes of the row of the passkeys, a removed one signs nothing and the need to sign does not end."""
+"""Whatever becomes of the row of passkeys, a removed one signs nothing and the need to sign does not end."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ class Mark:
             self.reach(None, {place_of(*MOVED): (version + 1, 0)})
 
     def take_over(self, other: Mark) -> None:
-        """Know of effects, reviews and passkeys what the mark of the store knows that this one is a copy of."""
+        """Know of effects, reviews and passkeys what the mark of the store knows that this copies."""
         other.version(*MOVED)
         places = {
             place: (version, 0)
