@@ -81,7 +81,7 @@ def without_calls_named_by_sessions(patch: pytest.MonkeyPatch) -> None:
 
 
 def without_missing_reviews(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Sealer, "review_times", lambda self, names, rows: self.reviews(rows))
+    patch.setattr(Sealer, "review_times", lambda self, marked, rows: self.reviews(rows))
 
 
 FAULTS = (

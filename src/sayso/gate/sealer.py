@@ -193,14 +193,15 @@ class Sealer:
         found = ((row.name, self._reviewed(row)) for row in rows)
         return {name: at for name, at in found if at is not None}
 
-    def review_times(self, names: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
-        """When each of these names was reviewed or first seen; a row taken away or disbelieved means never.
+    def review_times(self, marked: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
+        """When each name was reviewed or first seen; a row taken away or disbelieved means never.
 
-        So it hides no decayed review behind a younger row of another name.
+        So it hides no decayed review behind a younger row of another name. `marked` are the names that had a
+        row before these were read: what another process has only just written is not missed.
         """
         times = {row.name: self._reviewed(row) or NEVER for row in rows}
-        for name in names:
-            if name not in times and self.was_reviewed(name):
+        for name in marked:
+            if name not in times:
                 self.doubts.note_once(f"the review of {name} was taken away")
                 times[name] = NEVER
         return times
