@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psycopg
 
 from sayso.core.policy import Policy
@@ -19,8 +20,11 @@ from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
 from sayso.store.base import Store
+from sayso.store.memory import MemoryStore
+from sayso.store.memory_tables import ALL
 from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
+from tests.gate.conftest import Clock
 
 KEY = make_key("attacked")
 KEYS = {
@@ -38,8 +42,9 @@ KEYS = {
 }
 """Every table with what names a row of it."""
 
+TRAIL = ("entries", "nodes", "checkpoints", "secrets")
 Row = dict[str, Any]
-Copy = dict[str, dict[tuple[Any, ...], Row]]
+Copy = dict[str, dict[tuple[Any, ...], Any]]
 """The rows of tables by their names, as they were at one moment."""
 
 
@@ -93,13 +98,55 @@ class Hand:
             database.execute(statement, tuple(row.values()))
 
 
+class MemoryHand(Hand):
+    """The same for a store in memory, by its tables; the audit trail, which has no gaps there, excepted."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def copy(self, *tables: str) -> Copy:
+        return {table: self._named(table) for table in tables or KEYS if table not in TRAIL}
+
+    def _named(self, table: str) -> dict[tuple[Any, ...], Any]:
+        groups = getattr(self._store._tables, table)  # noqa: SLF001  past every gate
+        return {
+            (key,) if group == ALL else (group, key): row
+            for group, rows in groups.items()
+            for key, row in rows.items()
+        }
+
+    def put_back(self, copy: Copy, chosen: Iterable[tuple[str, tuple[Any, ...]]] | None = None) -> None:
+        now = self.copy(*copy)
+        everything = [(table, key) for table in copy for key in {**copy[table], **now[table]}]
+        for table, key in everything if chosen is None else chosen:
+            now[table].pop(key, None)
+            if key in copy[table]:
+                now[table][key] = copy[table][key]
+        groups = {table: self._grouped(rows) for table, rows in now.items()}
+        tables = msgspec.structs.replace(self._store._tables, **groups)  # noqa: SLF001  the same
+        self._store._tables = tables  # noqa: SLF001  the same
+
+    def _grouped(self, rows: dict[tuple[Any, ...], Any]) -> dict[str, dict[Any, Any]]:
+        groups: dict[str, dict[Any, Any]] = {}
+        for name in sorted(rows):
+            *group, key = name
+            groups.setdefault(group[0] if group else ALL, {})[key] = rows[name]
+        return groups
+
+
 class Place:
     """A store under attack, its gate, and the folder beside its key, which nobody else can write."""
 
     def __init__(
-        self, make: Callable[[], Store], hand: Hand, marks: Path, policy: Policy | None = None
+        self,
+        make: Callable[[], Store],
+        hand: Hand,
+        marks: Path,
+        policy: Policy | None = None,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._make = make
+        self._clock = clock
         self.hand = hand
         self.marks = marks
         self.policy = policy or load_preset("chat")
@@ -120,6 +167,13 @@ class Place:
     def close(self) -> None:
         self.gate.store.close()
 
+    def pass_time(self, seconds: float) -> bool:
+        """Move the clock on, where tests have one; whether they do."""
+        if not isinstance(self._clock, Clock):
+            return False
+        self._clock.now += seconds
+        return True
+
     def reported(self) -> int:
         """How often tampering was recorded."""
         with self.gate.store.read() as tx:
@@ -131,11 +185,18 @@ def sqlite_place(
 ) -> Place:
     path = folder / "s.db"
     hand = Hand(lambda: sqlite3.connect(path, timeout=30), "?")
-    return Place(lambda: SqliteStore(path, clock=clock or time.time), hand, folder, policy)
+    return Place(lambda: SqliteStore(path, clock=clock or time.time), hand, folder, policy, clock)
 
 
-def postgres_place(address: str, folder: Path) -> Place:
-    return Place(lambda: PostgresStore(address), Hand(lambda: psycopg.connect(address), "%s"), folder)
+def memory_place(folder: Path, clock: Callable[[], float], policy: Policy | None = None) -> Place:
+    """A store in memory, which a gate opened anew finds as the last one left it."""
+    store = MemoryStore(clock=clock)
+    return Place(lambda: store, MemoryHand(store), folder, policy, clock)
+
+
+def postgres_place(address: str, folder: Path, policy: Policy | None = None) -> Place:
+    hand = Hand(lambda: psycopg.connect(address), "%s")
+    return Place(lambda: PostgresStore(address), hand, folder, policy)
 
 
 def save_by_a_yes(gate: Gate, session: str) -> None:

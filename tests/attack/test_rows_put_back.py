@@ -549,8 +549,8 @@ def test_a_permission_that_has_decayed_is_not_fresh_again(tmp_path: Path, way: s
             place.hand.run("DELETE FROM reviews")
             place.restart()
             place.hand.put_back(copy)
-        for gate in (place.gate, place.restart(), place.restart()):
-            assert not runs(gate, read)
+        for again in (runs_on, opened_anew, opened_anew):
+            assert not runs(again(place), read)
         assert place.reported() > 0
 
 

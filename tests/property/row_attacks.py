@@ -1,12 +1,13 @@
 """A random life of a gate, and somebody who puts rows back.
 
-Every act that uses up, denies, stops, ends or revokes something leaves a probe, which tries to have it once
-more. Rows are copied at random moments, and later any of them are put back, or taken away for a while.
+Every act (`row_acts`, `row_endings`) that uses up, denies, stops, ends, removes or revokes something leaves a
+probe, which tries to have it once more. Rows are copied at random moments, and later any of them are put
+back, or taken away for a while.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -14,21 +15,12 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.model import Operation, Request, Verdict
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call, start_ungated
-from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
-from sayso.gate.lease import park_call, unpark_call
-from sayso.gate.outcome import end_call
-from sayso.gate.passkeys import proof_needed, require_passkeys
 from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
-from sayso.gate.signin import make_link, sign_out, signed_in, use_link
-from sayso.gate.tokens import find_token, issue_token, revoke_token
-from tests.attack.by_hand import Copy, Place, load_by_a_yes, save_by_a_yes
-from tests.gate.answers import answer_question
+from sayso.gate.sessions import open_session
+from tests.attack.by_hand import Copy, Place
 
 LOSABLE = ("entries", "nodes", "secrets")
 """Tables of the audit trail: with these put back, what was reported may be gone as well."""
@@ -37,17 +29,21 @@ NAME = ("meta", ("name",))
 """Without its name a store is another one, which is a matter of its own."""
 
 Chosen = list[tuple[str, tuple[Any, ...]]]
+Names = set[tuple[str, str]]
+"""Rows by their table and the first part of their key."""
 
 
 class Probe(msgspec.Struct, frozen=True):
     """Something that must not come true again: what it is, and a try to have it.
 
-    Where the row of `session` is another than it was, the try has to be reported.
+    Where the row of `session` is another than it was, the try has to be reported. Of `rows` it has to be told
+    once that they were changed.
     """
 
     what: str
     comes_true: Callable[[Gate], bool]
     session: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
 
 
 def edit(session: str, number: int) -> Request:
@@ -72,9 +68,13 @@ def allowed(gate: Gate, request: Request) -> bool:
 class Life:
     """A gate that is used at random."""
 
-    def __init__(self, place: Place, seed: int) -> None:
+    def __init__(self, place: Place, seed: int, acts: Sequence[Act]) -> None:
         self.place = place
+        self.acts = acts
         self.random = Random(seed)
+        self.ages = self.random.random() < 0.2
+        self.attacked: Names = set()
+        self.astray: Names = set()
         self.number = 0
         self.probes: list[Probe] = []
         self.copies: list[Copy] = []
@@ -96,7 +96,8 @@ class Life:
             if self.random.random() < 0.3:
                 self.copies.append(self.place.hand.copy())
             self.number += 1
-            act = self.random.choice(ACTS)
+            self.place.pass_time(self.random.random())
+            act = self.random.choice(self.acts)
             with suppress(
                 SaysoError
             ):  # in a session that ended or was tampered with nothing is done any more
@@ -104,8 +105,21 @@ class Life:
         if self.random.random() < 0.7:
             self.new_session()
 
-    def add(self, what: str, comes_true: Callable[[Gate], bool], session: str = "") -> None:
-        self.probes.append(Probe(what, comes_true, session))
+    def keep_copy(self) -> None:
+        """Let somebody copy all rows as they are now."""
+        self.copies.append(self.place.hand.copy())
+
+    def add(
+        self,
+        what: str,
+        comes_true: Callable[[Gate], bool],
+        session: str = "",
+        rows: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self.probes.append(Probe(what, comes_true, session, rows))
+
+    def has_probe(self, what: str) -> bool:
+        return any(probe.what == what for probe in self.probes)
 
     def add_call(self, what: str, request: Request) -> None:
         """A call that must not be allowed any more; deciding it meets the row of its session."""
@@ -123,177 +137,44 @@ class Life:
         changed = {
             (table, str(key[0])) for table, key in chosen if copy[table].get(key) != truth[table].get(key)
         }
-        loses = any(table in LOSABLE for table, _ in changed)
+        seen = set() if any(table in LOSABLE for table, _ in changed) else changed
         if self.random.random() < 0.6:
-            self.look(set() if loses else changed)
+            self.look(seen)
         if self.random.random() < 0.6:
             self.place.restart()
             self.look(set())
+        self.attacked |= changed
+        self.astray |= changed
         if self.random.random() < 0.5:
             self.place.hand.put_back(truth, [one for one in chosen if one[0] not in LOSABLE])
+            self.astray -= changed
             self.look(set())
         self.sessions = self.sessions[-4:]
 
     def choose(self, copy: Copy, truth: Copy) -> Chosen:
         """Whole tables, some rows of some tables, or one row."""
-        tables = self.random.sample(sorted(truth), self.random.randint(1, len(truth)))
+        most = self.random.choice((1, 2, len(truth)))
+        tables = self.random.sample(sorted(truth), self.random.randint(1, most))
         if self.random.random() < 0.7:
             tables = [table for table in tables if table not in LOSABLE] or ["sessions"]
         share = self.random.choice((1.0, 1.0, 0.5, 0.1))
         rows = [(table, key) for table in tables for key in sorted({**copy[table], **truth[table]}, key=str)]
         return [row for row in rows if row != NAME and self.random.random() < share]
 
-    def look(self, changed: set[tuple[str, str]]) -> None:
-        """Try everything that must not come true. What met a session that was changed has to be reported."""
+    def look(self, changed: Names) -> None:
+        """Try everything that must not come true. What met a session that was changed has to be reported.
+
+        Not so where the row was astray before: it may have been put right.
+        """
+        start = self.place.reported()
         for probe in self.probes:
-            met = ("sessions", probe.session) in changed
+            met = ("sessions", probe.session) in changed - self.astray
             before = self.place.reported() if met else 0
             with suppress(SaysoError):
                 assert not probe.comes_true(self.gate), probe.what
             assert not met or self.place.reported() > before, f"{probe.what}: not reported"
+        told = {row for probe in self.probes for row in probe.rows} & (changed - self.attacked)
+        assert not told or self.place.reported() > start, f"{sorted(told)}: not reported"
 
 
-# --- what can happen ---
-
-
-def use_up(life: Life, session: str, number: int) -> None:
-    request = edit(session, number)
-    question = authorize(life.gate, request).question
-    if question is not None:
-        answer_question(life.gate, question.id, "once", by="ana")
-        if life.random.random() < 0.8 and allowed(life.gate, request):
-            life.add_call("an approval that was used", request)
-
-
-def deny(life: Life, session: str, number: int) -> None:
-    call = start_call(life.gate, edit(session, number), holder="one")
-    if call.question is None:
-        return
-    answer_question(life.gate, call.question, "deny", by="ana")
-    life.add_call("a call that was denied", edit(session, number))
-    retry_call(life.gate, call.call, holder="one")
-    life.add("a denied call retried", lambda gate: retry_call(gate, call.call, holder="two").runs)
-    life.add("a denied call gone on with", lambda gate: unpark_call(gate, call.call, holder="x").runs)
-
-
-def revoke(life: Life, session: str, number: int) -> None:
-    hear_message(life.gate, session, f"Grant standing consent for: deploy {number}")
-    if life.random.random() < 0.5:
-        allowed(life.gate, command(session, number))
-    hear_message(life.gate, session, f"Revoke consent for: deploy {number}")
-    life.add_call("consent that was revoked", command(session, number))
-
-
-def stop(life: Life, session: str, number: int) -> None:
-    give_grant(life.gate, session, by="ana", operation="files.edit", uses=2)
-    hear_message(life.gate, session, life.random.choice(("stop", "Revoke all consent")))
-    life.add_call("a grant from before a stop", edit(session, number))
-
-
-def end(life: Life, session: str, number: int) -> None:
-    if len(life.sessions) < 2 or life.random.random() < 0.6:
-        return
-    hear_message(life.gate, session, f"Grant standing consent for: deploy {number}")
-    end_session(life.gate, session)
-    life.sessions.remove(session)
-    life.add_call("a session that ended", command(session, number))
-
-
-def revoke_a_token(life: Life, session: str, number: int) -> None:
-    secret, token = issue_token(life.gate, "agent", f"agent {number}", by="ana")
-    life.copies.append(life.place.hand.copy())
-    revoke_token(life.gate, token.id, by="ana")
-
-    def lets_in(gate: Gate) -> bool:
-        with gate.store.read() as tx:
-            return find_token(gate, tx, secret) is not None
-
-    life.add("a token that was revoked", lets_in)
-
-
-def sign_in_and_out(life: Life, session: str, number: int) -> None:
-    code = make_link(life.gate, "ana")
-    cookie = use_link(life.gate, code)
-    life.copies.append(life.place.hand.copy())
-    sign_out(life.gate, cookie)
-    life.add("a link that was used", lambda gate: bool(use_link(gate, code)))
-    life.add("a browser that was signed out", lambda gate: signed_in(gate, cookie) is not None)
-
-
-def demand_passkeys(life: Life, session: str, number: int) -> None:
-    require_passkeys(life.gate, "never", by="ana")
-    life.copies.append(life.place.hand.copy())
-    require_passkeys(life.gate, "all", by="ana")
-    if any(probe.what == "an answer that must be signed" for probe in life.probes):
-        return
-
-    def goes_without(gate: Gate) -> bool:
-        with gate.store.read() as tx:
-            return not proof_needed(gate, tx, Risk.LOW)
-
-    life.add("an answer that must be signed", goes_without)
-
-
-def hand_off(life: Life, session: str, number: int) -> None:
-    def opened(gate: Gate) -> str:
-        return open_session(gate, agent="tester", owner="host", user=f"of {number}")
-
-    first = opened(life.gate)
-    hear_message(life.gate, first, f"Grant standing consent for: deploy {number}")
-    save_by_a_yes(life.gate, first)
-    life.copies.append(life.place.hand.copy())
-    load_by_a_yes(life.gate, opened(life.gate))
-    life.add("a hand-off that was taken", lambda gate: bool(load_by_a_yes(gate, opened(gate))))
-
-
-def have_an_effect(life: Life, session: str, number: int) -> None:
-    key = f"effect {number}"
-    call = start_ungated(life.gate, bare(session), holder="one", effect_key=key)
-    end_call(life.gate, call.call, call.fence, "succeeded")
-
-    def happens(gate: Gate) -> bool:
-        fresh = open_session(gate, agent="tester", owner="host")
-        return start_ungated(gate, bare(fresh), holder="two", effect_key=key).runs
-
-    life.add("an effect that happened", happens)
-
-
-def park_and_end(life: Life, session: str, number: int) -> None:
-    question = authorize(life.gate, edit(session, number)).question
-    call = start_ungated(life.gate, bare(session), holder="one")
-    if question is None:
-        return
-    life.copies.append(life.place.hand.copy())
-    park_call(life.gate, call.call, call.fence, question.id)
-    life.copies.append(life.place.hand.copy())
-    resumed = unpark_call(life.gate, call.call, holder="one", fence=call.fence)
-    end_call(life.gate, call.call, resumed.fence, "succeeded")
-
-    def goes_on(gate: Gate) -> bool:
-        return unpark_call(gate, call.call, holder="two", fence=call.fence).runs
-
-    def ends(gate: Gate) -> bool:
-        end_call(gate, call.call, resumed.fence, "failed")
-        return True
-
-    life.add("a call that ended, gone on with", goes_on)
-    life.add("a call that ended, ended again", ends)
-
-
-def answer_twice(life: Life, session: str, number: int) -> None:
-    question = authorize(life.gate, edit(session, number)).question
-    if question is None:
-        return
-    name = question.id
-    answer_question(life.gate, name, "deny", by="ana")
-
-    def grants(gate: Gate) -> bool:
-        return bool(answer_question(gate, name, "once", by="bob").yours)
-
-    life.add("a question that was closed", grants)
-
-
-ACTS: tuple[Callable[[Life, str, int], None], ...] = (
-    use_up, use_up, deny, revoke, stop, end, revoke_a_token, sign_in_and_out, demand_passkeys, hand_off,
-    have_an_effect, park_and_end, answer_twice,
-)  # fmt: skip
+Act = Callable[[Life, str, int], None]

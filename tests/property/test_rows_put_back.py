@@ -13,13 +13,16 @@ import pytest
 from sayso.gate import call_rows
 from sayso.gate.marks import Mark
 from sayso.gate.sealer import Sealer
-from tests.attack.by_hand import Place, postgres_place, sqlite_place
+from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server
+from tests.gate.conftest import Clock
+from tests.property.row_acts import ACTS
 from tests.property.row_attacks import Life
+from tests.property.row_endings import ENDINGS, POLICY
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
-LIVES, LIVES_ON_POSTGRES = (1_000, 300) if EVERY else (12, 3)
-ATTACKS, STEPS = 4, 7
+LIVES, LIVES_IN_MEMORY, LIVES_ON_POSTGRES = (1_000, 1_000, 300) if EVERY else (12, 12, 3)
+ATTACKS, STEPS = 4, 9
 MEMORY = Path("/dev/shm")  # noqa: S108  where there is one, nothing waits for a disk
 
 
@@ -30,7 +33,7 @@ def folder() -> Iterator[Path]:
 
 
 def play(place: Place, seed: int) -> None:
-    life = Life(place, seed)
+    life = Life(place, seed, ACTS + ENDINGS)
     for _ in range(ATTACKS):
         life.live(STEPS)
         life.attack()
@@ -38,7 +41,13 @@ def play(place: Place, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(LIVES))
 def test_nothing_that_was_over_comes_true_again_on_sqlite(seed: int) -> None:
-    with folder() as marks, closing(sqlite_place(marks)) as place:
+    with folder() as marks, closing(sqlite_place(marks, Clock(), POLICY)) as place:
+        play(place, seed)
+
+
+@pytest.mark.parametrize("seed", range(LIVES_IN_MEMORY))
+def test_nothing_that_was_over_comes_true_again_in_memory(seed: int) -> None:
+    with folder() as marks, closing(memory_place(marks, Clock(), POLICY)) as place:
         play(place, seed)
 
 
@@ -50,7 +59,7 @@ def server() -> Iterator[str]:
 
 @pytest.mark.parametrize("seed", range(LIVES_ON_POSTGRES))
 def test_nothing_that_was_over_comes_true_again_on_postgres(server: str, seed: int) -> None:
-    with folder() as marks, closing(postgres_place(new_schema(server), marks)) as place:
+    with folder() as marks, closing(postgres_place(new_schema(server), marks, POLICY)) as place:
         play(place, seed)
 
 
@@ -71,7 +80,13 @@ def without_calls_named_by_sessions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(call_rows, "finding_in", lambda gate, tx, row: None)
 
 
-FAULTS = (without_the_mark, without_versions_of_values, without_calls_named_by_sessions)
+def without_missing_reviews(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Sealer, "review_times", lambda self, marked, rows: self.reviews(rows))
+
+
+FAULTS = (
+    without_the_mark, without_versions_of_values, without_calls_named_by_sessions, without_missing_reviews,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -80,7 +95,7 @@ def test_a_gate_that_forgets_one_check_is_found_out(fault: object, monkeypatch: 
     assert callable(fault)
     fault(monkeypatch)
     for seed in range(40):
-        with folder() as marks, closing(sqlite_place(marks)) as place:
+        with folder() as marks, closing(memory_place(marks, Clock(), POLICY)) as place:
             try:
                 play(place, seed)
             except AssertionError:

@@ -8,9 +8,9 @@ import pytest
 
 from sayso.core.model import Assurance
 from sayso.gate.conversation import hear_message
-from sayso.gate.passkeys import require_passkeys
+from sayso.gate.passkeys import Level, require_passkeys
 from tests.service.calling import PUSH, WRITE, Service
-from tests.service.test_conversation import CLAIMED, call, say
+from tests.service.test_conversation import CLAIMED, GRANT, call, say
 from tests.service.test_passkeys import Desk, desk, service
 
 __all__ = ["desk", "service"]
@@ -103,3 +103,42 @@ def test_where_nothing_has_to_be_signed_a_yes_in_a_conversation_counts(service: 
     require_passkeys(service.gate, "never", by="ana")
     shown(service, session, PUSH)
     assert say(service, session, "yes")["answered"] == "once"
+
+
+def test_standing_consent_that_the_user_wrote_holds_for_high_risk_without_a_signature(
+    service: Service, desk: Desk
+) -> None:
+    """It is no answer to a question but the user's own rule, which wins over risk until taken back."""
+    session = service.opened()
+    desk.register()
+    heard = say(service, session, GRANT)
+    assert "git push origin (high, used 0 times)" in "\n".join(heard["announced"])
+    allowed = call(service, session, PUSH, "host")
+    assert (allowed["status"], allowed["rule"]) == ("allowed", "allowlist")
+    say(service, session, "Revoke consent for: git push origin")
+    assert call(service, session, PUSH, "host")["status"] == "pending"
+
+
+@pytest.mark.parametrize("level", ["high", "all"])
+def test_standing_consent_holds_for_its_exact_command_only_whatever_has_to_be_signed(
+    service: Service, level: Level
+) -> None:
+    session = service.opened()
+    require_passkeys(service.gate, level, by="ana")
+    say(service, session, GRANT)
+    other = PUSH | {"args": {"line": "git push --force"}, "command": "git push --force"}
+    assert call(service, session, other, "host")["status"] == "pending"
+    assert call(service, session, PUSH, "host")["status"] == "allowed"
+
+
+def test_standing_consent_that_was_only_claimed_is_confirmed_by_a_signature_at_high_risk(
+    service: Service, desk: Desk
+) -> None:
+    session = service.opened(CLAIMED)
+    desk.register()
+    claim = say(service, session, GRANT, CLAIMED)["question"]
+    body = {"answer": "once"}
+    assert desk.answer(claim, body).status_code == 403
+    assert call(service, session, PUSH, CLAIMED)["status"] == "pending"
+    assert desk.answer(claim, body | {"proof": desk.proof(claim, body)}).status_code == 200
+    assert call(service, session, PUSH, CLAIMED)["rule"] == "allowlist"

@@ -172,7 +172,14 @@ def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     names = [
         name for entry in entries if entry.tier is Tier.AUTONOMOUS for name in (entry.domain, entry.name)
     ]
-    return gate.sealer.reviews(tx.reviews(names)) if names else {}
+    if not names:
+        return {}
+    rows = tx.reviews(names)
+    found = {row.name for row in rows}
+    marked = [name for name in names if name not in found and gate.sealer.was_reviewed(name)]
+    if marked:
+        rows = tx.reviews(names)  # another process may have written them just now
+    return gate.sealer.review_times(marked, rows)
 
 
 def _stopped(gate: Gate, tx: Reader, session: str) -> bool:

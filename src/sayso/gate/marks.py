@@ -81,6 +81,7 @@ def place_of(kind: str, name: str) -> bytes:
 
 
 _FLOOR = place_of("fact", "floor")
+_PASSKEYS = place_of("value", "passkeys")
 
 
 class Mark:
@@ -144,12 +145,15 @@ class Mark:
             )
 
     def outdate(self, kinds: bytes, until: float) -> None:
-        """All of these kinds are void from now on, so that they need not be kept for ever."""
+        """All of these kinds are void from now on, so that they need not be kept for ever.
+
+        Passkeys are: that there were some is why answers have to be signed.
+        """
         with self._guard:
             raised = {
                 place: (version, int(until))
                 for place, version in self._known.items()
-                if place[:1] in kinds and not self._until.get(place)
+                if place[:1] in kinds and not self._until.get(place) and place != _PASSKEYS
             }
         noted: Raised | None = getattr(self._own, "raised", None)
         if noted is not None:
@@ -252,9 +256,13 @@ class Mark:
             self.reach(None, {place_of(*MOVED): (version + 1, 0)})
 
     def take_over(self, other: Mark) -> None:
-        """Know of effects and reviews what the mark of the store knows that this one is a copy of."""
+        """Know of effects, reviews and passkeys what the mark of the store knows that this copies."""
         other.version(*MOVED)
-        places = {place: (version, 0) for place, version in other._known.items() if place[:1] in b"er"}
+        places = {
+            place: (version, 0)
+            for place, version in other._known.items()
+            if place[:1] in b"er" or place == _PASSKEYS
+        }
         self._learn(places)
 
     def learn(self, raised: Raised) -> None:

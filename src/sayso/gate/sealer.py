@@ -6,7 +6,7 @@ seal, which is held against the mark beside the key: a genuine row of before is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import isnan, nan
 from struct import Struct
@@ -31,6 +31,8 @@ _LEASE = Struct(">d")
 _RECORD = MAC_BYTES + RESULT_BYTES + _LEASE.size
 """Where the record of a call begins in its body."""
 MOST_BELIEVED = 10_000
+NEVER = 0.0
+"""When something was reviewed that was not, or whose row cannot be believed."""
 JUMP = 2**40
 """A new epoch is a number nobody has seen: the same old copy put back twice is two epochs."""
 
@@ -190,6 +192,19 @@ class Sealer:
         """When each was reviewed or first seen; rows that are not ours, or not the last, do not count."""
         found = ((row.name, self._reviewed(row)) for row in rows)
         return {name: at for name, at in found if at is not None}
+
+    def review_times(self, marked: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
+        """When each name was reviewed or first seen; a row taken away or disbelieved means never.
+
+        So it hides no decayed review behind a younger row of another name. `marked` are the names that had a
+        row before these were read: what another process has only just written is not missed.
+        """
+        times = {row.name: self._reviewed(row) or NEVER for row in rows}
+        for name in marked:
+            if name not in times:
+                self.doubts.note_once(f"the review of {name} was taken away")
+                times[name] = NEVER
+        return times
 
     def was_reviewed(self, name: str) -> bool:
         """Whether there was a review of this name, or it was seen, if there is no row of it."""

@@ -1,0 +1,170 @@
+"""What can happen in a random life: each act uses something up or ends it, and leaves probes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sayso.core.model import Risk
+from sayso.gate.authorize import authorize
+from sayso.gate.calls import retry_call, start_call, start_ungated
+from sayso.gate.conversation import hear_message
+from sayso.gate.gate import Gate
+from sayso.gate.grants import give_grant
+from sayso.gate.lease import park_call, unpark_call
+from sayso.gate.outcome import end_call
+from sayso.gate.passkeys import proof_needed, require_passkeys
+from sayso.gate.sessions import end_session, open_session
+from sayso.gate.signin import make_link, sign_out, signed_in, use_link
+from sayso.gate.tokens import find_token, issue_token, revoke_token
+from tests.attack.by_hand import load_by_a_yes, save_by_a_yes
+from tests.gate.answers import answer_question
+from tests.property.row_attacks import Act, Life, allowed, bare, command, edit
+
+PASSKEYS = ("meta", "passkeys")
+
+
+def goes_unsigned(risk: Risk) -> Callable[[Gate], bool]:
+    """Whether an answer that allows this risk need not be signed."""
+
+    def goes(gate: Gate) -> bool:
+        with gate.store.read() as tx:
+            return not proof_needed(gate, tx, risk)
+
+    return goes
+
+
+def use_up(life: Life, session: str, number: int) -> None:
+    request = edit(session, number)
+    question = authorize(life.gate, request).question
+    if question is not None:
+        answer_question(life.gate, question.id, "once", by="ana")
+        if life.random.random() < 0.8 and allowed(life.gate, request):
+            life.add_call("an approval that was used", request)
+
+
+def deny(life: Life, session: str, number: int) -> None:
+    call = start_call(life.gate, edit(session, number), holder="one")
+    if call.question is None:
+        return
+    answer_question(life.gate, call.question, "deny", by="ana")
+    life.add_call("a call that was denied", edit(session, number))
+    retry_call(life.gate, call.call, holder="one")
+    life.add("a denied call retried", lambda gate: retry_call(gate, call.call, holder="two").runs)
+    life.add("a denied call gone on with", lambda gate: unpark_call(gate, call.call, holder="x").runs)
+
+
+def revoke(life: Life, session: str, number: int) -> None:
+    hear_message(life.gate, session, f"Grant standing consent for: deploy {number}")
+    if life.random.random() < 0.5:
+        allowed(life.gate, command(session, number))
+    hear_message(life.gate, session, f"Revoke consent for: deploy {number}")
+    life.add_call("consent that was revoked", command(session, number))
+
+
+def stop(life: Life, session: str, number: int) -> None:
+    give_grant(life.gate, session, by="ana", operation="files.edit", uses=2)
+    hear_message(life.gate, session, life.random.choice(("stop", "Revoke all consent")))
+    life.add_call("a grant from before a stop", edit(session, number))
+
+
+def end(life: Life, session: str, number: int) -> None:
+    if len(life.sessions) < 2 or life.random.random() < 0.6:
+        return
+    hear_message(life.gate, session, f"Grant standing consent for: deploy {number}")
+    end_session(life.gate, session)
+    life.sessions.remove(session)
+    life.add_call("a session that ended", command(session, number))
+
+
+def revoke_a_token(life: Life, session: str, number: int) -> None:
+    secret, token = issue_token(life.gate, "agent", f"agent {number}", by="ana")
+    life.keep_copy()
+    revoke_token(life.gate, token.id, by="ana")
+
+    def lets_in(gate: Gate) -> bool:
+        with gate.store.read() as tx:
+            return find_token(gate, tx, secret) is not None
+
+    life.add("a token that was revoked", lets_in)
+
+
+def sign_in_and_out(life: Life, session: str, number: int) -> None:
+    code = make_link(life.gate, "ana")
+    cookie = use_link(life.gate, code)
+    life.keep_copy()
+    sign_out(life.gate, cookie)
+    life.add("a link that was used", lambda gate: bool(use_link(gate, code)))
+    life.add("a browser that was signed out", lambda gate: signed_in(gate, cookie) is not None)
+
+
+def demand_passkeys(life: Life, session: str, number: int) -> None:
+    require_passkeys(life.gate, "never", by="ana")
+    life.keep_copy()
+    require_passkeys(life.gate, "all", by="ana")
+    if not life.has_probe("an answer that must be signed"):
+        life.add("an answer that must be signed", goes_unsigned(Risk.LOW), rows=(PASSKEYS,))
+
+
+def hand_off(life: Life, session: str, number: int) -> None:
+    def opened(gate: Gate) -> str:
+        return open_session(gate, agent="tester", owner="host", user=f"of {number}")
+
+    first = opened(life.gate)
+    hear_message(life.gate, first, f"Grant standing consent for: deploy {number}")
+    save_by_a_yes(life.gate, first)
+    life.keep_copy()
+    load_by_a_yes(life.gate, opened(life.gate))
+    life.add("a hand-off that was taken", lambda gate: bool(load_by_a_yes(gate, opened(gate))))
+
+
+def have_an_effect(life: Life, session: str, number: int) -> None:
+    key = f"effect {number}"
+    call = start_ungated(life.gate, bare(session), holder="one", effect_key=key)
+    end_call(life.gate, call.call, call.fence, "succeeded")
+
+    def happens(gate: Gate) -> bool:
+        fresh = open_session(gate, agent="tester", owner="host")
+        return start_ungated(gate, bare(fresh), holder="two", effect_key=key).runs
+
+    life.add("an effect that happened", happens)
+
+
+def park_and_end(life: Life, session: str, number: int) -> None:
+    question = authorize(life.gate, edit(session, number)).question
+    call = start_ungated(life.gate, bare(session), holder="one")
+    if question is None:
+        return
+    life.keep_copy()
+    park_call(life.gate, call.call, call.fence, question.id)
+    life.keep_copy()
+    resumed = unpark_call(life.gate, call.call, holder="one", fence=call.fence)
+    end_call(life.gate, call.call, resumed.fence, "succeeded")
+
+    def goes_on(gate: Gate) -> bool:
+        return unpark_call(gate, call.call, holder="two", fence=call.fence).runs
+
+    def ends(gate: Gate) -> bool:
+        end_call(gate, call.call, resumed.fence, "failed")
+        return True
+
+    life.add("a call that ended, gone on with", goes_on)
+    life.add("a call that ended, ended again", ends)
+
+
+def answer_twice(life: Life, session: str, number: int) -> None:
+    question = authorize(life.gate, edit(session, number)).question
+    if question is None:
+        return
+    name = question.id
+    answer_question(life.gate, name, "deny", by="ana")
+
+    def grants(gate: Gate) -> bool:
+        return bool(answer_question(gate, name, "once", by="bob").yours)
+
+    life.add("a question that was closed", grants)
+
+
+ACTS: tuple[Act, ...] = (
+    use_up, use_up, deny, revoke, stop, end, revoke_a_token, sign_in_and_out, demand_passkeys, hand_off,
+    have_an_effect, park_and_end, answer_twice,
+)  # fmt: skip
