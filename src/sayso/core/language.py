@@ -55,7 +55,8 @@ class Message(msgspec.Struct, frozen=True):
     leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
     `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
-    and `declined` those that it denies beside a yes to others. `problem` is a sentence for the user about a
+    and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
+    speaks of a question no longer open. `problem` is a sentence for the user about a
     list that could not be taken as it stands.
     """
 
@@ -77,6 +78,7 @@ class Message(msgspec.Struct, frozen=True):
     of_plan: bool = False
     chosen: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
+    outdated: str | None = None
     change: str | None = None
     question: bool = False
     correction: bool = False

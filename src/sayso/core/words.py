@@ -507,6 +507,11 @@ def which_one(lines: Iterable[str]) -> str:
     return "\n".join(["Several questions are open. Which one do you mean?", *lines])
 
 
+def no_longer_open(lines: list[str]) -> str:
+    said = "Nothing was answered: what you were asked is no longer open."
+    return "\n".join([f"{said} Which of these do you mean?", *lines]) if lines else said
+
+
 def question_first(lines: Iterable[str]) -> str:
     said = (
         "Nothing was answered: you spoke of the plan, and another question is open. Do you mean yes to this?"
