@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.vectors.wordings import ADD, EDIT_A, PUSH, Step, play, said
+from tests.vectors.wordings import ADD, EDIT_A, EDIT_B, PUSH, Step, play, said
 
 FORCE = {"call": {"operations": ["git.push_force"], "command": "git push --force"}}
 TESTS = {"call": {"operations": ["tests.run"], "command": "npm test"}}
@@ -50,7 +50,8 @@ def test_the_places_of_a_list_stay_when_one_of_it_expires() -> None:
 
 def test_a_stale_choice_is_answered_with_a_fresh_list_that_can_be_chosen_from() -> None:
     told = play("X", EDIT_A, TESTS, "yes", DENY_LAST, COMMIT, "2", "2", COMMIT, EDIT_A)
-    assert "2. " in said(told[6]) and "git commit" in said(told[6])
+    assert "2. " in said(told[6])
+    assert "git commit" in said(told[6])
     assert verdicts(told, 2) == ["allow", "ask"]
 
 
@@ -103,3 +104,41 @@ def test_a_yes_to_all_asked_back_one_by_one_never_answers_one_that_was_not_there
     told = play(*first, DENY_LAST, FORCE, "yes", FORCE)
     assert told[-2]["answered"] is None
     assert verdicts(told, 1) == ["ask"]
+
+
+LIMITED = """yes, but only a.py|yes, only a.py|yes, just a.py|yes, only for a.py|yes to a.py|yes for a.py
+yes, a.py
+yes, a.py only|yes, but just the first|yes, but only the edit|yes, but only files.edit|yes, but only edit_file
+go ahead with a.py|go ahead with a.py only|go ahead, but a.py only|yes, number 1 only|yes, but only 1
+approve a.py
+a.py yes|a.py: yes|allow src/a.py|yes, only this file|yes, but only this one|yes, nothing but a.py
+yes, and nothing else|yes, this file only|yes, that one only|only a.py|just a.py|only 1|yes, just 1
+yes, only number 1|yes to the first only|yes to 1 alone|ok, only a.py|sure, just a.py|fine, a.py only"""
+
+
+@pytest.mark.parametrize("text", LIMITED.replace("\n", "|").split("|"))
+def test_a_yes_with_a_limit_never_covers_more_than_the_call_it_was_said_to(text: str) -> None:
+    assert play("X", EDIT_A, text, EDIT_A, EDIT_B)[-1]["verdict"] == "ask"
+    assert play("X", EDIT_A, text, "yes", EDIT_A, EDIT_B)[2]["answered"] in (None, {"answer": "once"})
+
+
+@pytest.mark.parametrize(
+    "text", ["ok, only a.py", "sure, just a.py", "fine, a.py only", "ok, a.py", "ok, just 1"]
+)
+def test_a_limit_never_gets_lost_when_a_hesitant_yes_is_asked_back(text: str) -> None:
+    told = play("X", EDIT_A, text, "yes", EDIT_A, EDIT_B)
+    assert told[3]["answered"] == {"answer": "once"}
+    assert verdicts(told, 2) == ["allow", "ask"]
+
+
+@pytest.mark.parametrize(
+    "text", ["only a.py", "just the first", "1 only", "only 1", "just a.py please", "a.py"]
+)
+def test_a_limit_said_to_which_one_never_covers_more_than_that_one(text: str) -> None:
+    told = play("X", EDIT_A, COMMIT, "yes", text, EDIT_A, EDIT_B, COMMIT)
+    assert verdicts(told, 3) == ["allow", "ask", "ask"]
+
+
+def test_a_yes_for_once_never_becomes_one_for_the_task_because_it_had_to_say_which() -> None:
+    told = play("X", EDIT_A, COMMIT, "yes, just this once", "1", EDIT_A, EDIT_B)
+    assert verdicts(told, 2) == ["allow", "ask"]

@@ -49,7 +49,9 @@ def name_questions(h: Hearing) -> None:
     elif yes:
         hesitant = choice.hesitant or m.assent == "medium"
         kind, strength = ("medium", "medium") if hesitant else ("assent", "high")
-        h.message = msgspec.structs.replace(plain, kind=kind, assent=strength, chosen=yes, declined=no)
+        h.message = msgspec.structs.replace(
+            plain, kind=kind, assent=strength, once=choice.once, chosen=yes, declined=no
+        )
 
 
 def _asked_which(h: Hearing, choice: Choice) -> str | None:
@@ -169,7 +171,8 @@ def _ask_which(h: Hearing, says: str) -> None:
     """Number the open questions, and keep them in the conversation for the next message to choose from."""
     asked, turn = _in_their_order(h), h.session.turn
     h.do(*(fx.Shown(question.id, turn) for question in asked))
-    h.change(pending=Pending("which", turn, questions=tuple(q.id for q in asked), says=says))
+    listed = tuple(q.id for q in asked)
+    h.change(pending=Pending("which", turn, questions=listed, says=says, once=_is_for_once(h)))
     h.announced.append(words.which_one(_numbered(asked)))
 
 
@@ -181,11 +184,23 @@ def _ask_again(h: Hearing, says: str) -> None:
     asked = [*_in_their_order(h), *(q for q in still if is_open(q, h.session, h.now))]
     asked = list({question.id: question for question in asked}.values())
     h.did.append("not an answer: the question it was for is no longer open")
+    if len(asked) == 1 and says == "yes":
+        h.announced.append(words.no_longer_open([]))
+        _ask_back(h, asked[0])
+        return
     h.announced.append(words.no_longer_open(_numbered(asked)))
     if asked:
         turn = h.session.turn
         h.do(*(fx.Shown(question.id, turn) for question in asked))
-        h.change(pending=Pending("which", turn, questions=tuple(q.id for q in asked), says=says))
+        listed = tuple(q.id for q in asked)
+        h.change(pending=Pending("which", turn, questions=listed, says=says, once=_is_for_once(h)))
+
+
+def _is_for_once(h: Hearing) -> bool:
+    """Whether a yes is for one call only: said so now, or in the message that was asked back."""
+    pending = h.before.pending
+    asked_back = _asked_back(h, "question") or _asked_back(h, "which")
+    return h.message.once or (pending is not None and asked_back and pending.once)
 
 
 def _asked_about_closed(h: Hearing, shown: list[Question]) -> bool:
@@ -278,7 +293,7 @@ def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
 def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:
     turn = h.session.turn
     h.do(fx.Shown(question.id, turn))
-    h.change(pending=Pending("question", turn, question.id, questions=later))
+    h.change(pending=Pending("question", turn, question.id, questions=later, once=_is_for_once(h)))
     h.announced.append(words.confirm_question(call_lines(question.request, question.items)))
 
 
@@ -298,7 +313,7 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
         return
     same_task = h.session.task is not None and h.session.task.id == question.task
     widest = question.offers_answer("task") and question.risk is Risk.MODERATE and same_task
-    _answer(h, question, "task" if widest and not h.message.once else "once")
+    _answer(h, question, "task" if widest and not _is_for_once(h) else "once")
     if _was_asked_back(h, question) and h.before.pending is not None:
         _ask_one_by_one(h, h.before.pending.questions)
 
@@ -309,7 +324,7 @@ def _answer(h: Hearing, question: Question, given: str) -> None:
     h.answered = given
     h.did.append(f"answered: {given}")
     task = h.session.task
-    plain_yes = given != "deny" and not h.message.once
+    plain_yes = given != "deny" and not _is_for_once(h)
     if plain_yes and question.confirms_task and task is not None and task.id == question.task:
         h.change(task=msgspec.structs.replace(task, unconfirmed=False))
 

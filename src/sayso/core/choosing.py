@@ -4,6 +4,7 @@
   several by a list, a range, "both" or "all".
 - A yes or no may stand before or behind what it is for: "yes to 1, no to 2", "1 yes, 2 no".
 - Every word has to be understood, and every name has to fit exactly one question; else it is no choice.
+- A yes that names a call by its name, or with "only" or "just", is for that call alone.
 - What is named by words of a command or target, which the agent wrote, is hesitant: it is asked back.
 - Numbers, ordinals, "last", "both" and "all" mean places in the list as it was shown. A place whose question
   has closed stays empty, and names are hesitant then: they may fit only because another question has gone.
@@ -26,8 +27,8 @@ class Choice(msgspec.Struct, frozen=True):
     """The questions a message says yes to, those it says no to, and those it only names.
 
     `hesitant` says that a yes is to be asked back, `orders` that what is only named is told to run,
-    `accounts_for_no` that every no in the message is part of the choice, and `closed` that it speaks of a
-    place in the list whose question is no longer open.
+    `accounts_for_no` that every no in the message is part of the choice, `closed` that it speaks of a place
+    in the list whose question is no longer open, and `once` that a yes is for these calls alone.
     """
 
     yes: tuple[Question, ...] = ()
@@ -37,6 +38,7 @@ class Choice(msgspec.Struct, frozen=True):
     orders: bool = False
     accounts_for_no: bool = False
     closed: bool = False
+    once: bool = False
 
 
 Listed = Sequence[Question | None]
@@ -49,6 +51,7 @@ class _Named(msgspec.Struct, frozen=True):
     places: tuple[int, ...]
     hesitant: bool = False
     orders: bool = False
+    by_name: bool = False
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -76,6 +79,7 @@ def read_choice(text: str, asked: Listed) -> Choice | None:
         choice,
         hesitant=choice.hesitant or _NO_OR_NUMBER.match(said) is not None,
         accounts_for_no=bool(choice.no) or numbered != said,
+        once=choice.once or _LIMIT.search(said) is not None,
     )
 
 
@@ -119,6 +123,7 @@ def _read_parts(parts: list[_Part], asked: Listed) -> Choice | None:
         hesitant=any(says == "hesitant" or (says != "no" and name.hesitant) for says, name in named),
         orders=any(name.orders for _, name in named),
         closed=any(asked[place] is None for place in every),
+        once=any(name.by_name for says, name in named if says != "no"),
     )
 
 
@@ -141,6 +146,7 @@ def _name(said: str, asked: Listed) -> _Named | None:
     return _Named(
         tuple(dict.fromkeys(place for name in found for place in name.places)),
         hesitant=any(name.hesitant for name in found),
+        by_name=any(name.by_name for name in found),
         orders=_ORDERS.match(said) is not None,
     )
 
@@ -189,7 +195,7 @@ def _one(said: str, asked: Listed) -> _Named | None:
         return _Named((at,)) if 0 <= at < len(asked) else None
     fitting = [at for at, question in _open(asked) if said and said in _names(question)]
     if fitting:
-        return _Named((fitting[0],), hesitant=None in asked) if len(fitting) == 1 else None
+        return _Named((fitting[0],), hesitant=None in asked, by_name=True) if len(fitting) == 1 else None
     return _by_words(said, asked)
 
 
@@ -210,7 +216,8 @@ def _by_words(said: str, asked: Listed) -> _Named | None:
     if len(fitting) != 1:
         return None
     at, question = fitting[0]
-    return _Named((at,), hesitant=None in asked or not stems <= set(_operation_stems(question)))
+    hesitant = None in asked or not stems <= set(_operation_stems(question))
+    return _Named((at,), hesitant=hesitant, by_name=True)
 
 
 def _place(ordinal: re.Match[str], count: int) -> int:
@@ -270,6 +277,7 @@ _ORDERS = _expression(
     r"(?:(?:just|only|please|and|then)\s+)*(?:let's\s+do|lets\s+do|go\s+with|do|run|execute)\s"
 )
 _BEHIND = _expression(rf"(?:[\s,.]+(?:{pattern(POLITE)}|only|then|and|but))+\Z")
+_LIMIT = _expression(r"\b(?:only|just|solely|alone|exclusively|merely)\b")
 _ALL = _expression(
     r"(?:(?P<both>both)|all|each|every)(?:\s+(?:one|(?:of\s+)?(?:the\s+)?(?:them|these|those|it|questions|above)))?"
     rf"|all\s+(?:the\s+)?(?P<number>{_COUNT}|\d+)(?:\s+of\s+(?:them|these|those))?|everything"

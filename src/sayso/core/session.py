@@ -74,7 +74,7 @@ class Pending(msgspec.Struct, frozen=True):
     `question` or `plan` names what it is about; a yes to it approves no other.
     Of "which one do you mean?", `questions` are the ones numbered and
     `says` the yes or no it was asked for; of several asked one after the other, those still to come.
-    `again` says that a hesitant yes was asked back already.
+    `again` says that a hesitant yes was asked back already, `once` that it was for one call only.
     """
 
     about: str
@@ -84,6 +84,7 @@ class Pending(msgspec.Struct, frozen=True):
     questions: tuple[str, ...] = ()
     says: str | None = None
     again: bool = False
+    once: bool = False
 
 
 class Head(msgspec.Struct, frozen=True):
