@@ -15,7 +15,6 @@ import msgspec
 
 from sayso.core.assent import after_idiom, read_assent
 from sayso.core.own_words import (
-    BLANK,
     LONGEST,
     clause_spans,
     fold,
@@ -212,7 +211,7 @@ def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
     own = fold(mask(shown))
     rest = own.find(slash.casefold()) + len(slash)
     own = " " * rest + own[rest:]
-    kept = [BLANK if char not in "\r\n" else char for char in shown]
+    kept = [_BETWEEN if char not in "\r\n" else char for char in shown]
     for start, end in _own_clauses(own, phrases):
         kept[max(start, rest) : end] = shown[max(start, rest) : end]
     return "".join(kept)
@@ -319,6 +318,8 @@ def _imperatives(text: str) -> tuple[str, ...]:
 # --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
 
 _CASE_BLIND = re.IGNORECASE | re.ASCII
+_BETWEEN = ";"
+"""Stands for the words of a slash command that tighten nothing: it ends a clause, so the next begins anew."""
 _DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
 
 # An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").
