@@ -211,7 +211,7 @@ def _tighten(h: Hearing) -> None:
     if m.forbids and not answering.narrows_plan(h):
         _forbid(h)
     if m.revoke_all:
-        h.clear("everything", "you revoked all consent", "All consent revoked")
+        h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
         h.announced.append(words.allowlist_block(allowlisted(h.session, h.now)))
     for command in m.revokes:
         revoke_named(h, command)

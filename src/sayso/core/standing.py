@@ -151,7 +151,7 @@ def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
         following = found[at + 1].start() if at + 1 < len(found) else len(own)
         end = min(following, start + _LONGEST_LIST)
         text, _ = _cut(_on_one_line(shown[start:end]))
-        lists.append(_read_list(_COUNTS.sub("", text).rstrip("? ")))
+        lists.append(_read_list(_TICKED_AND.sub("`,`", _COUNTS.sub("", text).rstrip("? "))))
         # Without its colon the rest of the line may be no list at all, so stop words in it count.
         taken = len(text) if phrase["colon"] or phrase["bare"] or phrase["after"] else 0
         spoken += [own[done:start], BLANK * taken]
@@ -251,6 +251,7 @@ _AND = re.compile(r"\Aand\s+", re.IGNORECASE | re.ASCII)
 # A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
 _FINAL_MARK = re.compile(r"""(?<=[\w`"')\]}])(?:\.|!+)$""")
 _SENTENCE_END = re.compile(r"""(?<=[\w`"')\]}�])[.!?]+\s+(?=\S)""")
+_TICKED_AND = re.compile(r"`\s+(?:and|&|\+|plus|as well as)\s+`", re.IGNORECASE)
 _TICKED = re.compile(r"(`+)([^`]+)\1")
 _TOKEN = re.compile(
     r"""`[^`]*` | "(?:[^"\\]|\\.)*" | '[^']*' | \\. | [^,"'`\\“”‘’„«»]+

@@ -530,6 +530,7 @@ NO_LIMITS = (
     "Nothing was answered: a yes with a limit or a change cannot be kept here."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
 )
+ALL_REVOKED = "All consent revoked"
 FORBIDDEN = "Prohibition heard, clearing consent state"
 SAVE_ALLOWLIST = "Save session allowlist for next context?"
 LOAD_ALLOWLIST = "Load it into this session?"
@@ -557,7 +558,7 @@ def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
 
 
 def nothing_to_revoke(name: str) -> str:
-    return f'Nothing was revoked: there is no consent for "{visible(name)}".'
+    return f'Nothing was revoked for "{visible(name)}": there is no consent for it.'
 
 
 def confirms_task(task: str) -> str:
