@@ -92,3 +92,29 @@ def test_a_prohibition_after_a_slash_command_never_leaves_what_it_forbids(text: 
 )
 def test_a_file_forbidden_after_a_slash_command_is_never_edited_unasked(text: str) -> None:
     assert verdict("X", EDIT_A, "yes", EDIT_A, text, EDIT_B) == "ask"
+
+
+@pytest.mark.parametrize("text", ["yes I guess", "yes, I guess so", "yeah I suppose", "yes I suppose so"])
+def test_a_half_hearted_yes_is_never_taken_for_a_clear_one(text: str) -> None:
+    *_, heard, call = play("X", EDIT_A, text, EDIT_A)
+    assert (heard["kind"], heard["answered"], call["verdict"]) == ("medium", None, "ask")
+
+
+@pytest.mark.parametrize("thanks", [" please", " 👍", ", please", " thanks!", " please 🙏", " pls"])
+def test_politeness_after_a_standing_grant_is_never_part_of_its_command(thanks: str) -> None:
+    assert verdict(f"{GRANT}{thanks}", PUSH) == "allow"
+    assert verdict(f"Grant standing consent for: `git push`{thanks}", PUSH) == "allow"
+
+
+@pytest.mark.parametrize("words", ["as opposed to", "rather than", "instead of", "in lieu of"])
+def test_what_a_plan_sets_itself_against_is_never_a_target(words: str) -> None:
+    plan = {"plan": f"I will edit src/a.py to fix the parser {words} src/b.py. Only this one file changes."}
+    assert verdict("X", plan, "yes", EDIT_B) == "ask"
+
+
+def test_a_question_joined_during_the_check_of_a_long_task_never_hides_that_a_yes_confirms_it() -> None:
+    turns = [step for number in range(22) for step in (f"remark {number}", EDIT_A)]
+    before = ["X", EDIT_A, "yes", EDIT_A, *turns, "one", commit("1"), "two", commit("1")]
+    *_, asked, _, edited = play(*before, "yes", EDIT_B)
+    assert "A yes also confirms" in asked["question"]
+    assert edited["verdict"] == "allow"

@@ -15,10 +15,10 @@ GRANT = "Grant standing consent for: git push, npm test, npm run build"
     "named",
     """git push as well as npm test|git push + npm test|git push plus npm test|`git push` and `npm test`
 git push & npm test
-git push along with npm test|git push; npm test|`git push` + `npm test`|git push or npm test
-git push together with npm test|npm test and also git push|`npm test` as well as `git push`, please""".replace(
-        "\n", "|"
-    ).split("|"),
+git push along with npm test|git push; npm test
+`git push` + `npm test`|git push or npm test
+git push together with npm test|npm test and also git push
+`npm test` as well as `git push`, please""".replace("\n", "|").split("|"),
 )
 def test_a_revoked_command_never_stays_because_of_the_word_before_it(named: str) -> None:
     *_, heard, push, test, build = play(GRANT, f"Revoke consent for: {named}", PUSH, TESTS, BUILD)
