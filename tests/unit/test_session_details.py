@@ -112,6 +112,7 @@ NOTHING: dict[str, Any] = {
     "slash": None,
     "imperatives": (),
     "shown": {},
+    "outdated_turn": 5,
     "clearings": 1,
 }
 
@@ -172,13 +173,14 @@ def test_a_call_has_one_open_question() -> None:
     assert changes(fx.Opened(other)) == {
         "questions": {"q2": question("q2"), "q3": other},
         "shown": {"q2": 5},
+        "outdated_turn": 4,
         "asked": 3,
     }
 
 
 def test_a_question_is_shown_in_its_turn_and_closed_with_all_that_is_known_of_it() -> None:
     assert changes(fx.Shown("q1", 5)) == {"shown": {"q1": 5, "q2": 5}}
-    left = {"questions": {"q2": question("q2")}, "shown": {"q2": 5}}
+    left = {"questions": {"q2": question("q2")}, "shown": {"q2": 5}, "outdated_turn": 4}
     assert changes(fx.Closed("q1", "once")) == left
 
 

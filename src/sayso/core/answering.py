@@ -31,23 +31,43 @@ def name_questions(h: Hearing) -> None:
 
     A bare number or name counts only right after "Which one do you mean?".
     """
-    m, shown = h.message, _in_their_order(h)
-    if not shown or _is_something_else(m) or not undisguised(undecorated(with_emoji(m.text))):
+    m, listed = h.message, _as_listed(h)
+    if not listed or _is_something_else(m) or not undisguised(undecorated(with_emoji(m.text))):
         return
-    choice = read_choice(m.text, shown)
-    if choice is None:
-        return
-    yes, no = _sides(h, choice)
-    if not yes and not no:
+    choice = read_choice(m.text, listed)
+    if choice is None or (choice.named and _asked_which(h, choice) is None):
         return
     plain = msgspec.structs.replace(
         m, refusal=False, assent=None, once=False, of_plan=False, change=None, question=False, imperatives=()
     )
-    if not yes:
+    yes, no = _sides(h, choice)
+    if _is_outdated(h, choice):
+        says = "yes" if choice.yes else _asked_which(h, choice) or "no"
+        h.message = msgspec.structs.replace(plain, kind="other", outdated=says)
+    elif not yes and no:
         h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=no)
-        return
-    kind, strength = ("medium", "medium") if choice.hesitant or m.assent == "medium" else ("assent", "high")
-    h.message = msgspec.structs.replace(plain, kind=kind, assent=strength, chosen=yes, declined=no)
+    elif yes:
+        hesitant = choice.hesitant or m.assent == "medium"
+        kind, strength = ("medium", "medium") if hesitant else ("assent", "high")
+        h.message = msgspec.structs.replace(
+            plain, kind=kind, assent=strength, once=choice.once, chosen=yes, declined=no
+        )
+
+
+def _asked_which(h: Hearing, choice: Choice) -> str | None:
+    """The yes or no that "Which one do you mean?" was asked for, if this choice answers that."""
+    which = h.before.pending if _asked_back(h, "which") else None
+    return None if which is None or (choice.orders and which.says == "no") else which.says
+
+
+def _is_outdated(h: Hearing, choice: Choice) -> bool:
+    """Whether a choice speaks of a place whose question is no longer open. A no to the others still counts.
+
+    Without a list of its own nobody can tell which places were meant once a question has gone.
+    """
+    if choice.closed:
+        return bool(choice.yes or choice.named or not choice.no)
+    return not _asked_back(h, "which") and h.before.outdated_turn == h.before.turn
 
 
 def _sides(h: Hearing, choice: Choice) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -55,12 +75,9 @@ def _sides(h: Hearing, choice: Choice) -> tuple[tuple[str, ...], tuple[str, ...]
 
     A refusal that the choice does not account for leaves no yes.
     """
-    which = h.before.pending if _asked_back(h, "which") else None
-    says = None if which is None or (choice.orders and which.says == "no") else which.says
+    says = _asked_which(h, choice)
     yes = [*choice.yes, *(choice.named if says == "yes" else ())]
     no = [*choice.no, *(choice.named if says == "no" else ())]
-    if choice.named and says is None:
-        return (), ()
     if h.message.refusal and not choice.accounts_for_no:
         yes = []
     return tuple(q.id for q in yes), tuple(q.id for q in no)
@@ -74,6 +91,9 @@ def assent(h: Hearing) -> None:
     """A yes, of whatever strength, with or without a change."""
     shown = _just_shown(h)
     chosen = [q for q in shown if q.id in h.message.chosen] or [q for q in shown if _was_asked_back(h, q)]
+    if _asked_about_closed(h, shown) and not h.message.chosen:
+        _ask_again(h, "yes")
+        return
     if shown and h.message.of_plan:
         _keep_asking(h, shown)
         return
@@ -106,7 +126,12 @@ def _keep_asking(h: Hearing, shown: list[Question]) -> None:
 
 
 def deny(h: Hearing) -> None:
-    """Whatever no there is in the message: to all of what was asked, or to some beside a yes to others."""
+    """Whatever no there is in the message: to all of what was asked, or to some beside a yes to others.
+
+    A choice from a list that no longer holds denies nothing either; the list is shown again.
+    """
+    if h.message.outdated is not None:
+        _ask_again(h, h.message.outdated)
     if h.message.refusal:
         _refuse(h)
     for question in _just_shown(h):
@@ -146,8 +171,55 @@ def _ask_which(h: Hearing, says: str) -> None:
     """Number the open questions, and keep them in the conversation for the next message to choose from."""
     asked, turn = _in_their_order(h), h.session.turn
     h.do(*(fx.Shown(question.id, turn) for question in asked))
-    h.change(pending=Pending("which", turn, questions=tuple(q.id for q in asked), says=says))
+    listed = tuple(q.id for q in asked)
+    h.change(pending=Pending("which", turn, questions=listed, says=says, once=_is_for_once(h)))
     h.announced.append(words.which_one(_numbered(asked)))
+
+
+def _ask_again(h: Hearing, says: str) -> None:
+    """Say that what was asked is no longer open, and number what is, for the next message."""
+    pending = h.before.pending
+    later = pending.questions if pending is not None and _asked_back(h, "question") else ()
+    still = [h.session.questions[name] for name in later if name in h.session.questions]
+    asked = [*_in_their_order(h), *(q for q in still if is_open(q, h.session, h.now))]
+    asked = list({question.id: question for question in asked}.values())
+    h.did.append("not an answer: the question it was for is no longer open")
+    if len(asked) == 1 and says == "yes":
+        h.announced.append(words.no_longer_open([]))
+        _ask_back(h, asked[0])
+        return
+    h.announced.append(words.no_longer_open(_numbered(asked)))
+    if asked:
+        turn = h.session.turn
+        h.do(*(fx.Shown(question.id, turn) for question in asked))
+        listed = tuple(q.id for q in asked)
+        h.change(pending=Pending("which", turn, questions=listed, says=says, once=_is_for_once(h)))
+
+
+def _is_for_once(h: Hearing) -> bool:
+    """Whether a yes is for one call only: said so now, or in the message that was asked back."""
+    pending = h.before.pending
+    asked_back = _asked_back(h, "question") or _asked_back(h, "which")
+    return h.message.once or (pending is not None and asked_back and pending.once)
+
+
+def _asked_about_closed(h: Hearing, shown: list[Question]) -> bool:
+    """Whether the message comes right after Sayso asked about a question that is no longer open."""
+    pending, is_there = h.before.pending, {question.id for question in shown}
+    if pending is None:
+        return False
+    if _asked_back(h, "question"):
+        return pending.question not in is_there
+    return _asked_back(h, "which") and not is_there.issuperset(pending.questions)
+
+
+def _as_listed(h: Hearing) -> list[Question | None]:
+    """The questions as they were numbered or shown, each in its place; None for one no longer open."""
+    is_there = {question.id: question for question in _just_shown(h)}
+    if _asked_back(h, "which") and h.before.pending is not None:
+        return [is_there.get(name) for name in h.before.pending.questions]
+    shown = [q for q in h.session.questions.values() if h.session.shown.get(q.id) == h.before.turn]
+    return [is_there.get(question.id) for question in shown if question.claim is None]
 
 
 def _in_their_order(h: Hearing) -> list[Question]:
@@ -211,6 +283,7 @@ def _yes_to_questions(h: Hearing, questions: list[Question]) -> None:
 def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
     """Ask back the first of these questions that is still open, and keep the others for after it."""
     left = [name for name in names if name in h.session.questions]
+    left = [name for name in left if is_open(h.session.questions[name], h.session, h.now)]
     if not left:
         return
     question = h.session.questions[left[0]]
@@ -220,7 +293,7 @@ def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
 def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:
     turn = h.session.turn
     h.do(fx.Shown(question.id, turn))
-    h.change(pending=Pending("question", turn, question.id, questions=later))
+    h.change(pending=Pending("question", turn, question.id, questions=later, once=_is_for_once(h)))
     h.announced.append(words.confirm_question(call_lines(question.request, question.items)))
 
 
@@ -240,7 +313,7 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
         return
     same_task = h.session.task is not None and h.session.task.id == question.task
     widest = question.offers_answer("task") and question.risk is Risk.MODERATE and same_task
-    _answer(h, question, "task" if widest and not h.message.once else "once")
+    _answer(h, question, "task" if widest and not _is_for_once(h) else "once")
     if _was_asked_back(h, question) and h.before.pending is not None:
         _ask_one_by_one(h, h.before.pending.questions)
 
@@ -251,7 +324,7 @@ def _answer(h: Hearing, question: Question, given: str) -> None:
     h.answered = given
     h.did.append(f"answered: {given}")
     task = h.session.task
-    plain_yes = given != "deny" and not h.message.once
+    plain_yes = given != "deny" and not _is_for_once(h)
     if plain_yes and question.confirms_task and task is not None and task.id == question.task:
         h.change(task=msgspec.structs.replace(task, unconfirmed=False))
 

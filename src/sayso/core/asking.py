@@ -31,15 +31,16 @@ def open_question(
     """The question an ask opens; the same call, asked again by the same rules, joins the one that is open.
 
     By other rules it is a new question, which takes the place of the old one: why it is asked is always true.
+    So it is while a long task waits to be confirmed, if the old one does not say that a yes does that.
     """
+    task = session.task
+    unconfirmed = task is not None and task.unconfirmed
     alike = (q for q in session.questions.values() if _same(q, request) and _by_same_rules(q, decision))
     twin = next((q for q in alike if is_open(q, session, now)), None)
-    if twin is not None:
+    if twin is not None and (twin.confirms_task or not unconfirmed):
         return twin
-    task = session.task
     name = f"{session.id}.q{session.asked + 1}"
     text = question_text(decision, request, policy, later, name=name)
-    unconfirmed = task is not None and task.unconfirmed
     return Question(
         id=name,
         request=request,

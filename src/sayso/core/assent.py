@@ -152,7 +152,7 @@ _IRONY = _expression(
 )
 # Said in good faith as often as not, so it is asked back.
 _HALF_HEARTED = _expression(
-    r"\A(?:oh[\s,]+)?(?:yeah|yea)[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?[\s.!]*\Z|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
+    r"\bi\s+(?:guess|suppose)\b|\A(?:oh[\s,]+)?(?:yeah|yea)[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?[\s.!]*\Z|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
 )
 _OF_PLAN = _expression(
     r"\b(?:(?<!like\sa\s)plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed|suggested)\b"

@@ -4,7 +4,10 @@
   several by a list, a range, "both" or "all".
 - A yes or no may stand before or behind what it is for: "yes to 1, no to 2", "1 yes, 2 no".
 - Every word has to be understood, and every name has to fit exactly one question; else it is no choice.
+- A yes that names a call by its name, or with "only" or "just", is for that call alone.
 - What is named by words of a command or target, which the agent wrote, is hesitant: it is asked back.
+- Numbers, ordinals, "last", "both" and "all" mean places in the list as it was shown. A place whose question
+  has closed stays empty, and names are hesitant then: they may fit only because another question has gone.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from sayso.core.plan_names import stem
 class Choice(msgspec.Struct, frozen=True):
     """The questions a message says yes to, those it says no to, and those it only names.
 
-    `hesitant` says that a yes is to be asked back, `orders` that what is only named is told to run, and
-    `accounts_for_no` that every no in the message is part of the choice.
+    `hesitant` says that a yes is to be asked back, `orders` that what is only named is told to run,
+    `accounts_for_no` that every no in the message is part of the choice, `closed` that it speaks of a place
+    in the list whose question is no longer open, and `once` that a yes is for these calls alone.
     """
 
     yes: tuple[Question, ...] = ()
@@ -33,12 +37,21 @@ class Choice(msgspec.Struct, frozen=True):
     hesitant: bool = False
     orders: bool = False
     accounts_for_no: bool = False
+    closed: bool = False
+    once: bool = False
+
+
+Listed = Sequence[Question | None]
+"""The questions in the order they were shown in; None where one is no longer open."""
 
 
 class _Named(msgspec.Struct, frozen=True):
-    questions: tuple[Question, ...]
+    """The places in the list that words name."""
+
+    places: tuple[int, ...]
     hesitant: bool = False
     orders: bool = False
+    by_name: bool = False
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -48,24 +61,25 @@ class _Part(msgspec.Struct, frozen=True):
     words: str
 
 
-def read_choice(text: str, asked: Sequence[Question]) -> Choice | None:
+def read_choice(text: str, asked: Listed) -> Choice | None:
     """Read a message that is nothing but a choice, with or without a yes or no in it; else None."""
     said = " ".join(undecorated(with_signs_spelled(text.replace("’", "'"))).split()).rstrip("! ")
     if said.endswith("?"):
         return None
     if _NONE.fullmatch(said.rstrip(".")):
-        return Choice(no=tuple(asked))
+        return Choice(no=tuple(filter(None, asked)))
     numbered = _NUMBER_SIGN.sub("#", said)
     read = (_read_parts(parts, asked) for parts in (_said_behind(numbered), _said_before(numbered)))
     choice = next(filter(None, read), None)
     if choice is None:
         return None
     if _BEGINS_WITH_NO.match(numbered):  # a refusal, whatever follows
-        return Choice(no=choice.no)
+        return Choice(no=choice.no, closed=choice.closed)
     return msgspec.structs.replace(
         choice,
         hesitant=choice.hesitant or _NO_OR_NUMBER.match(said) is not None,
         accounts_for_no=bool(choice.no) or numbered != said,
+        once=choice.once or _LIMIT.search(said) is not None,
     )
 
 
@@ -93,13 +107,13 @@ def _sense(answer: re.Match[str]) -> str:
     return next(name for name in ("yes", "hesitant", "no") if answer[name])
 
 
-def _read_parts(parts: list[_Part], asked: Sequence[Question]) -> Choice | None:
+def _read_parts(parts: list[_Part], asked: Listed) -> Choice | None:
     """The choice that parts make; None if one of them names nothing, or two say different things of one."""
     read = [(part.says, _name(part.words, asked)) for part in parts]
     named = [(says, name) for says, name in read if name is not None]
     if not read or len(named) < len(read):
         return None
-    every = [question.id for _, name in named for question in name.questions]
+    every = [place for _, name in named for place in name.places]
     if len(set(every)) < len(every):
         return None
     return Choice(
@@ -108,18 +122,20 @@ def _read_parts(parts: list[_Part], asked: Sequence[Question]) -> Choice | None:
         named=_of(named, asked, ""),
         hesitant=any(says == "hesitant" or (says != "no" and name.hesitant) for says, name in named),
         orders=any(name.orders for _, name in named),
+        closed=any(asked[place] is None for place in every),
+        once=any(name.by_name for says, name in named if says != "no"),
     )
 
 
-def _of(named: list[tuple[str, _Named]], asked: Sequence[Question], *senses: str) -> tuple[Question, ...]:
-    found = {question.id for says, name in named if says in senses for question in name.questions}
-    return tuple(question for question in asked if question.id in found)
+def _of(named: list[tuple[str, _Named]], asked: Listed, *senses: str) -> tuple[Question, ...]:
+    found = {place for says, name in named if says in senses for place in name.places}
+    return tuple(question for at, question in enumerate(asked) if question is not None and at in found)
 
 
 # --- names --------------------------------------------------------------------------------------------------
 
 
-def _name(said: str, asked: Sequence[Question]) -> _Named | None:
+def _name(said: str, asked: Listed) -> _Named | None:
     """The questions that words name; None if any part of them names none, or more than one."""
     said = _BEHIND.sub("", _AROUND.sub("", said))
     bare = _BEFORE.sub("", said)
@@ -127,15 +143,15 @@ def _name(said: str, asked: Sequence[Question]) -> _Named | None:
     found = [whole] if whole else _listed(bare, asked)
     if not found:
         return None
-    every = {question.id: question for name in found for question in name.questions}
     return _Named(
-        tuple(every.values()),
+        tuple(dict.fromkeys(place for name in found for place in name.places)),
         hesitant=any(name.hesitant for name in found),
+        by_name=any(name.by_name for name in found),
         orders=_ORDERS.match(said) is not None,
     )
 
 
-def _listed(said: str, asked: Sequence[Question]) -> list[_Named]:
+def _listed(said: str, asked: Listed) -> list[_Named]:
     """What each part of a list names; nothing if one of them names none."""
     found = []
     for part in filter(str.strip, _SEPARATOR.split(said)):
@@ -146,53 +162,62 @@ def _listed(said: str, asked: Sequence[Question]) -> list[_Named]:
     return found
 
 
-def _all_but(said: str, asked: Sequence[Question]) -> _Named | None:
+def _all_but(said: str, asked: Listed) -> _Named | None:
     """ "Both", "all", "the first two", "1 to 3", "all except 2"."""
+    places = tuple(range(len(asked)))
     every = _ALL.fullmatch(said)
     if every is not None and (every["number"] or "").lower() in ("", str(len(asked)), _count(len(asked))):
-        return None if every["both"] and len(asked) != 2 else _Named(tuple(asked))
+        return None if every["both"] and len(asked) != 2 else _Named(places)
     if (some := _RANGE.fullmatch(said)) is not None:
         first, last = int(some["first"]), int(some["last"])
-        return _Named(tuple(asked[first - 1 : last])) if 0 < first < last <= len(asked) else None
+        return _Named(places[first - 1 : last]) if 0 < first < last <= len(asked) else None
     if (some := _FIRST_FEW.fullmatch(said)) is not None:
         count = _NUMBERS.index(some["count"].lower()) + 1
         end = some["end"].lower() == "last"
-        return _Named(tuple(asked[-count:] if end else asked[:count])) if count <= len(asked) else None
+        return _Named(places[-count:] if end else places[:count]) if count <= len(asked) else None
     apart = _EXCEPT.fullmatch(said)
     out = _name(apart["out"], asked) if apart is not None else None
-    if out is None or len(out.questions) >= len(asked):
+    if out is None or len(out.places) >= len(asked):
         return None
-    left = tuple(question for question in asked if question not in out.questions)
-    return msgspec.structs.replace(out, questions=left)
+    return msgspec.structs.replace(out, places=tuple(at for at in places if at not in out.places))
 
 
 def _count(number: int) -> str:
     return _NUMBERS[number - 1] if 0 < number <= len(_NUMBERS) else ""
 
 
-def _one(said: str, asked: Sequence[Question]) -> _Named | None:
+def _one(said: str, asked: Listed) -> _Named | None:
     """The one question that words name: by its place, by a name in full, or by words of its names."""
     said = _AROUND.sub("", said)
     ordinal = _ORDINAL.fullmatch(said)
     if ordinal is not None:
         at = _place(ordinal, len(asked))
-        return _Named((asked[at],)) if 0 <= at < len(asked) else None
-    fitting = [question for question in asked if said and said in _names(question)]
+        return _Named((at,)) if 0 <= at < len(asked) else None
+    fitting = [at for at, question in _open(asked) if said and said in _names(question)]
     if fitting:
-        return _Named((fitting[0],)) if len(fitting) == 1 else None
+        return _Named((fitting[0],), hesitant=None in asked, by_name=True) if len(fitting) == 1 else None
     return _by_words(said, asked)
 
 
-def _by_words(said: str, asked: Sequence[Question]) -> _Named | None:
+def _open(asked: Listed) -> Iterator[tuple[int, Question]]:
+    """The questions that are still open, with their places."""
+    return ((at, question) for at, question in enumerate(asked) if question is not None)
+
+
+def _by_words(said: str, asked: Listed) -> _Named | None:
     if not _PLAIN.fullmatch(said):
         return None
     stems = {stem(word) for word in re.findall(r"[^\W_]+", _NOUNS.sub("", said.lower()))}
     fitting = [
-        question for question in asked if stems and stems <= {*_operation_stems(question), *_stems(question)}
+        (at, question)
+        for at, question in _open(asked)
+        if stems and stems <= {*_operation_stems(question), *_stems(question)}
     ]
     if len(fitting) != 1:
         return None
-    return _Named((fitting[0],), hesitant=not stems <= set(_operation_stems(fitting[0])))
+    at, question = fitting[0]
+    hesitant = None in asked or not stems <= set(_operation_stems(question))
+    return _Named((at,), hesitant=hesitant, by_name=True)
 
 
 def _place(ordinal: re.Match[str], count: int) -> int:
@@ -252,6 +277,7 @@ _ORDERS = _expression(
     r"(?:(?:just|only|please|and|then)\s+)*(?:let's\s+do|lets\s+do|go\s+with|do|run|execute)\s"
 )
 _BEHIND = _expression(rf"(?:[\s,.]+(?:{pattern(POLITE)}|only|then|and|but))+\Z")
+_LIMIT = _expression(r"\b(?:only|just|solely|alone|exclusively|merely)\b")
 _ALL = _expression(
     r"(?:(?P<both>both)|all|each|every)(?:\s+(?:one|(?:of\s+)?(?:the\s+)?(?:them|these|those|it|questions|above)))?"
     rf"|all\s+(?:the\s+)?(?P<number>{_COUNT}|\d+)(?:\s+of\s+(?:them|these|those))?|everything"

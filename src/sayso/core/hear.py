@@ -16,6 +16,7 @@ from sayso.core import effects as fx
 from sayso.core.clearing import clear
 from sayso.core.grants import DAY, Grant, Held, Pins, spent
 from sayso.core.language import Message, limits_slash, read
+from sayso.core.limiting import find_limit
 from sayso.core.model import Assurance, Risk
 from sayso.core.plan_change import begins_with_yes, spoken_change
 from sayso.core.policy import Policy
@@ -112,6 +113,7 @@ def hear(
     h = Hearing(session, policy, message, now, assurance, unsigned)
     _doubt_slash(h)
     answering.name_questions(h)
+    _hear_limit(h)
     _advance(h)
     _tighten(h)
     if h.message.stop:
@@ -142,6 +144,21 @@ def _doubt_slash(h: Hearing) -> None:
     if any(entry.floor is None or entry.floor >= Risk.HIGH for entry in entries):
         h.message = msgspec.structs.replace(h.message, slash=None, kind="other")
         h.announced.append(words.slash_in_doubt(slash))
+
+
+def _hear_limit(h: Hearing) -> None:
+    """A limit while consent is in force, with no plan to narrow and nothing to answer, is a prohibition."""
+    m, plan = h.message, h.session.plan
+    if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen or m.outdated is not None:
+        return
+    if (plan is not None and plan.text.concrete) or all(spent(held, h.now) for held in h.session.held):
+        return
+    limit = find_limit(m.text)
+    if limit is None or (answering.was_asked(h) and (limit.keeps or m.kind == "modify")):
+        return
+    h.message = msgspec.structs.replace(
+        m, kind="refusal", refusal=True, forbids=True, forbidden=limit.excluded, change=None, imperatives=()
+    )
 
 
 def _with_plan_in_view(message: Message, session: Session) -> Message:
@@ -194,7 +211,7 @@ def _tighten(h: Hearing) -> None:
     if m.forbids and not answering.narrows_plan(h):
         _forbid(h)
     if m.revoke_all:
-        h.clear("everything", "you revoked all consent", "All consent revoked")
+        h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
         h.announced.append(words.allowlist_block(allowlisted(h.session, h.now)))
     for command in m.revokes:
         revoke_named(h, command)

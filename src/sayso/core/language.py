@@ -15,7 +15,6 @@ import msgspec
 
 from sayso.core.assent import after_idiom, read_assent
 from sayso.core.own_words import (
-    BLANK,
     LONGEST,
     clause_spans,
     fold,
@@ -55,7 +54,8 @@ class Message(msgspec.Struct, frozen=True):
     leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
     `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
-    and `declined` those that it denies beside a yes to others. `problem` is a sentence for the user about a
+    and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
+    speaks of a question no longer open. `problem` is a sentence for the user about a
     list that could not be taken as it stands.
     """
 
@@ -77,6 +77,7 @@ class Message(msgspec.Struct, frozen=True):
     of_plan: bool = False
     chosen: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
+    outdated: str | None = None
     change: str | None = None
     question: bool = False
     correction: bool = False
@@ -210,7 +211,7 @@ def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
     own = fold(mask(shown))
     rest = own.find(slash.casefold()) + len(slash)
     own = " " * rest + own[rest:]
-    kept = [BLANK if char not in "\r\n" else char for char in shown]
+    kept = [_BETWEEN if char not in "\r\n" else char for char in shown]
     for start, end in _own_clauses(own, phrases):
         kept[max(start, rest) : end] = shown[max(start, rest) : end]
     return "".join(kept)
@@ -317,6 +318,8 @@ def _imperatives(text: str) -> tuple[str, ...]:
 # --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
 
 _CASE_BLIND = re.IGNORECASE | re.ASCII
+_BETWEEN = ";"
+"""Stands for the words of a slash command that tighten nothing: it ends a clause, so the next begins anew."""
 _DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
 
 # An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").

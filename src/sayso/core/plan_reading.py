@@ -346,7 +346,7 @@ _POINTS_BACK = re.compile(
 )
 _PREPOSITION = re.compile(
     r"(?:without|except|excluding|minus|instead of|rather than|in place of|other than|apart from|aside from"
-    r"|but for|save for|outside|(?:all|everything|anything) but)",
+    r"|as opposed to|in lieu of|but for|save for|outside|(?:all|everything|anything) but)",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"\b(?:can|could|do|may|shall|should|will|would)\s+(?:i|we|you)\b")

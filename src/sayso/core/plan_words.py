@@ -56,7 +56,7 @@ AGAINST = Against(
         "hold(?:ing)? (?:off|back)|stay(?:s|ing)? (?:out|away|off|clear)|steer(?:s|ing)? (?:clear|away)",
         "keep(?:s|ing)?|leav(?:e|es|ing)|preserv(?:e|es|ing)|retain(?:s|ing)?|protect(?:s|ing)?|hands off",
         "shy(?:ing)? away|back(?:ing)? (?:off|away)|opt(?:ing)? out|stop(?:s|ping)?|rather than|instead of",
-        "in place of|other than|apart from|aside from|outside(?: of)?|but for",
+        "in place of|other than|apart from|aside from|outside(?: of)?|but for|as opposed to|in lieu of",
         "(?:all|everything|anything) but|short of|far from",
         "forbid(?:s|ding)?|prohibit(?:s|ing)?|ban(?:s|ning)?|defer(?:s|ring)?|postpon(?:e|es|ing)|unless|lest",
         "drop(?:s|ping)? (?:the )?(?:idea|plan)|pass(?:ing)? on|set(?:ting)? aside|free of|unable|hardly",

@@ -89,10 +89,14 @@ def _forbidden(shown: str) -> Iterator[str]:
     for sentence in re.split(r"[.!?;]+(?:\s+|$)|\n", _QUOTE_MARKS.sub(" ", shown)):
         mark = _MARK_OF_FORBIDDING.search(sentence)
         if mark is not None:
-            rest = sentence if mark["passive"] else sentence[mark.end() :]
-            for name in _NAME.findall(rest):
-                if name not in _SMALL:
-                    yield name.rpartition("/")[2] if re.search(r"[./]", name) else _stem(name)
+            yield from names_in(sentence if mark["passive"] else sentence[mark.end() :])
+
+
+def names_in(said: str) -> Iterator[str]:
+    """The names and verbs in folded words, as `contains` compares them."""
+    for name in _NAME.findall(said):
+        if name not in _SMALL:
+            yield name.rpartition("/")[2] if re.search(r"[./]", name) else _stem(name)
 
 
 def _stem(word: str) -> str:

@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 
 def revoke_named(h: Hearing, entry: str) -> None:
     """Revoke one entry of a list, in every workspace. Names that match nothing revoke nothing and say so."""
-    whole = any(_revoke(h, spelling) for spelling in _spellings(entry))
-    parts = [part for part in re.split(r"\s+(?:and|&)\s+|\s*;\s*", entry) if part.strip()]
-    if len(parts) < 2:
-        missing = [] if whole else [entry]
-    else:  # the whole may have been found by its first words alone, so each part is looked for as well
-        missing = [part for part in parts if not any(_revoke(h, spelling) for spelling in _spellings(part))]
-    for part in () if whole else missing:
+    parts = [part for part in _JOINT.split(entry) if part.strip()]
+    if any(_EVERYTHING.fullmatch(part.strip(" .!,")) for part in parts):
+        h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
+        return
+    missing = [part for part in parts if not _revoke_spelled(h, part)] if len(parts) > 1 else [entry]
+    whole = _revoke_spelled(h, entry)  # one command, or found by its first words alone
+    for part in () if whole and len(missing) >= len(parts) else missing:
         h.did.append(f"no standing consent for {words.visible(part)}")
         h.announced.append(words.nothing_to_revoke(part))
+
+
+def _revoke_spelled(h: Hearing, entry: str) -> bool:
+    return any(_revoke(h, spelling) for spelling in _spellings(entry))
 
 
 def _spellings(entry: str) -> Iterator[str]:
@@ -156,6 +160,14 @@ def _even(name: str) -> str:
 _AROUND = re.compile(
     rf"\A(?:-\s+|the\s+|my\s+|all\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
     rf"|[\s,]+(?:{pattern(POLITE)}|now|again)[.!]*\Z|[.!]+\Z",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(
+    r"\s+(?:and also|and|&|plus|\+|as well as|along with|together with|also|or)\s+|\s*;\s*", re.IGNORECASE
+)
+_EVERYTHING = re.compile(
+    r"(?:everything|anything|all)(?: else| of (?:it|them))?|all (?:the )?(?:others?|rest|commands)"
+    r"|the (?:others|rest)|everything (?:you have|i (?:gave|granted|allowed)(?: you)?)",
     re.IGNORECASE,
 )
 _PREFIX = re.compile(

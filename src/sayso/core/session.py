@@ -74,7 +74,7 @@ class Pending(msgspec.Struct, frozen=True):
     `question` or `plan` names what it is about; a yes to it approves no other.
     Of "which one do you mean?", `questions` are the ones numbered and
     `says` the yes or no it was asked for; of several asked one after the other, those still to come.
-    `again` says that a hesitant yes was asked back already.
+    `again` says that a hesitant yes was asked back already, `once` that it was for one call only.
     """
 
     about: str
@@ -84,6 +84,7 @@ class Pending(msgspec.Struct, frozen=True):
     questions: tuple[str, ...] = ()
     says: str | None = None
     again: bool = False
+    once: bool = False
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -91,7 +92,8 @@ class Head(msgspec.Struct, frozen=True):
 
     `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
     assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer. `shown` says
-    in which turn a question was last put in the conversation. `unentered` names the calls that were started
+    in which turn a question was last put in the conversation, and `outdated_turn` is the last of these turns
+    whose questions are not all open any more. `unentered` names the calls that were started
     but not entered yet, with the grants that each of them used and may give back. `clearings` counts how
     often all consent ended at once, so that what was allowed before can be told from what was allowed since.
     """
@@ -114,6 +116,7 @@ class Head(msgspec.Struct, frozen=True):
     pending: Pending | None = None
     suspended: Mapping[str, Suspension] = {}
     shown: Mapping[str, int] = {}
+    outdated_turn: int | None = None
     granted: int = 0
     asked: int = 0
     unentered: Mapping[str, tuple[str, ...]] = {}
@@ -284,7 +287,9 @@ def _cleared(session: Session, effect: fx.Cleared) -> Session:
     ended = _replace(
         kept, task=None, plan=None, shelved=None, pending=None, questions={}, suspended=exhausted
     )
-    return _replace(ended, slash=None, imperatives=(), shown={}, clearings=session.clearings + 1)
+    gone = _later(session.outdated_turn, *session.shown.values())
+    ended = _replace(ended, shown={}, outdated_turn=gone)
+    return _replace(ended, slash=None, imperatives=(), clearings=session.clearings + 1)
 
 
 def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:
@@ -319,7 +324,13 @@ def _shown(session: Session, effect: fx.Shown) -> Session:
 def _closed(session: Session, effect: fx.Closed) -> Session:
     left = {name: question for name, question in session.questions.items() if name != effect.question}
     shown = {name: turn for name, turn in session.shown.items() if name != effect.question}
-    return _replace(session, questions=left, shown=shown)
+    gone = session.questions.get(effect.question)
+    turn = None if gone is None or gone.claim is not None else session.shown.get(effect.question)
+    return _replace(session, questions=left, shown=shown, outdated_turn=_later(session.outdated_turn, turn))
+
+
+def _later(*turns: int | None) -> int | None:
+    return max((turn for turn in turns if turn is not None), default=None)
 
 
 def _withdrawn(session: Session, effect: fx.Withdrawn) -> Session:

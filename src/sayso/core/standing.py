@@ -11,7 +11,7 @@ import re
 import msgspec
 
 from sayso.core import words
-from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised
+from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised, without_closing_emoji
 from sayso.core.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.programs import looks_like_command
 
@@ -64,6 +64,7 @@ class _List(msgspec.Struct, frozen=True):
 def _read_grant(grant: re.Match[str], own: str) -> Standing:
     """A grant that is the whole message: all of its list is granted, or nothing is."""
     text, speech = _cut(grant["list"])
+    text = _THANKS.sub("", without_closing_emoji(text))
     entries = _read_list(text)
     problem = entries.problem
     limit = _find_limit(text)
@@ -151,7 +152,7 @@ def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
         following = found[at + 1].start() if at + 1 < len(found) else len(own)
         end = min(following, start + _LONGEST_LIST)
         text, _ = _cut(_on_one_line(shown[start:end]))
-        lists.append(_read_list(_COUNTS.sub("", text).rstrip("? ")))
+        lists.append(_read_list(_TICKED_AND.sub("`,`", _COUNTS.sub("", text).rstrip("? "))))
         # Without its colon the rest of the line may be no list at all, so stop words in it count.
         taken = len(text) if phrase["colon"] or phrase["bare"] or phrase["after"] else 0
         spoken += [own[done:start], BLANK * taken]
@@ -247,10 +248,12 @@ _STOP_ENTRY = re.compile(
 )
 _AND_STOP = re.compile(rf"\s(?:and|but|then)\s+(?:please\s+|then\s+)?(?:{_STOP})[\s.!]*$")
 _POLITE = re.compile(rf"\s*(?:{pattern(POLITE)})[\s.!]*")
+_THANKS = re.compile(rf"(?<=\S)(?:[\s,]+(?:{pattern(POLITE)}))+[\s.!]*\Z", re.IGNORECASE | re.ASCII)
 _AND = re.compile(r"\Aand\s+", re.IGNORECASE | re.ASCII)
 # A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
 _FINAL_MARK = re.compile(r"""(?<=[\w`"')\]}])(?:\.|!+)$""")
 _SENTENCE_END = re.compile(r"""(?<=[\w`"')\]}�])[.!?]+\s+(?=\S)""")
+_TICKED_AND = re.compile(r"`\s+(?:and|&|\+|plus|as well as)\s+`", re.IGNORECASE)
 _TICKED = re.compile(r"(`+)([^`]+)\1")
 _TOKEN = re.compile(
     r"""`[^`]*` | "(?:[^"\\]|\\.)*" | '[^']*' | \\. | [^,"'`\\“”‘’„«»]+

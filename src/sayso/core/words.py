@@ -507,6 +507,11 @@ def which_one(lines: Iterable[str]) -> str:
     return "\n".join(["Several questions are open. Which one do you mean?", *lines])
 
 
+def no_longer_open(lines: list[str]) -> str:
+    said = "Nothing was answered: what you were asked is no longer open."
+    return "\n".join([f"{said} Which of these do you mean?", *lines]) if lines else said
+
+
 def question_first(lines: Iterable[str]) -> str:
     said = (
         "Nothing was answered: you spoke of the plan, and another question is open. Do you mean yes to this?"
@@ -525,6 +530,7 @@ NO_LIMITS = (
     "Nothing was answered: a yes with a limit or a change cannot be kept here."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
 )
+ALL_REVOKED = "All consent revoked"
 FORBIDDEN = "Prohibition heard, clearing consent state"
 SAVE_ALLOWLIST = "Save session allowlist for next context?"
 LOAD_ALLOWLIST = "Load it into this session?"
@@ -552,7 +558,7 @@ def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
 
 
 def nothing_to_revoke(name: str) -> str:
-    return f'Nothing was revoked: there is no consent for "{visible(name)}".'
+    return f'Nothing was revoked for "{visible(name)}": there is no consent for it.'
 
 
 def confirms_task(task: str) -> str:
