@@ -55,6 +55,8 @@ class Grant(msgspec.Struct, frozen=True):
     policy: str = ""
     terms: Mapping[str, Terms] = {}
     """What the policy said of each operation when it was asked about: a stricter policy ends an approval."""
+    asked_for: str | None = None
+    """The tool whose call was asked about, if it answers a question. The grant may cover other tools too."""
 
     @property
     def key(self) -> Key:

@@ -555,6 +555,15 @@ def nothing_to_revoke(name: str) -> str:
     return f'Nothing was revoked: there is no consent for "{visible(name)}".'
 
 
+def revokes_nothing(name: str) -> str:
+    return f"no standing consent for {visible(name)}"
+
+
+def below(consent: str, session: str) -> str:
+    """What ended in a session that this one started."""
+    return f"{consent} (in session {session})"
+
+
 def confirms_task(task: str) -> str:
     return f"A yes also confirms that you are still working on {visible(task)}."
 

@@ -23,6 +23,7 @@ from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
 from sayso.gate.passkeys import proof_needed, unsigned_risk
 from sayso.gate.request import make_call, make_request
+from sayso.gate.revoking import with_sessions_below
 from sayso.gate.said import keep_said
 from sayso.gate.state import Loaded, children_of
 from sayso.store.base import Writer
@@ -49,6 +50,7 @@ def hear_message(
         heard = _with_handoff(gate, tx, found, heard)
         asked = _ask_whether_said(gate, tx, found, heard)
         settle(gate, tx, found, heard.effects if asked is None else (*heard.effects, Opened(asked)))
+        heard = with_sessions_below(gate, tx, session, heard)
         details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
         if by:
             details["by"] = by
