@@ -31,7 +31,14 @@ def by_the_operator(gate: Sayso, session: Session, name: str) -> None:
 
 WAYS = [by_phrase, by_the_operator]
 Way = Callable[[Sayso, Session, str], None]
-SPELLINGS = ["create_task", "Create_Task", "create-task", "`create_task`", "create_task()", "the create_task tool"]
+SPELLINGS = [
+    "create_task",
+    "Create_Task",
+    "create-task",
+    "`create_task`",
+    "create_task()",
+    "the create_task tool",
+]
 SPELLINGS += ["tool create_task", "create_task calls", "approval of create_task"]
 every_way = pytest.mark.parametrize("way", WAYS, ids=lambda one: one.__name__)
 

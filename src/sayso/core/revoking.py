@@ -1,8 +1,8 @@
 """Revoke what a user names: a command, a category, an operation, a tool, as the listings print them.
 
 - Grants that are for what the name means end, wholly or in part.
-- A tool means every grant that could let it run: those asked for it or pinned to it, and those for what it does
-  that are not pinned to another tool. Standing consent for a command is named by its command.
+- A tool means every grant that could let it run: those asked for it or pinned to it, and those for what it
+  does that are not pinned to another tool. Standing consent for a command is named by its command.
 - Calls under way that are named do not go on, whatever they were started with; one that cannot be read counts
   as named.
 """

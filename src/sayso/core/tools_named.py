@@ -27,12 +27,12 @@ class NamedTool(msgspec.Struct, frozen=True):
 
 def named_tool(name: str, policy: Policy, session: Session) -> NamedTool:
     """The tool of this name, however it is spelled."""
-    seen = [(tool, operations) for tool, operations in _seen(session) if is_named(tool, name)]
+    seen = [(tool, does) for tool, does in _seen(session) if tool is not None and is_named(tool, name)]
     listed = [entry.tool for entry in policy.tools if is_named(entry.tool, name)]
     spelled = {name, re.sub(r"[\s-]+", "_", name), *listed, *(tool for tool, _ in seen)}
     entries = [entry for tool in spelled for entry in policy.entries_for(tool) if entry.tool.strip("*?[]")]
     declared = (_operations_of(entry, policy) for entry in entries)
-    operations = frozenset().union(*declared, *(operations for _, operations in seen))
+    operations = frozenset().union(*declared, *(does for _, does in seen))
     return NamedTool(name, operations, any(entry.resolve == "shell" for entry in entries))
 
 

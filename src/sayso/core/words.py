@@ -356,6 +356,11 @@ def flooding(too_many_open: bool, open_questions: int, an_hour: int) -> str:
     return f"refused as flooding: {hit} ({limits} in the policy's settings); {do}"
 
 
+def flood_notice(agent: str, session: str, reason: str) -> str:
+    """What the operator is told of it, once an hour."""
+    return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
+
+
 def _counted(questions: int) -> str:
     return "1 question" if questions == 1 else f"{questions} questions"
 

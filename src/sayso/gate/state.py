@@ -201,7 +201,7 @@ def name_child(tx: Writer, sealer: Sealer, above: Loaded, child: str) -> None:
     keep(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=children))
 
 
-def children_of(tx: Reader, sealer: Sealer, session: str, wanted: Wanted = Wanted()) -> list[Loaded]:
+def children_of(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> list[Loaded]:
     """The open sessions that this one started, oldest first. One that is not there as it should be is told.
 
     It can never be used again: whatever is being cleared below was not cleared there.
