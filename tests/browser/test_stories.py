@@ -190,7 +190,7 @@ def test_those_whose_agent_waits_come_first_and_one_that_left_is_not_said_to_wai
     rows.last.click()
     card = page.locator(".clocks")
     expect(card).to_contain_text(re.compile(r"the agent left \d+ s ago"))
-    expect(card).to_contain_text("a yes lets it try again for 15 minutes")
+    expect(card).to_contain_text("a yes lets it try again for 10 minutes")
 
 
 def test_a_stopped_session_can_be_let_go_on(desk: Desk, signed_in: SignedIn) -> None:

@@ -28,7 +28,7 @@ def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
 
 
 def grant_lines(found: Iterable[Listed], arguments: Mapping[str, str] = NONE_TOLD) -> list[str]:
-    """What each grant is and is for, its limits and its pins. `arguments` tells which exact ones are pinned."""
+    """What each grant is and is for, its limits and its pins. `arguments` tells the exact ones pinned."""
     lines: list[str] = []
     for one in found:
         uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
