@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import suppress
 
@@ -186,6 +187,10 @@ def test_those_whose_agent_waits_come_first_and_one_that_left_is_not_said_to_wai
     expect(page.locator(".list")).to_contain_text("agent left")
     expect(page.locator(".list")).not_to_contain_text("agent waits")
     expect(rows.first).to_contain_text("old.py")
+    rows.last.click()
+    card = page.locator(".clocks")
+    expect(card).to_contain_text(re.compile(r"the agent left \d+ s ago"))
+    expect(card).to_contain_text("a yes lets it try again for 10 minutes")
 
 
 def test_a_stopped_session_can_be_let_go_on(desk: Desk, signed_in: SignedIn) -> None:

@@ -288,3 +288,20 @@ def test_a_file_that_is_no_store_is_left_alone(place: Place) -> None:
         assert (ran.returncode, ran.stdout) == (1, "")
         assert "not a SQLite file" in ran.stderr
     assert place.store.read_text().startswith("a letter")
+
+
+def test_no_listed_session_hides_when_it_was_last_active(place: Place, gate: Gate, session: str) -> None:
+    asked(gate, edit(session))
+    (listed,) = place.told("sessions")
+    assert listed["last_seen"] >= listed["opened_at"]
+    assert "last active 20" in place.sayso("sessions").stdout
+
+
+def test_no_listed_grant_hides_the_call_it_is_for(place: Place, gate: Gate, session: str) -> None:
+    for name in ("a.py", "b.py"):
+        answer_question(gate, asked(gate, edit(session, name)), "once", by="ana")
+    listed = place.told("grants")
+    lines = place.sayso("grants").stdout.splitlines()
+    assert len({one["about"] for one in listed}) == 2
+    for one in listed:
+        assert f"    for {one['about']}" in lines

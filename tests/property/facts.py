@@ -68,9 +68,16 @@ def named_in(policy: Policy) -> set[str]:
 
 
 def wide_enough(grant: Grant, operation: Operation, policy: Policy) -> bool:
-    """SPEC 5: what nothing declares or reads is granted or remembered for its exact arguments only."""
-    declared = operation.declared or operation.name in named_in(policy)
-    return declared or grant.pins.arguments is not None
+    """SPEC 5: what nothing declares or reads is granted or remembered for its exact arguments only.
+
+    So is what an answer grants under `grant_pins: exact`, whatever the pins were when it was given.
+    """
+    if grant.pins.arguments is not None:
+        return True
+    answered = grant.kind == "operation" and grant.question is not None and grant.group is None
+    if answered and policy.settings.grant_pins == "exact":
+        return False
+    return operation.declared or operation.name in named_in(policy)
 
 
 def _plain(name: str) -> str:
@@ -215,12 +222,25 @@ def reduced(risk: Risk, operation: Operation, view: View) -> Risk:
     return min(risk, lowered)
 
 
-def tightened_since(grant: Grant, name: str, risk: Risk, policy: Policy) -> bool:
+def over_by_now(grant: Grant, policy: Policy, now: float) -> bool:
+    """SPEC 7: an approval lives as long after the answer as the policy says; a shorter time tightens it.
+
+    At high risk that is ten minutes, and where the setting is above the usual fifteen, up to an hour.
+    """
+    lasts = policy.settings.approval_lasts
+    if grant.risk is Risk.HIGH:
+        lasts = min(lasts, 60 * MINUTES if lasts > 15 * MINUTES else 10 * MINUTES)
+    return now - grant.given_at >= lasts
+
+
+def tightened_since(grant: Grant, name: str, risk: Risk, policy: Policy, now: float) -> bool:
     """SPEC 7: an approval ends at a tightened policy. Whether this one may have been tightened for it.
 
     Tightened: a mode that asks more, another list (but autonomous, the freest), a mark to ask always, a
     higher risk. An approval that does not say what it was asked under is sure of its own policy alone.
     """
+    if over_by_now(grant, policy, now):
+        return True
     if name not in grant.terms:
         return grant.policy != policy.digest
     mode, listed, always_ask, at_risk = msgspec.structs.astuple(grant.terms[name])

@@ -96,7 +96,7 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
         names_it = grant.pins.operations is not None and name in grant.pins.operations
         if grant.kind == "call" and grant.value == request.digest and names_it:
             asked_at = reduced(risk, operation, view)
-            ended = tightened_since(grant, name, asked_at, policy)
+            ended = tightened_since(grant, name, asked_at, policy, now)
             if asked_at <= grant.risk and pins_fit(grant, request, name) and not ended:
                 return allow("approved_call", grant)
 

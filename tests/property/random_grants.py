@@ -50,11 +50,19 @@ def _held(rng: Random, name: str, kind: Kind, rule: str, request: Request, polic
         pins=_pins(rng, kind, rule, request),
         uses=usually(rng, None, (1, 2), 0.5),
         group=usually(rng, "plan-1", ("plan-0",), 0.9) if rule == "plan" else None,
+        given_at=NOW - usually(rng, 60.0, _ages(policy), 0.8),
+        question=rng.choice((None, "session.q1")),
         policy=usually(rng, policy.digest, ("another policy",), 0.8),
         terms=_terms(rng, request, policy) if kind == "call" else {},
         **_ending(rng, kind, rule, turn),
     )
     return Held(grant, used=usually(rng, 0, (1, 2), 0.8), revoked=likely(rng, 0.06))
+
+
+def _ages(policy: Policy) -> tuple[float, ...]:
+    """How long ago an approval may have been given: around the ends that the policy sets."""
+    ends = [policy.settings.approval_lasts, 600.0, 3_600.0]
+    return tuple(end + more for end in ends for more in (-0.5, 0.0, 0.5))
 
 
 def _terms(rng: Random, request: Request, policy: Policy) -> dict[str, Terms]:

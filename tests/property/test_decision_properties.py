@@ -362,6 +362,7 @@ def approved(world: World) -> World:
         session.id,
         Pins(operations=names),
         uses=1,
+        given_at=world.now - 30,
         policy=world.policy.digest,
         terms=terms_of(world.policy, ((item.operation, item.risk) for item in decision.items)),
     )
@@ -374,6 +375,8 @@ def stricter_policies(world: World, name: str) -> Iterator[World]:
     entries = dict(policy.operations)
     if policy.mode is not Mode.PARANOID:
         yield changed(world, policy=changed(policy, mode=Mode.PARANOID))
+    shorter = changed(policy.settings, approval_lasts=30.0)
+    yield changed(world, policy=changed(policy, settings=shorter))
     if not detail.always_ask:
         entries[name] = changed(detail, always_ask=True)
         yield changed(world, policy=with_entries(policy, entries))

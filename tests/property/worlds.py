@@ -169,6 +169,7 @@ def _settings(rng: Random, aim: str) -> Settings:
         unlisted="block" if likely(rng, 0.3 if aim == "blocked" else 0.03) else "ask",
         trusting_remembers_high=likely(rng, 0.5),
         grant_pins=rng.choice(("exact", "operation")),
+        approval_lasts=usually(rng, 900.0, (60.0, 901.0, 3_600.0, 86_400.0), 0.7),
     )
 
 

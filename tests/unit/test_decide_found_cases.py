@@ -29,9 +29,8 @@ TASK = Task("task-1", "work", 1, 1)
 
 
 def grant(kind: Kind, value: str, **fields: Any) -> Grant:
-    return Grant(
-        "g1", kind, value, **{"risk": Risk.MODERATE, "expires_at": NOW + 60, "session": "session", **fields}
-    )
+    usual = {"risk": Risk.MODERATE, "expires_at": NOW + 60, "session": "session", "given_at": NOW}
+    return Grant("g1", kind, value, **{**usual, **fields})
 
 
 def held(one: Grant, **fields: Any) -> Session:

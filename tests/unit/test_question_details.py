@@ -95,8 +95,8 @@ def test_the_same_call_asked_again_joins_the_open_question_and_keeps_its_age() -
 
 def test_a_question_is_open_for_two_hours_and_not_a_second_longer() -> None:
     opened, session = asked(Session())
-    assert is_open(opened, session, NOW + 7199)
-    assert not is_open(opened, session, NOW + 7200)
+    assert is_open(opened, session, POLICY, NOW + 7199)
+    assert not is_open(opened, session, POLICY, NOW + 7200)
 
 
 ANSWERED: dict[str, Any] = {
@@ -105,6 +105,7 @@ ANSWERED: dict[str, Any] = {
     "given_by": "ana",
     "question": "session.q1",
     "policy": "policy-1",
+    "asked_for": "commit",
     "terms": terms_of(POLICY, [("git.commit", Risk.MODERATE)]),
 }
 APPROVAL = Grant(

@@ -28,7 +28,7 @@ def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
 
 
 def grant_lines(found: Iterable[Listed], arguments: Mapping[str, str] = NONE_TOLD) -> list[str]:
-    """Two lines a grant, and one for each pin. `arguments` tells what exact arguments are pinned."""
+    """What each grant is and is for, its limits and its pins. `arguments` tells the exact ones pinned."""
     lines: list[str] = []
     for one in found:
         uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
@@ -42,6 +42,7 @@ def grant_lines(found: Iterable[Listed], arguments: Mapping[str, str] = NONE_TOL
         facts += [f"answers {one.question}"] if one.question else []
         lines += [
             f"{one.id}  {one.words}",
+            *([] if one.about is None else [f"    for {visible(one.about)}"]),
             f"    {', '.join(facts)}",
             *_pin_lines(one, arguments.get(one.id)),
         ]

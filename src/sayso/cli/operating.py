@@ -11,7 +11,9 @@ import msgspec
 from sayso.core.model import Risk
 from sayso.core.titles import title_of
 from sayso.core.words import visible
+from sayso.gate.activity import Activity
 from sayso.gate.answer import Stands
+from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
 from sayso.gate.state import Loaded, Wanted, as_written, load
 from sayso.gate.stats import Figures
@@ -77,6 +79,8 @@ class Open(msgspec.Struct, frozen=True):
     task: str | None
     stopped: bool
     tampered: bool
+    last_seen: float | None
+    """When its program last showed a sign of life; None if not lately."""
 
 
 def operator() -> str:
@@ -96,7 +100,7 @@ def open_questions(gate: Gate, session: str | None) -> list[Waiting]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.questions(session, after=after, limit=PAGE):
-            found += [waiting(row, tx.now) for row in page if tx.now < row.expires_at]
+            found += [waiting(gate, row, tx.now) for row in page if tx.now < ends_at(gate, row)]
             after = page[-1].id
     return found
 
@@ -118,14 +122,14 @@ def wait(gate: Gate, question: str, timeout: float) -> Outcome:
     """Wait, but no longer than the question can still be answered."""
     with gate.store.read() as tx:
         row = tx.question(question)
-        left = timeout if row is None else min(timeout, row.expires_at - tx.now)
+        left = timeout if row is None else min(timeout, ends_at(gate, row) - tx.now)
     row = wait_for_answer(gate, question, left)
     status: str = row.state
     if row.state == "answered":
         status = "denied" if row.answer in (None, "deny") else "granted"
     elif row.state == "open":
         with gate.store.read() as tx:
-            status = "expired" if tx.now >= row.expires_at else "timeout"
+            status = "expired" if tx.now >= ends_at(gate, row) else "timeout"
     return Outcome(question, status, row.answer, row.by, row.reason)
 
 
@@ -160,6 +164,7 @@ def open_sessions(gate: Gate) -> list[Open]:
         while page := tx.sessions(after=after, limit=PAGE):
             loaded += [load(tx, gate.sealer, row.id, Wanted(keys=())) for row in page]
             after = page[-1].id
+    seen = Activity().known(gate)
     return [
         Open(
             id=found.row.id,
@@ -173,6 +178,7 @@ def open_sessions(gate: Gate) -> list[Open]:
             task=found.session.task.name if found.session.task else None,
             stopped=found.session.stopped is not None,
             tampered=not found.believed,
+            last_seen=seen.get(found.row.id),
         )
         for found in loaded
         if found is not None
@@ -182,7 +188,8 @@ def open_sessions(gate: Gate) -> list[Open]:
 def session_lines(found: Iterable[Open]) -> list[str]:
     lines: list[str] = []
     for one in found:
-        facts = [f"since {moment(one.opened_at)}", f"turn {one.turn}"]
+        seen = "not lately" if one.last_seen is None else moment(one.last_seen)
+        facts = [f"since {moment(one.opened_at)}", f"last active {seen}", f"turn {one.turn}"]
         facts += [f"in {visible(one.workspace)}"] if one.workspace else []
         facts += [f"on {visible(one.task)}"] if one.task else []
         facts += [f"started by {one.parent}"] if one.parent else []
@@ -226,7 +233,7 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def waiting(row: QuestionRow, now: float) -> Waiting:
+def waiting(gate: Gate, row: QuestionRow, now: float) -> Waiting:
     """An open question with all of the call."""
     question = as_written(row)
     call = question.request.call
@@ -240,7 +247,7 @@ def waiting(row: QuestionRow, now: float) -> Waiting:
         text=question.text,
         answers=tuple(offer.answer for offer in question.offers),
         opened_at=row.opened_at,
-        left=row.expires_at - now,
+        left=ends_at(gate, row) - now,
         tool=call.tool,
         command=call.command,
         arguments=msgspec.Raw(call.arguments),

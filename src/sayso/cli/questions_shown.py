@@ -13,6 +13,7 @@ from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.answer import UnknownQuestion
+from sayso.gate.expiry import ends_at
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.state import as_written
@@ -34,10 +35,12 @@ def open_question(gate: Gate, question: str) -> Shown:
     row = question_row(gate, question)
     with gate.store.read() as tx:
         now = tx.now
-    if row.state != "open" or now >= row.expires_at:
+    if row.state != "open" or now >= ends_at(gate, row):
         raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
     found = as_written(row)
-    return Shown(Asked(found, row.expires_at, lambda: why_asked(gate, found)), waiting(row, now), now)
+    return Shown(
+        Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), waiting(gate, row, now), now
+    )
 
 
 def whole_lines(one: Shown) -> list[str]:
@@ -67,7 +70,7 @@ def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     found = as_written(row)
     if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
         return None
-    asked = Asked(found, row.expires_at, lambda: why_asked(gate, found))
+    asked = Asked(found, ends_at(gate, row), lambda: why_asked(gate, found))
     confirmed = Terminal().confirm(asked, answer)
     if confirmed is False:
         raise LeftOpen(words.LEFT_OPEN, hint=words.TYPE_ALLOW)

@@ -234,7 +234,7 @@ def _in_their_order(h: Hearing) -> list[Question]:
 def _just_shown(h: Hearing) -> list[Question]:
     """The questions put in the conversation in the turn just before this message."""
     shown = [q for q in h.session.questions.values() if h.session.shown.get(q.id) == h.before.turn]
-    return [q for q in shown if q.claim is None and is_open(q, h.session, h.now)]
+    return [q for q in shown if q.claim is None and is_open(q, h.session, h.policy, h.now)]
 
 
 def _numbered(shown: list[Question]) -> list[str]:

@@ -36,7 +36,7 @@ def open_question(
     task = session.task
     unconfirmed = task is not None and task.unconfirmed
     alike = (q for q in session.questions.values() if _same(q, request) and _by_same_rules(q, decision))
-    twin = next((q for q in alike if is_open(q, session, now)), None)
+    twin = next((q for q in alike if is_open(q, session, policy, now)), None)
     if twin is not None and (twin.confirms_task or not unconfirmed):
         return twin
     name = f"{session.id}.q{session.asked + 1}"
@@ -60,9 +60,10 @@ def open_question(
     )
 
 
-def is_open(question: Question, session: Session, now: float) -> bool:
-    """Whether it can still be answered: neither closed nor expired."""
-    return question.id in session.questions and now - question.opened_at < question.lasts
+def is_open(question: Question, session: Session, policy: Policy, now: float) -> bool:
+    """Whether it can still be answered: neither closed nor expired, also by a policy that gives less time."""
+    lasts = min(question.lasts, policy.settings.question_lasts)
+    return question.id in session.questions and now - question.opened_at < lasts
 
 
 def _same(question: Question, request: Request) -> bool:
@@ -113,7 +114,7 @@ def answer_each(
     seen: str | None = None,
 ) -> tuple[Effect, ...]:
     """The same with an answer to each item by its id. They are parts of one call: one no refuses it."""
-    if not is_open(question, session, now):
+    if not is_open(question, session, policy, now):
         raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
     question = session.questions[question.id]  # what was asked, not what the caller holds
     if question.claim is not None:

@@ -64,7 +64,7 @@ def answer_claim(
 
     It belongs to its turn; once the conversation has gone on there is no question about it any more.
     """
-    if not is_open(question, session, now) or session.turn != question.turn:
+    if not is_open(question, session, policy, now) or session.turn != question.turn:
         raise UnknownAnswer("this question is no longer open", hint="say it again")
     question = session.questions[question.id]  # what was asked, not what the caller holds
     if set(answers) != set(question.item_ids) or not set(answers.values()) <= {"once", "deny"}:

@@ -39,6 +39,16 @@ class Revoked(Effect, frozen=True):
     grant: str
 
 
+class TakenBack(Effect, frozen=True):
+    """What was named was taken back here, and is to be taken back in the sessions below as well.
+
+    `missing` are the parts of the name that meant nothing here.
+    """
+
+    name: str
+    missing: tuple[str, ...] = ()
+
+
 class CallEnded(Effect, frozen=True):
     """A call that is under way lost the consent it was started with: it does not go on."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from sayso.core.model import Request, Risk
 from sayso.core.terms import Terms
+
+if TYPE_CHECKING:
+    from sayso.core.policy import Settings
 
 MINUTE = 60.0
 DAY = 24 * 60 * MINUTE
@@ -55,6 +58,8 @@ class Grant(msgspec.Struct, frozen=True):
     policy: str = ""
     terms: Mapping[str, Terms] = {}
     """What the policy said of each operation when it was asked about: a stricter policy ends an approval."""
+    asked_for: str | None = None
+    """The tool whose call was asked about, if it answers a question. The grant may cover other tools too."""
 
     @property
     def key(self) -> Key:
@@ -75,6 +80,17 @@ def spent(held: Held, now: float) -> bool:
     if held.revoked or now >= grant.expires_at:
         return True
     return grant.uses is not None and held.used >= grant.uses
+
+
+def outlived(grant: Grant, settings: Settings, now: float) -> bool:
+    """Whether the settings of now end a grant that earlier ones gave: a shorter time, tighter pins.
+
+    What the operator grants by hand, or a plan names, was never pinned to arguments.
+    """
+    if grant.kind == "call":
+        return now >= grant.given_at + settings.approval_of(grant.risk)
+    answers = grant.kind == "operation" and grant.question is not None and grant.group is None
+    return answers and grant.pins.arguments is None and settings.grant_pins == "exact"
 
 
 def fits(pins: Pins, request: Request, operation: str) -> bool:

@@ -62,7 +62,7 @@ def given_each(
     for answer in dict.fromkeys(answer for _, answer in answers):
         items = tuple(item for item, given in answers if given == answer)
         shapes += _wider(answer, request, items, policy, session, now)
-    return tuple(_numbered(shapes, session, policy, now, how))
+    return tuple(_numbered(shapes, session, policy, now, {"asked_for": request.call.tool, **how}))
 
 
 def lifts(items: Iterable[Item], session: Session) -> tuple[Effect, ...]:

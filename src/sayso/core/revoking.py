@@ -1,6 +1,8 @@
 """Revoke what a user names: a command, a category, an operation, a tool, as the listings print them.
 
 - Grants that are for what the name means end, wholly or in part.
+- A tool means every grant that could let it run: those asked for it or pinned to it, and those for what it
+  does that are not pinned to another tool. Standing consent for a command is named by its command.
 - Calls under way that are named do not go on, whatever they were started with; one that cannot be read counts
   as named.
 """
@@ -17,6 +19,7 @@ from sayso.core.grants import Grant, Held, spent
 from sayso.core.phrases import POLITE, pattern
 from sayso.core.policy import Policy
 from sayso.core.session import Session, Suspension, UnderWay
+from sayso.core.tools_named import NamedTool, even, is_named, named_tool
 
 if TYPE_CHECKING:
     from sayso.core.hear import Hearing
@@ -30,8 +33,10 @@ def revoke_named(h: Hearing, entry: str) -> None:
         return
     missing = [part for part in parts if not _revoke_spelled(h, part)] if len(parts) > 1 else [entry]
     whole = _revoke_spelled(h, entry)  # one command, or found by its first words alone
-    for part in () if whole and len(missing) >= len(parts) else missing:
-        h.did.append(f"no standing consent for {words.visible(part)}")
+    missing = [] if whole and len(missing) >= len(parts) else missing
+    h.do(fx.TakenBack(entry, tuple(missing)))
+    for part in missing:
+        h.did.append(words.revokes_nothing(part))
         h.announced.append(words.nothing_to_revoke(part))
 
 
@@ -55,7 +60,10 @@ def _revoke(h: Hearing, name: str) -> bool:
         return True
     operations = _operations(name, h.policy, h.session)
     calls = [one for one in h.session.under_way.values() if _names(name, one, operations)]
-    found = [held for held in h.session.held if _covers(held, name, operations, h)]
+    tool = named_tool(name, h.policy, h.session)
+    found = [
+        held for held in h.session.held if _covers(held, name, operations, h) or _lets_run(held, tool, h)
+    ]
     retries = _categories(operations, h.policy).intersection(h.session.suspended)
     for held in found:
         h.do(fx.Revoked(held.grant.key, held.grant.id))
@@ -92,7 +100,7 @@ def _names(name: str, call: UnderWay, operations: set[str]) -> bool:
         return True
     said, command = _loosely(name), _loosely(call.command or "")
     names = (call.call, call.tool, call.workflow or "")
-    return said in map(_loosely, names) or f"{command} ".startswith(f"{said} ")
+    return said in map(_loosely, names) or is_named(call.tool, name) or f"{command} ".startswith(f"{said} ")
 
 
 def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
@@ -105,9 +113,20 @@ def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
         return _loosely(grant.value) in spelled or bool(operations.intersection(grant.pins.operations or ()))
     if operations.intersection(_operations_of(grant, h)):
         return True
-    if grant.kind == "call" and _loosely(grant.pins.tool or "") == _loosely(name):
-        return True
     return _loosely(grant.pins.command or "") == _loosely(name)
+
+
+def _lets_run(held: Held, tool: NamedTool, h: Hearing) -> bool:
+    """Whether a live grant was asked for the named tool, or could let it run."""
+    grant = held.grant
+    if spent(held, h.now) or grant.kind == "command":
+        return False
+    pinned = grant.value if grant.kind == "tool" else grant.pins.tool
+    if tool.is_called(pinned) or tool.is_called(grant.asked_for):
+        return True
+    if pinned is not None or grant.kind in ("workflow", "run"):
+        return False
+    return tool.does_anything or not tool.operations.isdisjoint(_operations_of(grant, h))
 
 
 def _operations_of(grant: Grant, h: Hearing) -> set[str]:
@@ -123,9 +142,9 @@ def _operations(name: str, policy: Policy, session: Session) -> set[str]:
 
     Those that the policy lists, and those that this session has to do with.
     """
-    wanted = {_even(name), _even(" ".join(name.split()[:2]))}  # of "git commit -m x", git commit
+    wanted = {even(name), even(" ".join(name.split()[:2]))}  # of "git commit -m x", git commit
     known = dict.fromkeys((*policy.table, *_operations_in(session)))
-    return {name, *(one for one in known if not wanted.isdisjoint(map(_even, _spelled(one, policy))))}
+    return {name, *(one for one in known if not wanted.isdisjoint(map(even, _spelled(one, policy))))}
 
 
 def _spelled(operation: str, policy: Policy) -> set[str]:
@@ -151,12 +170,6 @@ def _loosely(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _even(name: str) -> str:
-    """A name without what people spell differently: case, hyphens, a plural, "operations" after it."""
-    plain = " ".join(re.split(r"[\s_-]+", name.casefold().strip()))
-    return _NOUN.sub("", plain).removesuffix("s")
-
-
 _AROUND = re.compile(
     rf"\A(?:-\s+|the\s+|my\s+|all\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
     rf"|[\s,]+(?:{pattern(POLITE)}|now|again)[.!]*\Z|[.!]+\Z",
@@ -172,9 +185,8 @@ _EVERYTHING = re.compile(
 )
 _PREFIX = re.compile(
     r"\A(?:standing consent for|(?:remembered )?approvals? (?:of|for)|grants? for|workflow(?: run)?"
-    r"|task consent for)\s+",
+    r"|task consent for|tool)\s+",
     re.IGNORECASE,
 )
 _SIGNS = re.compile(r"\A[^\w./~$-]+|[^\w./)\"'*-]+\Z")
-_NOUN = re.compile(r" (?:commands?|operations?|calls?)\Z")
 _PLAN = re.compile(r"(?:the )?plan(?:'s)?(?: consent)?", re.IGNORECASE)

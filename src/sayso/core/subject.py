@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sayso.core.grants import Grant, Held, fits, spent
+from sayso.core.grants import Grant, Held, fits, outlived, spent
 from sayso.core.model import Operation, Request, Risk, Tier
 from sayso.core.policy import Entry, Policy, decayed
 from sayso.core.session import Session, View
@@ -113,6 +113,8 @@ def _covers(s: Subject, grant: Grant) -> bool:
     if grant.pins.operations is None and grant.kind in NAMING:
         return False
     if grant.kind in BROAD and grant.pins.arguments is None and undeclared(s.operation, s.entry):
+        return False
+    if outlived(grant, s.policy.settings, s.now):
         return False
     needed = s.weight if grant.kind in WEIGHED else s.risk
     if grant.kind == "call" and not outlasts(s, grant):

@@ -356,6 +356,11 @@ def flooding(too_many_open: bool, open_questions: int, an_hour: int) -> str:
     return f"refused as flooding: {hit} ({limits} in the policy's settings); {do}"
 
 
+def flood_notice(agent: str, session: str, reason: str) -> str:
+    """What the operator is told of it, once an hour."""
+    return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
+
+
 def _counted(questions: int) -> str:
     return "1 question" if questions == 1 else f"{questions} questions"
 
@@ -559,6 +564,15 @@ def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
 
 def nothing_to_revoke(name: str) -> str:
     return f'Nothing was revoked for "{visible(name)}": there is no consent for it.'
+
+
+def revokes_nothing(name: str) -> str:
+    return f"no standing consent for {visible(name)}"
+
+
+def below(consent: str, session: str) -> str:
+    """What ended in a session that this one started."""
+    return f"{consent} (in session {session})"
 
 
 def confirms_task(task: str) -> str:

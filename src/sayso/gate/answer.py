@@ -20,7 +20,7 @@ from sayso.core.showing import check_edit_seen, check_seen
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents, record_lasting_grants
-from sayso.gate.expiry import expire_question
+from sayso.gate.expiry import ends_at, expire_question
 from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
 from sayso.gate.passkeys import (
@@ -238,7 +238,7 @@ def _closed(
         row = _question_row(gate, tx, question)
         if row.state != "open":
             return _stands(row, yours=False)
-        if tx.now >= row.expires_at:
+        if tx.now >= ends_at(gate, row):
             return _stands(expire_question(gate, tx, row), yours=False)
         found = loaded(gate, tx, row.session, everything())
         asked = found.session.questions.get(row.id)

@@ -12,7 +12,7 @@ from sayso.core import words
 from sayso.core.asking import open_question
 from sayso.core.decide import decide
 from sayso.core.decision import Decision, Question
-from sayso.core.effects import Alerted, Noticed, Opened
+from sayso.core.effects import Alerted, Changed, Effect, Noticed, Opened
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
@@ -94,7 +94,7 @@ def authorize_in(
     decision = with_offers(decision, request, gate.policy, view, tx.now)
     question, flood = _question(gate, tx, request, decision, found.session, bundle)
     if flood is not None:
-        decision = _refused(decision, flood)
+        decision = _refused(decision, flood, tell_flood(found.session, flood, tx.now))
     opened = () if question is None else (Opened(question),)
     stands = None
     if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
@@ -187,10 +187,25 @@ def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | No
     return words.flooding(still_open >= most_open, most_open, an_hour)
 
 
-def _refused(decision: Decision, reason: str) -> Decision:
+def tell_flood(session: Session, reason: str, now: float) -> tuple[Effect, ...]:
+    """The notice that this session asks too much: one an hour, however often it is refused."""
+    last = session.flood_told_at
+    if last is not None and 0 <= now - last < HOUR:
+        return ()
+    notice = words.flood_notice(session.agent, session.id, reason)
+    return (Noticed(notice), Changed({"flood_told_at": now}))
+
+
+def _refused(decision: Decision, reason: str, effects: tuple[Effect, ...]) -> Decision:
     return msgspec.structs.replace(
-        decision, verdict=Verdict.DENY, rule="flooding", reason=reason, effects=(), offers=()
+        decision, verdict=Verdict.DENY, rule="flooding", reason=reason, effects=effects, offers=()
     )
+
+
+def notice_in(effects: tuple[Effect, ...]) -> dict[str, str]:
+    """What an entry says of the notice or alert among these effects."""
+    texts = [effect.text for effect in effects if isinstance(effect, (Noticed, Alerted))]
+    return {"notice": texts[-1]} if texts else {}
 
 
 def record_decision(
@@ -220,9 +235,7 @@ def record_decision(
         "grants": list(decision.grants),
         "policy": gate.policy.digest,
     }
-    for effect in decision.effects:
-        if isinstance(effect, (Noticed, Alerted)):
-            details["notice"] = effect.text
+    details |= notice_in(decision.effects)
     if question is not None:
         details |= {"question": question.id, "task": question.task or ""}
     if bundle is not None:

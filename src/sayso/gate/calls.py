@@ -37,6 +37,7 @@ from sayso.gate.call_rows import (
     with_record,
     with_refusal,
 )
+from sayso.gate.expiry import ends_at
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
 from sayso.gate.going_on import denied, kept_from_running
 from sayso.gate.journal import record
@@ -401,7 +402,7 @@ def _over(
         return with_record(gate, ended, with_refusal(kept, no))
     if question.state == "cancelled":
         return placed(row, ledger.move(standing(row), "cancelled"))
-    if question.state == "expired" or (question.state == "open" and tx.now >= question.expires_at):
+    if question.state == "expired" or (question.state == "open" and tx.now >= ends_at(gate, question)):
         return placed(row, ledger.move(standing(row), "expired"))
     return None
 

@@ -16,13 +16,14 @@ from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply
 from sayso.gate.answer import UnknownQuestion, refuse_question
-from sayso.gate.authorize import flooded
+from sayso.gate.authorize import flooded, notice_in, tell_flood
 from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, all_that_can_end, everything, loaded, settle, writing
 from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
 from sayso.gate.passkeys import proof_needed, unsigned_risk
 from sayso.gate.request import make_call, make_request
+from sayso.gate.revoking import with_sessions_below
 from sayso.gate.said import keep_said
 from sayso.gate.state import Loaded, children_of
 from sayso.store.base import Writer
@@ -47,8 +48,9 @@ def hear_message(
         found = loaded(gate, tx, session, all_that_can_end())
         heard = hear(found.session, text, gate.policy, tx.now, assurance, unsigned=unsigned_risk(gate, tx))
         heard = _with_handoff(gate, tx, found, heard)
-        asked = _ask_whether_said(gate, tx, found, heard)
-        settle(gate, tx, found, heard.effects if asked is None else (*heard.effects, Opened(asked)))
+        asked, more = _ask_whether_said(gate, tx, found, heard)
+        settle(gate, tx, found, (*heard.effects, *more))
+        heard = with_sessions_below(gate, tx, session, heard)
         details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
         if by:
             details["by"] = by
@@ -135,25 +137,30 @@ def _clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect,
     )
     if not clearing:
         return
-    for child in children_of(tx, gate.sealer, session):
+    for child in children_of(tx, gate.sealer, session, everything()):
         settle(gate, tx, child, clearing)
         details = {"why": clearing[0].why}
         record(tx, "CLEARED", session=child.row.id, details=details, stream=gate.stream)
         _clear_children(gate, tx, child.row.id, clearing)
 
 
-def _ask_whether_said(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Question | None:
-    """The question whether the user wrote what is only claimed; None if too much was asked already."""
+def _ask_whether_said(
+    gate: Gate, tx: Writer, found: Loaded, heard: Heard
+) -> tuple[Question | None, tuple[Effect, ...]]:
+    """The question whether the user wrote what is only claimed; a notice if too much was asked already."""
     claimed = next((effect for effect in heard.effects if isinstance(effect, Claimed)), None)
     if claimed is None:
-        return None
+        return None, ()
     question = None
-    if flooded(gate, tx, found.row.id) is None:
+    flood = flooded(gate, tx, found.row.id)
+    if flood is None:
         session = apply(found.session, heard.effects)
         call = make_call(TOOL, {"text": claimed.text, "turn": session.turn}, workspace=session.workspace)
         request = make_request(call, [OPERATION], agent=found.row.agent, session=found.row.id)
         unsigned = unsigned_risk(gate, tx)
         question = claim_question(claimed.text, request, session, gate.policy, tx.now, unsigned=unsigned)
-    details = {"kind": claimed.kind, "question": "" if question is None else question.id}
+    opened = () if question is None else (Opened(question),)
+    more = opened if flood is None else tell_flood(found.session, flood, tx.now)
+    details = {"kind": claimed.kind, "question": "" if question is None else question.id, **notice_in(more)}
     record(tx, "CLAIMED", session=found.row.id, details=details, stream=gate.stream)
-    return question
+    return question, more

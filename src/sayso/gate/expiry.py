@@ -12,6 +12,11 @@ from sayso.store.base import QuestionRow, Writer
 MOST = 10_000
 
 
+def ends_at(gate: Gate, row: QuestionRow) -> float:
+    """Until when a question can be answered: as it was opened, or less where the policy gives less by now."""
+    return min(row.expires_at, row.opened_at + gate.policy.settings.question_lasts)
+
+
 def expire_questions(gate: Gate) -> int:
     """Close every question that nobody answered in time; how many. Sessions are held one at a time."""
     with gate.store.read() as tx:
@@ -21,7 +26,7 @@ def expire_questions(gate: Gate) -> int:
 
 def expire_in(gate: Gate, tx: Writer, session: str) -> int:
     """The same for one session, as part of a transaction that does more."""
-    late = [row for row in tx.questions(session, limit=MOST) if tx.now >= row.expires_at]
+    late = [row for row in tx.questions(session, limit=MOST) if tx.now >= ends_at(gate, row)]
     for row in late:
         expire_question(gate, tx, row)
     return len(late)

@@ -26,6 +26,7 @@ from sayso.core.model import Request, Verdict
 from sayso.core.offers import ANSWERS
 from sayso.core.session import Scope
 from sayso.gate.call_rows import Record
+from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession, loaded, needed_for, settle, view_of
 from sayso.gate.state import Loaded, Wanted, load
 from sayso.store.base import CallRow, QuestionRow, Reader, Writer
@@ -52,13 +53,13 @@ def refuse_to_go_on(
     return _decided_again(gate, tx, found, kept, request, scope)
 
 
-def refuse_by_question(kept: Record, question: QuestionRow | None, now: float) -> Decision | None:
+def refuse_by_question(gate: Gate, kept: Record, question: QuestionRow | None, now: float) -> Decision | None:
     """The refusal if what the call waits for was not allowed; None if it was. An open one is waited for."""
     if question is None:
         raise NotNow("what this call waits for cannot be found")
     if question.state == "answered" and _allows(question.answer or ""):
         return None
-    if question.state == "open" and now < question.expires_at:
+    if question.state == "open" and now < ends_at(gate, question):
         raise NotNow(
             "what this call waits for has not been answered", hint="wait for the answer, and retry it"
         )
@@ -144,7 +145,8 @@ def _start_as_approval(kept: Record, request: Request, session: str, now: float)
     if risk is None:
         return None
     pins, until = Pins(operations=names), now + DAY
-    return Grant("start", "call", request.digest, risk, until, session, pins, uses=1, terms=kept.terms)
+    digest, terms = request.digest, kept.terms
+    return Grant("start", "call", digest, risk, until, session, pins, uses=1, given_at=now, terms=terms)
 
 
 def _allows(answer: str) -> bool:

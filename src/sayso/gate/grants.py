@@ -11,7 +11,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.effects import Cleared, Effect, Granted, Lifted, Revoked
 from sayso.core.errors import SaysoError
-from sayso.core.grants import Grant, Held, Key, Kind, Pins, spent
+from sayso.core.grants import Grant, Held, Key, Kind, Pins, outlived, spent
 from sayso.core.model import Risk
 from sayso.core.session import Session
 from sayso.gate.acts import operator_act
@@ -163,13 +163,13 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
         settle(gate, tx, found, tuple(Revoked(held.grant.key, held.grant.id) for held in ending))
         for held in ending:
             _record_ended(gate, tx, found, held.grant, by)
-        return [_ended(held, live=is_live(held, found.session, tx.now)) for held in ending]
+        return [_ended(held, live=is_live(gate, held, found.session, tx.now)) for held in ending]
 
 
-def is_live(held: Held, session: Session, now: float) -> bool:
+def is_live(gate: Gate, held: Held, session: Session, now: float) -> bool:
     """Whether the grant could still be used: not spent, and what it ends with goes on."""
     grant, plan = held.grant, session.plan
-    if spent(held, now):
+    if spent(held, now) or outlived(grant, gate.policy.settings, now):
         return False
     if grant.group is not None and (plan is None or not plan.accepted or plan.id != grant.group):
         return False
@@ -187,7 +187,7 @@ def live_grants(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
     if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent
-    return [_listed(gate, tx, held, agent) for held in session.held if is_live(held, session, tx.now)]
+    return [_listed(gate, tx, held, agent) for held in session.held if is_live(gate, held, session, tx.now)]
 
 
 def _all_live(
@@ -211,7 +211,7 @@ def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow]) -> Iterator[Li
         found = load(tx, gate.sealer, name, Wanted(keys=tuple(dict.fromkeys(wanted))))
         if found is not None and found.believed and found.row.ended_at is None:
             session, agent = found.session, found.row.agent
-            held = (one for one in session.held if is_live(one, session, tx.now))
+            held = (one for one in session.held if is_live(gate, one, session, tx.now))
             live |= {one.grant.id: _listed(gate, tx, one, agent) for one in held}
     return (live[row.id] for row in rows if row.id in live)
 
@@ -268,7 +268,7 @@ def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> bool:
     """Whether it was live until now. One that has expired is revoked too: clocks can be set back."""
     if held.revoked:
         return False
-    lived = is_live(held, found.session, tx.now)
+    lived = is_live(gate, held, found.session, tx.now)
     settle(gate, tx, found, (Revoked(held.grant.key, held.grant.id),))
     _record_ended(gate, tx, found, held.grant, by)
     return lived
@@ -277,7 +277,7 @@ def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> bool:
 def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[Ended], list[str]]:
     """What ended here and in the sessions below, and in which of them rows cannot be believed."""
     session = found.session
-    live = [held.grant for held in session.held if is_live(held, session, tx.now)]
+    live = [held.grant for held in session.held if is_live(gate, held, session, tx.now)]
     settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),))
     for grant in live:
         _record_ended(gate, tx, found, grant, by)
@@ -285,7 +285,7 @@ def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[En
     _record(gate, tx, found, "CLEARED", (), details)
     ended = [Ended(grant.id, grant.session, words.consent(grant), already=False) for grant in live]
     doubtful = [session.id] if found.findings else []
-    below = children_of(tx, gate.sealer, session.id)
+    below = children_of(tx, gate.sealer, session.id, everything())
     doubtful += sorted(set(found.kept.children) - {child.row.id for child in below})
     for child in below:
         more, doubts = _revoke_all(gate, tx, child, by)

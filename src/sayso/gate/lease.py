@@ -106,7 +106,7 @@ def unpark_call(
         kept = record_of(gate, row)
         no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), scope)
         if fence is None:
-            no = no or _refuse_to_enter(tx, row, kept)
+            no = no or _refuse_to_enter(gate, tx, row, kept)
             if no is not None:
                 return _ended(gate, tx, row, kept, no)
             again = msgspec.structs.replace(kept, entries=kept.entries + 1)
@@ -121,7 +121,7 @@ def unpark_call(
         return told(gate, tx, running, mine=True)
 
 
-def _refuse_to_enter(tx: Writer, row: CallRow, kept: Record) -> Decision | None:
+def _refuse_to_enter(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> Decision | None:
     """The refusal to enter the function again from the top: what it waits for was not allowed.
 
     One that was entered too often, or that has begun what cannot be begun again, belongs to who waits in it.
@@ -129,7 +129,7 @@ def _refuse_to_enter(tx: Writer, row: CallRow, kept: Record) -> Decision | None:
     note = note_of(row.result)
     if kept.entries >= MOST_ENTRIES or (note.ran and not note.restartable):
         raise NotNow("this run can only be gone on with where it waits")
-    return refuse_by_question(kept, tx.question(row.question or ""), tx.now)
+    return refuse_by_question(gate, kept, tx.question(row.question or ""), tx.now)
 
 
 def _ended(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:

@@ -10,6 +10,7 @@ import msgspec
 
 from sayso.core.audit import MAIN
 from sayso.core.errors import SaysoError
+from sayso.core.grants import DAY
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
@@ -265,7 +266,12 @@ def _own_key() -> Key | None:
 
 
 def _blocking() -> Policy:
-    return compile_policy(settings=Settings(unlisted="block"))
+    """Blocks all. It ends nothing that the policy in force may have given: that one is not known here."""
+    return compile_policy(
+        settings=Settings(
+            unlisted="block", grant_pins="operation", question_lasts=7 * DAY, approval_lasts=DAY
+        )
+    )
 
 
 def _epoch(tx: Writer, mark: Mark | None) -> int:

@@ -1,31 +1,83 @@
-"""The operator takes consent back by name, as the user does in the conversation."""
+"""Consent is taken back by name: by the operator, or by the user in the conversation.
+
+It ends in the sessions below as well, in the same transaction.
+"""
 
 from __future__ import annotations
 
+import msgspec
+
 from sayso.core import words
-from sayso.core.effects import CallEnded, PlanEnded, Revoked
-from sayso.core.hear import take_back
+from sayso.core.effects import CallEnded, Effect, PlanEnded, Revoked, TakenBack
+from sayso.core.hear import Heard, take_back
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, all_that_can_end, loaded, settle
 from sayso.gate.grants import Ended, UnknownGrant
-from sayso.gate.state import Loaded
+from sayso.gate.state import Loaded, children_of
+from sayso.store.base import Writer
+
+
+class Below(msgspec.Struct, frozen=True):
+    """What a name ended in the sessions below, and which parts of it meant nothing in any of them."""
+
+    ended: tuple[Ended, ...]
+    missing: tuple[str, ...]
 
 
 def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[Ended]:
-    """End the grants of this session for what the name means, and keep its calls under way from going on.
+    """End the grants for what the name means, and keep calls under way from going on, here and below.
 
     A name is an operation, category, domain, tool, command or call, as the listings print it.
     """
     with operator_act(gate) as tx:
         found = loaded(gate, tx, session, all_that_can_end())
         taken = take_back(found.session, name, gate.policy, tx.now)
-        if not taken.cleared:
+        below = [_take_back_below(gate, tx, session, one, by) for one in _named(taken.effects)]
+        if not taken.cleared and not any(one.ended for one in below):
             hint = "sayso grants lists what is granted"
             raise UnknownGrant(f"{session} has no consent for {words.visible(name)}", hint=hint)
         settle(gate, tx, found, taken.effects)
         record_consents(gate, tx, session, taken.effects, by=by)
-    return [ended for effect in taken.effects if (ended := _ended(found, effect)) is not None]
+    return [*_all_ended(found, taken.effects), *(ended for one in below for ended in one.ended)]
+
+
+def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> Heard:
+    """Take back in the sessions below what a message named, and tell that with the rest."""
+    for named in _named(heard.effects):
+        below = _take_back_below(gate, tx, session, named, "user")
+        found = {part for part in named.missing if part not in below.missing}
+        untrue = {words.nothing_to_revoke(part) for part in found}
+        undone = {words.revokes_nothing(part) for part in found}
+        heard = msgspec.structs.replace(
+            heard,
+            did=tuple(line for line in heard.did if line not in undone),
+            announced=tuple(line for line in heard.announced if line not in untrue),
+            cleared=(*heard.cleared, *(words.below(one.words, one.session) for one in below.ended)),
+        )
+    return heard
+
+
+def _named(effects: tuple[Effect, ...]) -> list[TakenBack]:
+    return [effect for effect in effects if isinstance(effect, TakenBack)]
+
+
+def _take_back_below(gate: Gate, tx: Writer, session: str, named: TakenBack, by: str) -> Below:
+    ended: list[Ended] = []
+    missing = named.missing
+    for child in children_of(tx, gate.sealer, session, all_that_can_end()):
+        taken = take_back(child.session, named.name, gate.policy, tx.now)
+        settle(gate, tx, child, taken.effects)
+        record_consents(gate, tx, child.row.id, taken.effects, by=by)
+        (here,) = _named(taken.effects)
+        further = _take_back_below(gate, tx, child.row.id, here, by)
+        ended += (*_all_ended(child, taken.effects), *further.ended)
+        missing = tuple(part for part in missing if part in further.missing)
+    return Below(tuple(ended), missing)
+
+
+def _all_ended(found: Loaded, effects: tuple[Effect, ...]) -> list[Ended]:
+    return [ended for effect in effects if (ended := _ended(found, effect)) is not None]
 
 
 def _ended(found: Loaded, effect: object) -> Ended | None:

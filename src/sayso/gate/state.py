@@ -201,7 +201,7 @@ def name_child(tx: Writer, sealer: Sealer, above: Loaded, child: str) -> None:
     keep(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=children))
 
 
-def children_of(tx: Reader, sealer: Sealer, session: str) -> list[Loaded]:
+def children_of(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> list[Loaded]:
     """The open sessions that this one started, oldest first. One that is not there as it should be is told.
 
     It can never be used again: whatever is being cleared below was not cleared there.
@@ -210,7 +210,7 @@ def children_of(tx: Reader, sealer: Sealer, session: str) -> list[Loaded]:
     names = () if above is None or not above.believed else above.kept.children
     found: list[Loaded] = []
     for name in names:
-        child = load(tx, sealer, name, Wanted())
+        child = load(tx, sealer, name, wanted)
         if child is None or not child.believed:
             sealer.doubts.note("the session row was changed by hand or taken away", name, burns=True)
         elif child.row.ended_at is None:

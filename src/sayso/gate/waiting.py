@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from sayso.gate.answer import UnknownQuestion, refuse_question
+from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
 from sayso.store.base import QuestionRow
 
@@ -22,7 +23,7 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
                 raise UnknownQuestion(f"there is no question {question}")
             if gate.sealer.open_question(row) is None:
                 refuse_question(gate, row)
-        left = min(until - time.monotonic(), row.expires_at - now)
+        left = min(until - time.monotonic(), ends_at(gate, row) - now)
         if row.state != "open" or left <= 0:
             return row
         mark = gate.store.changed(mark, left)

@@ -172,6 +172,7 @@ def _granted(session: Session, kind: Kind, value: str, now: float, pins: Pins | 
         pins=pins or Pins(),
         ends_with=ends_with,
         bound_to=None if ends_with == "session" else ends_with,
+        given_at=now,
     )
     return msgspec.structs.replace(session, grants={grant.key: (Held(grant),)})
 

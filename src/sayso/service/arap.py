@@ -25,6 +25,8 @@ from sayso.gate.access import (
     request_access,
 )
 from sayso.gate.calls import KeyReused
+from sayso.gate.expiry import ends_at
+from sayso.gate.gate import Gate
 from sayso.service.callers import is_own
 from sayso.service.endpoints import ANY, Context, Endpoint
 from sayso.service.evaluating import EvaluationBody, request_of, session_asked
@@ -167,16 +169,16 @@ def _told(context: Context, tx: Reader, asked: Asked) -> TaskTold:
     if row is None:
         return TaskTold(Task(asked.call, "failed", place))
     result = _result(context, tx, row)
-    status = _status(tx, row, result)
+    status = _status(context.gate, tx, row, result)
     display = {"description": INSTEAD} if row.answer == "edit" else UNSET
-    task = Task(asked.call, status, place, rfc3339(row.expires_at), display)
+    task = Task(asked.call, status, place, rfc3339(ends_at(context.gate, row)), display)
     return TaskTold(task, UNSET if result is None else result)
 
 
-def _status(tx: Reader, row: QuestionRow, result: Result | None) -> Status:
+def _status(gate: Gate, tx: Reader, row: QuestionRow, result: Result | None) -> Status:
     """Approved only where an answer gave something; what a person changed is not what was asked for."""
     if row.state == "open":
-        return "pending" if tx.now < row.expires_at else "expired"
+        return "pending" if tx.now < ends_at(gate, row) else "expired"
     if row.state == "expired" or row.state == "cancelled":
         return row.state
     if result is not None:

@@ -10,7 +10,9 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.gate.answer import UnknownQuestion
 from sayso.gate.conversation import put_question
+from sayso.gate.expiry import ends_at
 from sayso.gate.explaining import why_asked
+from sayso.gate.gate import Gate
 from sayso.gate.waiting import question_row
 from sayso.service.answering import answer
 from sayso.service.callers import own_session, owner_seen, sees
@@ -53,7 +55,7 @@ def list_questions(context: Context) -> Paged:
     wanted = context.query.get("session")
     whose = Whose(None if wanted is None else own_session(context, wanted), owner_seen(context))
     with context.gate.store.read() as tx:
-        rows = _page(tx, whose, state, context.query.get("after", ""), limit)
+        rows = _page(context.gate, tx, whose, state, context.query.get("after", ""), limit)
         told = [tell_question(context, tx, row, asked) for row in rows if (asked := written(row)) is not None]
     full = len(rows) == limit
     return Paged(told, {**context.query, "after": rows[-1].id} if full else None)
@@ -78,11 +80,11 @@ def show(context: Context) -> ShownTold:
     return ShownTold(row.id, put_question(context.gate, row.id))
 
 
-def _page(tx: Reader, whose: Whose, state: str, after: str, limit: int) -> list[QuestionRow]:
+def _page(gate: Gate, tx: Reader, whose: Whose, state: str, after: str, limit: int) -> list[QuestionRow]:
     """So many rows that are in this state now; one that nobody answered in time is not open any more."""
     found: list[QuestionRow] = []
     for row in _rows(tx, whose, state, after, limit):
-        if state != "open" or tx.now < row.expires_at:
+        if state != "open" or tx.now < ends_at(gate, row):
             found.append(row)
             if len(found) == limit:
                 break

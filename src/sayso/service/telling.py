@@ -11,6 +11,7 @@ from sayso.core.asking import what_it_does
 from sayso.core.decision import Item, Question
 from sayso.core.titles import title_of
 from sayso.gate.coverage import coverage
+from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
 from sayso.gate.said import last_said
 from sayso.gate.state import as_written
@@ -33,7 +34,7 @@ def written(row: QuestionRow) -> Question | None:
 def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Question) -> QuestionTold:
     """The question without what costs more than a look-up: what its answers would have covered."""
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
-    expired = row.state == "open" and tx.now >= row.expires_at
+    expired = row.state == "open" and tx.now >= ends_at(context.gate, row)
     state = "expired" if expired else row.state
     waits = _known_waits(context, row.id)
     return QuestionTold(
@@ -60,7 +61,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         later=asked.later,
         digest=row.digest,
         opened_at=row.opened_at,
-        expires_at=row.expires_at,
+        expires_at=ends_at(context.gate, row),
         waiting=_waits(waits, state),
         left_at=None if waits is None else waits.left_at,
         signed=must_sign(context.gate, tx, asked),

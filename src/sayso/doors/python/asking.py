@@ -13,6 +13,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.doors.python.watching import Watch
 from sayso.gate.answer import answer_question, edit_and_allow
+from sayso.gate.expiry import ends_at
 from sayso.gate.explaining import decide_edit, why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
@@ -62,7 +63,7 @@ class Asker:
                 return interest
         asked = Asked(
             question,
-            row.expires_at,
+            ends_at(self._gate, row),
             lambda: why_asked(self._gate, question),
             lambda values: decide_edit(self._gate, question, edit(values)),
             lambda: self._how_it_ended(question.id),

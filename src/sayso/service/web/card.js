@@ -7,7 +7,7 @@ import { editor } from "./edit.js";
 import { risk, time } from "./parts.js";
 import { follow } from "./reading.js";
 import { whatRuns } from "./shown.js";
-import { clock, now } from "./time.js";
+import { clock, now, span } from "./time.js";
 import { foreign, inline, ownLines, told, visible } from "./visible.js";
 
 export { whatRuns };
@@ -230,9 +230,15 @@ function waits(question) {
   const since = `Asked ${clock(now() - question.opened_at)} ago`;
   if (isClaim(question)) return `${since}; ${left}. The next message of the conversation takes it back.`;
   if (question.waiting) return `${since}; the agent waits. ${left}.`;
+  const again = `a yes lets it try again for ${question.risk === "high" ? 10 : 15} minutes`;
+  if (question.waiting === false) return `${since}; the agent left${leftAgo(question)}. ${left}; ${again}.`;
   // It may wait in another process, which this service cannot see.
-  const minutes = question.risk === "high" ? 10 : 15;
-  return `${since}; ${left}. If the agent has stopped waiting, a yes lets it try again for ${minutes} minutes.`;
+  return `${since}; ${left}. If the agent has stopped waiting, ${again}.`;
+}
+
+/** How long ago the agent stopped waiting, if that is known. */
+function leftAgo({ left_at: at }) {
+  return at === null ? "" : ` ${span(now() - at)} ago`;
 }
 
 function details(question) {
