@@ -48,7 +48,7 @@ _SHOWS_NOTHING = re.compile(
 # --- reasons: why it was decided so ---
 
 DENIED = "you denied exactly this call in this turn"
-STOPPED = "you said stop; everything asks until you go on"
+STOPPED = "this session is stopped; everything asks until you go on"
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"
