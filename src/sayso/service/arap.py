@@ -24,7 +24,7 @@ from sayso.gate.access import (
     known_request,
     request_access,
 )
-from sayso.gate.calls import KeyReused
+from sayso.gate.call_rows import KeyReused
 from sayso.service.callers import is_own
 from sayso.service.endpoints import ANY, Context, Endpoint
 from sayso.service.evaluating import EvaluationBody, request_of, session_asked
