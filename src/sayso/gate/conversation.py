@@ -52,7 +52,7 @@ def hear_message(
         if keep:
             keep_said(gate, tx, session, text)
         record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
-        record_consents(gate, tx, session, heard.effects)
+        record_consents(gate, tx, found.session, heard.effects)
         clear_children(gate, tx, session, heard.effects)
     return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
 

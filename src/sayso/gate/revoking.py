@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sayso.core import words
-from sayso.core.effects import CallEnded, PlanEnded, Revoked
+from sayso.core.effects import CallEnded, PlanEnded
 from sayso.core.hear import take_back
+from sayso.core.session import ended_by
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, all_that_can_end, loaded, settle
@@ -24,8 +25,11 @@ def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[Ended]:
             hint = "sayso grants lists what is granted"
             raise UnknownGrant(f"{session} has no consent for {words.visible(name)}", hint=hint)
         settle(gate, tx, found, taken.effects)
-        record_consents(gate, tx, session, taken.effects, by=by)
-    return [ended for effect in taken.effects if (ended := _ended(found, effect)) is not None]
+        record_consents(gate, tx, found.session, taken.effects, by=by)
+        grants = ended_by(found.session, taken.effects, tx.now)
+    others = [ended for effect in taken.effects if (ended := _ended(found, effect)) is not None]
+    named = [Ended(held.grant.id, session, words.consent(held.grant), already=False) for held in grants]
+    return [*named, *others]
 
 
 def _ended(found: Loaded, effect: object) -> Ended | None:
@@ -35,7 +39,4 @@ def _ended(found: Loaded, effect: object) -> Ended | None:
         return Ended(effect.call, session.id, words.under_way(tool), already=False)
     if isinstance(effect, PlanEnded) and session.plan is not None:
         return Ended(session.plan.id, session.id, "plan consent", already=False)
-    if not isinstance(effect, Revoked):
-        return None
-    grant = next(held.grant for held in session.held if held.grant.id == effect.grant)
-    return Ended(grant.id, session.id, words.consent(grant), already=False)
+    return None
