@@ -18,8 +18,8 @@ from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.gate.answer import TamperedQuestion
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
-from sayso.gate.call_rows import TamperedCall
-from sayso.gate.calls import KeyReused, retry_call, start_call, start_ungated
+from sayso.gate.call_rows import KeyReused, TamperedCall
+from sayso.gate.calls import retry_call, start_call, start_ungated
 from sayso.gate.conversation import hear_message
 from sayso.gate.copy import copy_store
 from sayso.gate.explaining import preview

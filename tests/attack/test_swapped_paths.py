@@ -12,7 +12,7 @@ import pytest
 from sayso import Sayso
 from sayso.doors.python.session import Session
 from sayso.gate.answer import answer_question
-from sayso.gate.calls import KeyReused
+from sayso.gate.call_rows import KeyReused
 from tests.attack.opening import a_gate, a_service, answer_last
 from tests.attack.workplaces import work
 

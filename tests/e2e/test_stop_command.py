@@ -37,6 +37,18 @@ def test_every_session_is_stopped_and_goes_on_at_once(place: Place, gate: Gate, 
     assert {rule(gate, edit(one)) for one in (session, other)} == {"ask"}
 
 
+def test_a_stop_by_the_operator_is_nothing_the_user_said(place: Place, gate: Gate, session: str) -> None:
+    first = place.sayso("stop", session).stdout
+    assert first.startswith(f"Stopped: {session}\n")
+    assert "you said" not in first
+    assert place.sayso("stop", session).stdout.startswith(f"Was stopped already: {session}\n")
+    assert place.told("stop", session)["already"]
+    place.sayso("resume", session)
+    told = place.told("sessions")[0]
+    assert (told["turn"], told["task"]) == (0, None)
+    assert "HEARD" not in place.sayso("audit", "tail").stdout
+
+
 @pytest.mark.parametrize("command", ["stop", "resume"])
 def test_stopping_names_what_it_means(command: str, place: Place, gate: Gate, session: str) -> None:
     for words in ((), (session, "--all")):

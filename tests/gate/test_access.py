@@ -10,7 +10,8 @@ import pytest
 from sayso.core.model import Operation, Verdict
 from sayso.gate.access import NotRequestable, TooManyQuestions, access_request, request_access
 from sayso.gate.answer import answer_question
-from sayso.gate.calls import KeyReused, retry_call
+from sayso.gate.call_rows import KeyReused
+from sayso.gate.calls import retry_call
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate
 from sayso.gate.request import make_call, make_request

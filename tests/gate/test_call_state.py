@@ -8,7 +8,8 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Operation
 from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
-from sayso.gate.calls import KeyReused, retry_call, start_call
+from sayso.gate.call_rows import KeyReused
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.gate import Gate
 from sayso.gate.outcome import end_call
 from sayso.gate.request import make_call, make_request

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from sayso.core.audit import Entry, read
 from sayso.core.grants import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import answer_question
-from sayso.gate.calls import KeyReused, retry_call, start_call
+from sayso.gate.audit import verify_audit
+from sayso.gate.call_rows import KeyReused
+from sayso.gate.calls import retry_call, start_call, start_ungated
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.lease import keep_alive, park_call
 from sayso.gate.outcome import end_call
 from sayso.gate.recovery import forget_results, recover_calls, resolve_call
+from sayso.gate.replays import replay_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
+from sayso.gate.stories import Wanted, stories
 from tests.gate.calling import answered, approved, edit
 from tests.gate.conftest import Clock
 
@@ -224,3 +229,68 @@ def test_an_approval_that_came_too_late_is_asked_for_again_under_a_question_that
     assert (again.state, again.question != attempt.question) == ("pending", True)
     answered(gate, again)
     assert retry_call(gate, attempt.call, holder="one").runs
+
+
+def refused_by(gate: Gate, session: str) -> list[Entry]:
+    with gate.store.read() as tx:
+        rows = [row for row in tx.entries(gate.stream, limit=10_000) if row.session == session]
+    told = [read(row.body) for row in rows if row.body is not None]
+    return [one for one in told if one.details.get("rule") == "effect_key"]
+
+
+def spend(session: str) -> Request:
+    call = make_call("shell", {}, command="git push")
+    return make_request(call, [Operation("git.push")], session=session)
+
+
+@pytest.mark.parametrize("end", ["succeeded", "ambiguous", "running", "waiting"])
+def test_no_call_refused_for_its_effect_key_goes_unrecorded(
+    gate: Gate, session: str, end: str, clock: Clock
+) -> None:
+    other = open_session(gate, agent="second", owner="host")
+    for one in (session, other):
+        hear_message(gate, one, "Grant standing consent for: git push")
+    first = start_call(gate, spend(session), holder="one", effect_key="invoice-7")
+    if end == "waiting":
+        question = start_call(gate, edit(session), holder="one").question
+        park_call(gate, first.call, first.fence, question or "")
+    elif end in ("succeeded", "ambiguous"):
+        end_call(gate, first.call, first.fence, "succeeded" if end == "succeeded" else "ambiguous")
+    clock.now += 60
+    with pytest.raises(KeyReused) as refusal:
+        start_call(gate, spend(other), holder="two", effect_key="invoice-7")
+    assert first.call in str(refusal.value)
+    told = {
+        "succeeded": "succeeded at 2027-01-15T08:00:00Z",
+        "ambiguous": f"sayso calls resolve {first.call}",
+        "running": "under way",
+        "waiting": "under way",
+    }
+    assert told[end] in f"{refusal.value} {refusal.value.hint}"
+    (entry,) = refused_by(gate, other)
+    assert (entry.event, entry.operations) == ("BLOCKED", ("git.push",))
+    assert (entry.details["verdict"], entry.details["risk"]) == ("deny", "high")
+    assert entry.details["reason"] == str(refusal.value)
+    assert entry.details["grants"] == []
+    newest = stories(gate, Wanted()).stories[0]
+    assert (newest.state, newest.said.session, newest.title) == ("denied", other, "git push")
+
+
+def test_a_refusal_for_an_effect_key_uses_no_approval_and_is_written_by_every_way_in(
+    gate: Gate, session: str
+) -> None:
+    hear_message(gate, session, "Grant standing consent for: git push")
+    parked = approved(gate, session)
+    first = start_call(gate, spend(session), holder="one", effect_key="invoice-7")
+    end_call(gate, first.call, first.fence, "succeeded")
+    with pytest.raises(KeyReused):
+        retry_call(gate, parked.call, holder="one", effect_key="invoice-7")
+    assert len(refused_by(gate, session)) == 1
+    with pytest.raises(KeyReused):
+        replay_call(gate, first.call, session, holder="one")
+    assert len(refused_by(gate, session)) == 2
+    with pytest.raises(KeyReused):
+        start_ungated(gate, edit(session), holder="one", effect_key="invoice-7")
+    assert len(refused_by(gate, session)) == 3
+    assert retry_call(gate, parked.call, holder="one").runs
+    assert verify_audit(gate).clean

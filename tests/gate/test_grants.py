@@ -26,6 +26,7 @@ from sayso.gate.grants import (
     revoke_grant,
 )
 from sayso.gate.request import make_call, make_request
+from sayso.gate.revoking import revoke_by_name
 from sayso.gate.sessions import end_session, open_session
 from tests.gate.answers import answer_question
 from tests.gate.conftest import Clock
@@ -220,6 +221,39 @@ def test_an_unused_approval_can_be_revoked(gate: Gate, session: str) -> None:
     (listed,) = list_grants(gate)
     revoke_grant(gate, listed.id, "ana")
     assert rule(gate, push(session)) == "risky"
+
+
+def test_no_approval_that_ends_with_a_wider_grant_goes_unnamed(gate: Gate, session: str) -> None:
+    approved(gate, edit(session), "always")
+    wide, approval = sorted(list_grants(gate), key=lambda one: one.kind == "call")
+    assert (wide.kind, approval.kind) == ("operation", "call")
+    told = revoke_grant(gate, wide.id, "ana")
+    assert (told.id, [one.id for one in told.also]) == (wide.id, [approval.id])
+    assert list_grants(gate) == []
+    assert [one["grant"] for one in entries(gate, "REVOKED")] == [wide.id, approval.id]
+    assert {one["by"] for one in entries(gate, "REVOKED")} == {"ana"}
+
+
+def test_an_approval_that_was_used_or_over_does_not_end_with_the_grant_again(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    approved(gate, edit(session), "always")
+    wide = next(one for one in list_grants(gate) if one.kind == "operation")
+    clock.now += 16 * 60
+    assert revoke_grant(gate, wide.id, "ana").also == ()
+    assert len(entries(gate, "REVOKED")) == 1
+
+
+@pytest.mark.parametrize("how", ["the operator", "the user"])
+def test_revoking_by_name_records_each_grant_that_ends_once(gate: Gate, session: str, how: str) -> None:
+    approved(gate, edit(session), "always")
+    both = sorted(one.id for one in list_grants(gate))
+    if how == "the operator":
+        told = revoke_by_name(gate, session, "files.edit", "ana")
+        assert sorted(one.id for one in told) == both
+    else:
+        hear_message(gate, session, "Revoke consent for: files.edit")
+    assert sorted(one["grant"] for one in entries(gate, "REVOKED")) == both
 
 
 def test_a_second_revocation_says_that_it_was_over_and_writes_no_more(gate: Gate, session: str) -> None:

@@ -11,8 +11,8 @@ from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
 from sayso.gate.answer import UnknownQuestion, answer_question
 from sayso.gate.authorize import authorize
-from sayso.gate.call_rows import Attempt, TamperedCall
-from sayso.gate.calls import KeyReused, retry_call, start_call
+from sayso.gate.call_rows import Attempt, KeyReused, TamperedCall
+from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import begin_task, end_task, hear_message, switch_context
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import give_grant, list_grants, revoke_all

@@ -10,18 +10,22 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.model import Assurance
+from sayso.core.session import Session
 from sayso.gate import stopping
+from sayso.gate.answer import answer_question
 from sayso.gate.audit import verify_audit
+from sayso.gate.authorize import authorize
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, list_grants
 from sayso.gate.open import open_gate
 from sayso.gate.sessions import end_session, open_session
 from sayso.gate.state import Wanted, load
-from sayso.gate.stopping import StoppedAll, stop_all
+from sayso.gate.stopping import StoppedAll, resume_session, stop_all, stop_session
 from sayso.policy import load_preset
 from sayso.store.base import EntryRow, StoreBusy, Writer
 from sayso.store.memory import MemoryStore
+from tests.gate.calling import approved, edit
 from tests.gate.conftest import KEY
 
 
@@ -35,9 +39,16 @@ def stopped(gate: Gate, session: str) -> bool:
     return found is not None and found.session.stopped is not None
 
 
-def heard(gate: Gate) -> list[EntryRow]:
+def recorded(gate: Gate, event: str = "STOPPED") -> list[EntryRow]:
     with gate.store.read() as tx:
-        return [row for row in tx.entries(gate.stream, limit=10_000) if row.event == "HEARD"]
+        return [row for row in tx.entries(gate.stream, limit=10_000) if row.event == event]
+
+
+def state_of(gate: Gate, session: str) -> Session:
+    with gate.store.read() as tx:
+        found = load(tx, gate.sealer, session, Wanted(keys=()))
+    assert found is not None
+    return found.session
 
 
 def test_every_open_session_is_stopped_and_recorded_and_the_trail_signed(
@@ -53,9 +64,9 @@ def test_every_open_session_is_stopped_and_recorded_and_the_trail_signed(
     assert stop_all(gate, by="ana") == StoppedAll(6, 0, settled=True)
     assert all(stopped(gate, session) for session in sessions)
     assert list_grants(gate) == []
-    told = [json.loads(row.body or b"")["details"] for row in heard(gate)]
-    assert [row.session for row in heard(gate)] == sessions
-    assert {(one["kind"], one["by"]) for one in told} == {("stop", "ana")}
+    told = [json.loads(row.body or b"")["details"] for row in recorded(gate)]
+    assert [row.session for row in recorded(gate)] == sessions
+    assert {one["by"] for one in told} == {"ana"}
     verified = verify_audit(gate)
     assert verified.clean
     assert verified.reports[0].held_through == verified.reports[0].entries
@@ -124,7 +135,7 @@ def test_a_session_that_is_held_is_tried_again_after_the_others(shared: Gate, st
 
     store.others = busy_at_first
     assert stop_all(shared, by="ana") == StoppedAll(3, 0, settled=True)
-    assert [row.session for row in heard(shared)] == [*sessions[1:], sessions[0]]
+    assert [row.session for row in recorded(shared)] == [*sessions[1:], sessions[0]]
 
 
 def test_one_changed_by_hand_or_ended_meanwhile_keeps_no_other_from_stopping(gate: Gate) -> None:
@@ -135,3 +146,78 @@ def test_one_changed_by_hand_or_ended_meanwhile_keeps_no_other_from_stopping(gat
         tx.put_session(replace(row, agent="somebody else"))
     assert stop_all(gate, by="ana") == StoppedAll(2, 1, settled=True)
     assert stopped(gate, sessions[2])
+
+
+STOPS: tuple[Callable[[Gate, str], object], ...] = (
+    lambda gate, session: stop_session(gate, session, by="ana"),
+    lambda gate, session: stop_session(gate, session, by="host", assurance=Assurance.CLAIMED),
+    lambda gate, session: stop_all(gate, by="ana"),
+)
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_the_stop_of_an_operator_makes_up_no_message_no_turn_and_no_task(
+    gate: Gate, stop: Callable[[Gate, str], object]
+) -> None:
+    session = opened(gate)
+    stop(gate, session)
+    assert stopped(gate, session)
+    resume_session(gate, session, by="ana")
+    after = state_of(gate, session)
+    assert (after.turn, after.heard_at, after.task, after.tasks) == (0, None, None, 0)
+    assert recorded(gate, "HEARD") == []
+    asked = authorize(gate, edit(session))
+    assert asked.question is not None
+    assert "task" not in asked.question.offers
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_denial_of_the_turn_is_not_forgotten_when_the_operator_stops_and_resumes(
+    gate: Gate, stop: Callable[[Gate, str], object]
+) -> None:
+    session = opened(gate)
+    asked = authorize(gate, edit(session)).question
+    assert asked is not None
+    answer_question(gate, asked.id, "deny", by="ana")
+    stop(gate, session)
+    assert authorize(gate, edit(session)).decision.rule == "denied_call"
+    resume_session(gate, session, by="ana")
+    assert authorize(gate, edit(session)).decision.rule == "denied_call"
+    assert authorize(gate, edit(session, "b.py")).decision.rule == "ask"
+
+
+def test_the_stop_of_an_operator_in_a_conversation_leaves_the_turn_as_it_is(gate: Gate) -> None:
+    session = opened(gate)
+    hear_message(gate, session, "/commit the parser")
+    stop_session(gate, session, by="ana")
+    after = state_of(gate, session)
+    assert (after.turn, after.task, after.slash) == (1, None, None)
+
+
+def test_the_stop_of_an_operator_clears_what_a_stop_clears_below_it_as_well(gate: Gate) -> None:
+    session = opened(gate)
+    child = opened(gate, parent=session)
+    approved(gate, session)
+    give_grant(gate, child, by="ana", operation="files.edit")
+    told = stop_session(gate, session, by="ana")
+    assert (told.session, told.already) == (session, False)
+    assert not any("you said" in words for words in told.cleared)
+    assert list_grants(gate) == []
+    assert authorize(gate, edit(child)).decision.rule == "stopped"
+
+
+def test_a_second_stop_says_so_and_ends_what_was_approved_since_the_first(gate: Gate) -> None:
+    session = opened(gate)
+    stop_session(gate, session, by="ana")
+    approved(gate, session)
+    told = stop_session(gate, session, by="ben")
+    assert told.already
+    assert authorize(gate, edit(session)).decision.rule == "stopped"
+
+
+def test_a_stop_that_is_only_claimed_does_not_weaken_the_operators(gate: Gate) -> None:
+    session = opened(gate)
+    stop_session(gate, session, by="ana")
+    stop_session(gate, session, by="host", assurance=Assurance.CLAIMED)
+    hear_message(gate, session, "go on with the parser", Assurance.CLAIMED)
+    assert stopped(gate, session)

@@ -74,7 +74,10 @@ def allowlist_lines(found: list[Listed]) -> list[str]:
 
 
 def ended_lines(ended: Iterable[Ended]) -> list[str]:
-    lines = [f"{'Was over already' if one.already else 'Revoked'}: {one.id}  {one.words}" for one in ended]
+    lines: list[str] = []
+    for one in ended:
+        lines.append(f"{'Was over already' if one.already else 'Revoked'}: {one.id}  {one.words}")
+        lines += [f"  with it: {beside.id}  {beside.words}" for beside in one.also]
     return lines or ["Nothing was granted; open questions, if any, are cancelled."]
 
 

@@ -21,10 +21,7 @@ def stop(
     Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
     """
     from sayso.cli.operating import operator
-    from sayso.core.model import Assurance
-    from sayso.gate.acts import sign_off
-    from sayso.gate.conversation import hear_message
-    from sayso.gate.stopping import stop_all
+    from sayso.gate.stopping import stop_all, stop_session
 
     _check_one(session, everything)
     with acting(store) as gate:
@@ -32,11 +29,9 @@ def stop(
             done = stop_all(gate, by=operator())
             show_or_json(as_json, done, [_stopped_words(done.stopped, done.tampered, done.settled)])
             return
-        name = whole_session(gate, session)
-        heard = hear_message(gate, name, "stop", Assurance.ASSURED, by=operator())
-        sign_off(gate)
-    told = {"session": name, "stopped": True, "cleared": heard.cleared}
-    show_or_json(as_json, told, [f"Stopped: {name}", *(f"  cleared: {one}" for one in heard.cleared)])
+        one = stop_session(gate, whole_session(gate, session), by=operator())
+    head = f"Was stopped already: {one.session}" if one.already else f"Stopped: {one.session}"
+    show_or_json(as_json, one, [head, *(f"  cleared: {each}" for each in one.cleared)])
 
 
 def resume(

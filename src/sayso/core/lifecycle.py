@@ -1,4 +1,4 @@
-"""What the host reports: a plan was shown, a call ended, a task began or is done, a context switched."""
+"""What hosts and operators report: a plan was shown, a call ended, a task began or is done, a stop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sayso.core import words
 from sayso.core.clearing import clear
 from sayso.core.decision import Decision, Item
 from sayso.core.hear import new_task
-from sayso.core.model import Request, Risk
+from sayso.core.model import Assurance, Request, Risk
 from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Plan, Session
@@ -63,6 +63,16 @@ def end_task(session: Session, now: float) -> Report:
 def switch(session: Session, now: float) -> Report:
     """A major switch: another project, another workspace root."""
     return _clear("all_but_allowlist", "the context switched", session, now)
+
+
+def stop(session: Session, assurance: Assurance, now: float) -> Report:
+    """Stop a session without a message of its user: no turn passes, and no task begins.
+
+    Clears what a stop in the conversation clears, and never weakens a stop that holds already.
+    """
+    cleared = _clear("all_but_allowlist", "the session was stopped", session, now)
+    held = assurance if session.stopped is None else max(session.stopped, assurance)
+    return Report((*cleared.effects, fx.Changed({"stopped": held})), cleared.announced, cleared.cleared)
 
 
 def end_session(session: Session, now: float) -> Report:

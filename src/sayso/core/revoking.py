@@ -18,7 +18,7 @@ from sayso.core import words
 from sayso.core.grants import Grant, Held, spent
 from sayso.core.phrases import POLITE, pattern
 from sayso.core.policy import Policy
-from sayso.core.session import Session, Suspension, UnderWay
+from sayso.core.session import Session, Suspension, UnderWay, ended_by
 from sayso.core.tools_named import NamedTool, even, is_named, named_tool
 
 if TYPE_CHECKING:
@@ -65,12 +65,13 @@ def _revoke(h: Hearing, name: str) -> bool:
         held for held in h.session.held if _covers(held, name, operations, h) or _lets_run(held, tool, h)
     ]
     retries = _categories(operations, h.policy).intersection(h.session.suspended)
-    for held in found:
-        h.do(fx.Revoked(held.grant.key, held.grant.id))
+    revoked = tuple(fx.Revoked(held.grant.key, held.grant.id) for held in found)
+    ended = ended_by(h.session, revoked, h.now)
+    h.do(*revoked)
     if retries:
-        ended = {one: Suspension(h.session.suspended[one].digest, 0) for one in retries}
-        h.change(suspended={**h.session.suspended, **ended})
-    h.cleared += dict.fromkeys(words.consent(held.grant) for held in found)
+        exhausted = {one: Suspension(h.session.suspended[one].digest, 0) for one in retries}
+        h.change(suspended={**h.session.suspended, **exhausted})
+    h.cleared += dict.fromkeys(words.consent(held.grant) for held in ended)
     for one in calls:
         _end_call(h, one)
     return bool(found or calls)

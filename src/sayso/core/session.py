@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.core import effects as fx
 from sayso.core.decision import Question
-from sayso.core.grants import Grant, Held, Key
+from sayso.core.grants import Grant, Held, Key, spent
 from sayso.core.model import Assurance, Risk
 from sayso.core.plan_text import PlanText
 
@@ -258,13 +258,33 @@ def _returned(session: Session, effect: fx.Returned) -> Session:
 
 def _revoked(session: Session, effect: fx.Revoked) -> Session:
     """End a grant, and with it the unused approval that the same answer gave to one call."""
-    row = session.grants.get(effect.key, ())
-    questions = {held.grant.question for held in row if held.grant.id == effect.grant} - {None}
-    ended = [held.grant for held in session.held if questions and _approves_by(held, questions)]
+    ended = [held.grant for held in _approvals_of(session, effect)]
     keys = [(effect.key, effect.grant), *((grant.key, grant.id) for grant in ended)]
     for key, grant in keys:
         session = _touch(session, key, grant, lambda held: msgspec.structs.replace(held, revoked=True))
     return session
+
+
+def ended_by(session: Session, effects: Iterable[fx.Effect], now: float) -> tuple[Held, ...]:
+    """The grants that these revocations end, each once: those they name, and live approvals beside them."""
+    ended: dict[str, Held] = {}
+    for effect in effects:
+        if isinstance(effect, fx.Revoked):
+            row = session.grants.get(effect.key, ())
+            named = [held for held in row if held.grant.id == effect.grant]
+            beside = [held for held in _approvals_of(session, effect) if not spent(held, now)]
+            ended |= {held.grant.id: held for held in (*named, *beside) if held.grant.id not in ended}
+    return tuple(ended.values())
+
+
+def _approvals_of(session: Session, effect: fx.Revoked) -> tuple[Held, ...]:
+    """The unused approvals of the answer that gave this grant, besides itself."""
+    row = session.grants.get(effect.key, ())
+    questions = {held.grant.question for held in row if held.grant.id == effect.grant} - {None}
+    if not questions:
+        return ()
+    others = (held for held in session.held if held.grant.id != effect.grant)
+    return tuple(held for held in others if _approves_by(held, questions))
 
 
 def _approves_by(held: Held, questions: Collection[str | None]) -> bool:

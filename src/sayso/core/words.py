@@ -48,7 +48,7 @@ _SHOWS_NOTHING = re.compile(
 # --- reasons: why it was decided so ---
 
 DENIED = "you denied exactly this call in this turn"
-STOPPED = "you said stop; everything asks until you go on"
+STOPPED = "this session is stopped; everything asks until you go on"
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"
@@ -68,6 +68,32 @@ ORDERED = "you ordered exactly this command"
 RETRY = "it is the identical call that failed before"
 IN_PLAN = "the plan you accepted names it"
 APPROVAL_REQUIRED = "the policy requires approval"
+
+
+def effect_taken(call: str, state: str, ended: str) -> tuple[str, str]:
+    """Why a call is refused whose effect this other call took; and what to do."""
+    if state == "succeeded":
+        return (
+            f"this effect has happened already: {call} succeeded at {ended}",
+            "use what it did; another effect needs another effect key",
+        )
+    if state == "ambiguous":
+        return (
+            f"nobody knows whether this effect has happened: {call} is ambiguous",
+            f"an operator finds out, and says so: sayso calls resolve {call} succeeded|failed",
+        )
+    if state == "failed":
+        return (
+            f"this effect may have happened: only its agent says that {call} failed",
+            "an operator finds out; if it did not happen, make the call with another effect key",
+        )
+    return f"this effect is under way: {call} is {state}", "wait until that call has ended"
+
+
+EFFECT_TAMPERED = (
+    "this effect may have happened: the record of a call that had it was tampered with",
+    "sayso audit verify says what was changed",
+)
 
 
 def inner_denied(by: str, reason: str | None) -> str:

@@ -13,8 +13,8 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import authorize_in, reporting
-from sayso.gate.call_rows import checked, finding_in, put
-from sayso.gate.calls import KeyReused, new_name, new_row
+from sayso.gate.call_rows import KeyReused, checked, finding_in, put
+from sayso.gate.calls import new_name, new_row
 from sayso.gate.gate import Gate, writing
 from sayso.store.base import CallRow, QuestionRow, Reader
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from sayso.core.audit import read
 from sayso.gate.gate import Gate
-from sayso.store.base import EntryRow, Reader
+from sayso.store.base import Reader
 
 FAR_BACK = 20_000
 """How many entries of each stream are looked at when a process first wants to know."""
 PAGE = 1_000
-BY_OTHERS = frozenset({"ANSWERED", "CLEARED", "EXPIRED", "GOES_ON", "GRANTED", "REVOKED", "TAMPERED"})
+BY_OTHERS = frozenset(
+    {"ANSWERED", "CLEARED", "EXPIRED", "GOES_ON", "GRANTED", "REVOKED", "STOPPED", "TAMPERED"}
+)
 """Entries that are no sign of life: a person, or time, wrote them."""
 
 
@@ -38,14 +39,7 @@ class Activity:
         after = self._read.get(stream, max(newest.seq - FAR_BACK, 0))
         while page := tx.entries(stream, after=after, limit=PAGE):
             for row in page:
-                if row.session and not _by_others(row):
+                if row.session and row.event not in BY_OTHERS:
                     self._known[row.session] = max(row.at, self._known.get(row.session, 0.0))
             after = page[-1].seq
         self._read[stream] = after
-
-
-def _by_others(row: EntryRow) -> bool:
-    """Whether it is no sign of life. A stop is heard as if the user had said it; then it says who did."""
-    if row.event != "HEARD" or row.body is None:
-        return row.event in BY_OTHERS
-    return "by" in read(row.body).details

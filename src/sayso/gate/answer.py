@@ -281,7 +281,7 @@ def _closed(
             record_lasting_grants(gate, tx, reply.effects, found.row.agent)
         else:
             told = tuple(one for one in reply.effects if one != Closed(row.id, given))
-            record_consents(gate, tx, row.session, told)
+            record_consents(gate, tx, found.session, told)
         return _stands(closed, yours=True, grants=grants)
 
 

@@ -17,7 +17,7 @@ from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, replaced_by
-from sayso.gate.call_rows import finding_in, running
+from sayso.gate.call_rows import EffectTaken, finding_in, running
 from sayso.gate.decisions import event_of
 from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
@@ -131,9 +131,30 @@ def _harmless(done: Authorized) -> Authorized:
 
 @contextmanager
 def reporting(gate: Gate, session: str) -> Iterator[Deciding]:
-    """Around a transaction: what was decided in it is told once it is over."""
+    """Around a transaction: what was decided in it is told once it is over.
+
+    A call that was refused for its effect key changed nothing in it; its entry is written here.
+    """
+    refusal: EffectTaken | None = None
     with Deciding(session) as told:
-        yield told
+        try:
+            yield told
+        except EffectTaken as taken:
+            refusal = taken
+            told.decided(taken.request, _record_taken(gate, taken), None, opened=False)
+    if refusal is not None:
+        raise refusal
+
+
+def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
+    """Write the entry of a call that was refused because another one took its effect."""
+    request = refusal.request
+    with writing(gate) as tx:
+        found = loaded(gate, tx, request.session, needed_for(request, gate.policy, NO_SCOPE))
+        decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
+        decision = _refused(decision, str(refusal), rule="effect_key")
+        record_decision(gate, tx, request, decision, call=refusal.call, again=refusal.again)
+    return decision
 
 
 def as_it_stands(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
@@ -196,9 +217,12 @@ def tell_flood(session: Session, reason: str, now: float) -> tuple[Effect, ...]:
     return (Noticed(notice), Changed({"flood_told_at": now}))
 
 
-def _refused(decision: Decision, reason: str, effects: tuple[Effect, ...]) -> Decision:
+def _refused(
+    decision: Decision, reason: str, effects: tuple[Effect, ...] = (), *, rule: str = "flooding"
+) -> Decision:
+    """The same call denied by a limit that is not the policy's: it uses nothing, and nothing is offered."""
     return msgspec.structs.replace(
-        decision, verdict=Verdict.DENY, rule="flooding", reason=reason, effects=effects, offers=()
+        decision, verdict=Verdict.DENY, rule=rule, reason=reason, grants=(), effects=effects, offers=()
     )
 
 

@@ -32,6 +32,22 @@ class UnknownCall(SaysoError):
     code = "unknown_call"
 
 
+class KeyReused(SaysoError):
+    """An id or key that stands for one call was used for another."""
+
+    code = "key_reused"
+
+
+class EffectTaken(KeyReused):
+    """Another call had the effect of this one, has it now, or may have had it. The refusal is recorded."""
+
+    def __init__(self, request: Request, call: str, message: str, hint: str, *, again: bool) -> None:
+        super().__init__(message, hint=hint)
+        self.request = request
+        self.call = call
+        self.again = again
+
+
 class TamperedCall(Tampered):
     """The row of the call was not written by this gate as it stands. It is not run."""
 

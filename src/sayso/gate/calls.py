@@ -13,7 +13,6 @@ import msgspec
 from sayso.core import ledger
 from sayso.core.decision import Decision
 from sayso.core.effects import Changed, Granted, Used
-from sayso.core.errors import SaysoError
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
@@ -22,6 +21,7 @@ from sayso.core.workflow import run_grant
 from sayso.gate.authorize import Authorized, Bundle, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import (
     Attempt,
+    KeyReused,
     UnknownCall,
     checked,
     found_record,
@@ -33,10 +33,10 @@ from sayso.gate.call_rows import (
     standing,
     told,
     with_decision,
-    with_effect_turn,
     with_record,
     with_refusal,
 )
+from sayso.gate.effect_keys import check_effect, take_effect
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
 from sayso.gate.going_on import denied, kept_from_running
@@ -46,7 +46,6 @@ from sayso.gate.state import Wanted
 from sayso.store.base import CallRow, QuestionRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"
-TAKEN = ("running", "waiting", "succeeded", "ambiguous")
 STATES: dict[Verdict, ledger.State] = {
     Verdict.ALLOW: "allowed",
     Verdict.ASK: "pending",
@@ -56,12 +55,6 @@ STATES: dict[Verdict, ledger.State] = {
 
 def new_name() -> str:
     return f"op_{secrets.token_hex(12)}"
-
-
-class KeyReused(SaysoError):
-    """An id or key that stands for one call was used for another."""
-
-    code = "key_reused"
 
 
 def start_call(
@@ -87,7 +80,7 @@ def start_call(
         if known is not None:
             return told(gate, tx, as_it_is_now(gate, tx, known))
         name = new_name()
-        check_effect(gate, tx, request.session, effect_key, name)
+        check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
         report.decided(request, done.decision, done.question, opened=done.opened)
         row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
@@ -171,7 +164,7 @@ def start_ungated(
             return told(gate, tx, as_it_is_now(gate, tx, known))
         found = loaded(gate, tx, request.session, Wanted(keys=()))
         name = new_name()
-        check_effect(gate, tx, request.session, effect_key, name)
+        check_effect(gate, tx, request, effect_key, name)
         details = {"call": name, "digest": request.digest, "tool": request.call.tool}
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
@@ -270,7 +263,7 @@ def retry_call(
             raise NotNow("the call was edited just now", hint="retry it")
         if effect_key is not None:
             row = gate.sealer.call(msgspec.structs.replace(row, effect_key=effect_key))
-        check_effect(gate, tx, row.session, row.effect_key, row.id)
+        check_effect(gate, tx, request, row.effect_key, row.id, again=True)
         done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True)
         report.decided(request, done.decision, done.question, opened=done.opened)
         after = _decided(gate, row, request, done, made_in)
@@ -309,34 +302,6 @@ def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: s
             )
     known = named or keyed
     return None if known is None else checked(gate, tx, known)
-
-
-def check_effect(gate: Gate, tx: Reader, session: str, effect_key: str | None, call: str) -> None:
-    """Refuse a call whose effect another one had, has now, or may have had."""
-    if effect_key is None:
-        return
-    tx.session(session)  # which holds it: always the session first, then the effect
-    rows = tx.calls_by_effect(effect_key)
-    kept = [found_record(gate, row) for row in rows]
-    claimed = {row.id for row, one in zip(rows, kept, strict=True) if one is not None and one.claimed}
-    taken = any(row.state in TAKEN or row.id in claimed for row in rows if row.id != call)
-    last = gate.sealer.mark.version("effect", effect_key)
-    if None in kept or (last and last not in {one.effect_turn for one in kept if one is not None}):
-        gate.sealer.doubts.note("a call with an effect key was changed, put back or taken away", session)
-        taken = True
-    if taken:
-        raise KeyReused("this effect has happened already, or nobody knows", hint="resolve that call first")
-
-
-def take_effect(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
-    """The call as the last one that was started with its effect key, which the mark remembers."""
-    if row.effect_key is None:
-        return row
-    rows = tx.calls_by_effect(row.effect_key)
-    turns = [kept.effect_turn for kept in (found_record(gate, one) for one in rows) if kept is not None]
-    turn = 1 + max((gate.sealer.mark.version("effect", row.effect_key), *turns))
-    gate.sealer.mark.note("effect", row.effect_key, turn)
-    return with_effect_turn(gate, row, turn)
 
 
 def as_of_now(request: Request, state: str | None) -> Request:

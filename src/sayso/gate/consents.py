@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.core.effects import CallEnded, Closed, Effect, Granted, Revoked
+from sayso.core.effects import CallEnded, Closed, Effect, Granted
 from sayso.core.grants import Grant
+from sayso.core.session import Session, ended_by
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.store.base import Writer
@@ -44,21 +45,25 @@ def record_lasting_grants(gate: Gate, tx: Writer, effects: tuple[Effect, ...], a
 
 
 def record_consents(
-    gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...], *, by: str = "user"
+    gate: Gate, tx: Writer, before: Session, effects: tuple[Effect, ...], *, by: str = "user"
 ) -> None:
-    """An entry for each grant, revocation and answer among these effects of what somebody said."""
+    """An entry for each grant, revocation and answer among these effects of what somebody said.
+
+    `before` is the session before them: it tells which approvals end with a grant that is revoked.
+    """
     for effect in effects:
         if isinstance(effect, Granted):
             record_grant(gate, tx, effect.grant)
         entry = _entry(effect, by)
         if entry is not None:
             event, details = entry
-            record(tx, event, session=session, details=details, stream=gate.stream)
+            record(tx, event, session=before.id, details=details, stream=gate.stream)
+    for held in ended_by(before, effects, tx.now):
+        details = {"grant": held.grant.id, "by": by}
+        record(tx, "REVOKED", session=before.id, details=details, stream=gate.stream)
 
 
 def _entry(effect: Effect, by: str) -> tuple[str, dict[str, Any]] | None:
-    if isinstance(effect, Revoked):
-        return "REVOKED", {"grant": effect.grant, "by": by}
     if isinstance(effect, CallEnded):
         return "REVOKED", {"call": effect.call, "by": by}
     if isinstance(effect, Closed):

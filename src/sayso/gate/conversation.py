@@ -37,12 +37,11 @@ def hear_message(
     text: str,
     assurance: Assurance = Assurance.ASSURED,
     *,
-    by: str = "",
     keep: bool = False,
 ) -> Heard:
     """Take a user's message: what it ends and allows is written before this returns.
 
-    `by` names who brought it, if not the user's own host. With `keep` it can be shown to whoever is asked.
+    With `keep` it can be shown to whoever is asked.
     """
     with writing(gate) as tx:
         found = loaded(gate, tx, session, all_that_can_end())
@@ -52,13 +51,11 @@ def hear_message(
         settle(gate, tx, found, (*heard.effects, *more))
         heard = with_sessions_below(gate, tx, session, heard)
         details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
-        if by:
-            details["by"] = by
         if keep:
             keep_said(gate, tx, session, text)
         record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
-        record_consents(gate, tx, session, heard.effects)
-        _clear_children(gate, tx, session, heard.effects)
+        record_consents(gate, tx, found.session, heard.effects)
+        clear_children(gate, tx, session, heard.effects)
     return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
 
 
@@ -126,11 +123,11 @@ def _change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.R
         settle(gate, tx, found, report.effects)
         details = {"cleared": list(report.cleared), "announced": list(report.announced)}
         record(tx, event, session=session, agent=found.row.agent, details=details, stream=gate.stream)
-        _clear_children(gate, tx, session, report.effects)
+        clear_children(gate, tx, session, report.effects)
     return report
 
 
-def _clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
+def clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
     """What is cleared in a session is cleared in those it started, in the same transaction."""
     clearing = tuple(
         e for e in effects if isinstance(e, Cleared) and e.reach in ("all_but_allowlist", "everything")
@@ -141,7 +138,7 @@ def _clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect,
         settle(gate, tx, child, clearing)
         details = {"why": clearing[0].why}
         record(tx, "CLEARED", session=child.row.id, details=details, stream=gate.stream)
-        _clear_children(gate, tx, child.row.id, clearing)
+        clear_children(gate, tx, child.row.id, clearing)
 
 
 def _ask_whether_said(

@@ -13,7 +13,7 @@ from sayso.core.effects import Cleared, Effect, Granted, Lifted, Revoked
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, Held, Key, Kind, Pins, outlived, spent
 from sayso.core.model import Risk
-from sayso.core.session import Session
+from sayso.core.session import Session, ended_by
 from sayso.gate.acts import operator_act
 from sayso.gate.allowance import NO_PINS, Wish, permitted
 from sayso.gate.consents import record_grant
@@ -63,12 +63,16 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """A grant that is over. `already`: it had been used up, expired or revoked before."""
+    """A grant that is over. `already`: it had been used up, expired or revoked before.
+
+    `also` are the unused approvals that the same answer gave, and that ended with it.
+    """
 
     id: str
     session: str
     words: str
     already: bool
+    also: tuple[Ended, ...] = ()
 
 
 def list_grants(gate: Gate, session: str | None = None) -> list[Listed]:
@@ -130,12 +134,13 @@ def revoke_grant(gate: Gate, grant: str, by: str) -> Ended:
     """End this grant. The next decision of any process does not use it."""
     with operator_act(gate) as tx:
         found, held = _find(gate, tx, grant)
-        ended = held is not None and _revoke(gate, tx, found, held, by)
         if held is None:
             settle(gate, tx, found, ())
+        else:
+            ended = _revoke(gate, tx, found, held, by)
     if held is None:
         raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
-    return _ended(held, live=ended)
+    return ended
 
 
 def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
@@ -160,10 +165,8 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
         ending = [held for held in listed if wanted in (None, held.grant.value)]
         if wanted is not None and not ending:
             raise UnknownGrant(f"{words.visible(wanted)} is not on the allowlist of {session}")
-        settle(gate, tx, found, tuple(Revoked(held.grant.key, held.grant.id) for held in ending))
-        for held in ending:
-            _record_ended(gate, tx, found, held.grant, by)
-        return [_ended(held, live=is_live(gate, held, found.session, tx.now)) for held in ending]
+        ended = _end_grants(gate, tx, found, ending, by)
+        return [_ended(held, live=is_live(gate, held, found.session, tx.now)) for held in ended]
 
 
 def is_live(gate: Gate, held: Held, session: Session, now: float) -> bool:
@@ -264,14 +267,23 @@ def _taken_away(gate: Gate, tx: Writer, grant: str) -> Loaded | None:
     return found if grant in found.missing else None
 
 
-def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> bool:
-    """Whether it was live until now. One that has expired is revoked too: clocks can be set back."""
+def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> Ended:
+    """End a grant. One that has expired is revoked too: clocks can be set back."""
     if held.revoked:
-        return False
-    lived = is_live(gate, held, found.session, tx.now)
-    settle(gate, tx, found, (Revoked(held.grant.key, held.grant.id),))
-    _record_ended(gate, tx, found, held.grant, by)
-    return lived
+        return _ended(held, live=False)
+    _, *beside = _end_grants(gate, tx, found, [held], by)
+    told = _ended(held, live=is_live(gate, held, found.session, tx.now))
+    return msgspec.structs.replace(told, also=tuple(_ended(one, live=True) for one in beside))
+
+
+def _end_grants(gate: Gate, tx: Writer, found: Loaded, ending: list[Held], by: str) -> tuple[Held, ...]:
+    """Revoke these, with an entry for each grant that ends: also for approvals that end with them."""
+    revoked = tuple(Revoked(held.grant.key, held.grant.id) for held in ending)
+    ended = ended_by(found.session, revoked, tx.now)
+    settle(gate, tx, found, revoked)
+    for held in ended:
+        _record_ended(gate, tx, found, held.grant, by)
+    return ended
 
 
 def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[Ended], list[str]]:

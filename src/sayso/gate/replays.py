@@ -14,7 +14,8 @@ from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
 from sayso.gate.authorize import Authorized, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import Attempt, record_of, row_of
-from sayso.gate.calls import as_of_now, begin, check_effect, new_name, new_row, session_of
+from sayso.gate.calls import as_of_now, begin, new_name, new_row, session_of
+from sayso.gate.effect_keys import check_effect
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
@@ -51,9 +52,9 @@ def replay_call(
         kept = record_of(gate, row)
         if kept.request.workflow is not None:
             raise NotNow("a run of a workflow is not replayed", hint="run the workflow again")
-        check_effect(gate, tx, session, row.effect_key, name)
         request = as_of_now(read_again(kept.request, gate.policy), state)
         here = _for_session(gate, tx, request, session)
+        check_effect(gate, tx, here, row.effect_key, name)
         made_in = tuple(dict.fromkeys((*kept.made_in, row.session, session)))
         no = _kept_from_running(gate, tx, here, made_in, name)
         own = None if no is not None or request.session == session else _by_own(gate, tx, request, name)

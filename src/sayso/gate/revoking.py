@@ -8,8 +8,9 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
-from sayso.core.effects import CallEnded, Effect, PlanEnded, Revoked, TakenBack
+from sayso.core.effects import CallEnded, Effect, PlanEnded, TakenBack
 from sayso.core.hear import Heard, take_back
+from sayso.core.session import ended_by
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, all_that_can_end, loaded, settle
@@ -38,8 +39,9 @@ def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[Ended]:
             hint = "sayso grants lists what is granted"
             raise UnknownGrant(f"{session} has no consent for {words.visible(name)}", hint=hint)
         settle(gate, tx, found, taken.effects)
-        record_consents(gate, tx, session, taken.effects, by=by)
-    return [*_all_ended(found, taken.effects), *(ended for one in below for ended in one.ended)]
+        record_consents(gate, tx, found.session, taken.effects, by=by)
+        here = _all_ended(found, taken.effects, tx.now)
+    return [*here, *(ended for one in below for ended in one.ended)]
 
 
 def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> Heard:
@@ -68,16 +70,22 @@ def _take_back_below(gate: Gate, tx: Writer, session: str, named: TakenBack, by:
     for child in children_of(tx, gate.sealer, session, all_that_can_end()):
         taken = take_back(child.session, named.name, gate.policy, tx.now)
         settle(gate, tx, child, taken.effects)
-        record_consents(gate, tx, child.row.id, taken.effects, by=by)
+        record_consents(gate, tx, child.session, taken.effects, by=by)
         (here,) = _named(taken.effects)
         further = _take_back_below(gate, tx, child.row.id, here, by)
-        ended += (*_all_ended(child, taken.effects), *further.ended)
+        ended += (*_all_ended(child, taken.effects, tx.now), *further.ended)
         missing = tuple(part for part in missing if part in further.missing)
     return Below(tuple(ended), missing)
 
 
-def _all_ended(found: Loaded, effects: tuple[Effect, ...]) -> list[Ended]:
-    return [ended for effect in effects if (ended := _ended(found, effect)) is not None]
+def _all_ended(found: Loaded, effects: tuple[Effect, ...], now: float) -> list[Ended]:
+    """The grants, calls and plan that these effects end, before they are applied."""
+    session = found.session
+    grants = [
+        Ended(held.grant.id, session.id, words.consent(held.grant), already=False)
+        for held in ended_by(session, effects, now)
+    ]
+    return [*grants, *(ended for effect in effects if (ended := _ended(found, effect)) is not None)]
 
 
 def _ended(found: Loaded, effect: object) -> Ended | None:
@@ -87,7 +95,4 @@ def _ended(found: Loaded, effect: object) -> Ended | None:
         return Ended(effect.call, session.id, words.under_way(tool), already=False)
     if isinstance(effect, PlanEnded) and session.plan is not None:
         return Ended(session.plan.id, session.id, "plan consent", already=False)
-    if not isinstance(effect, Revoked):
-        return None
-    grant = next(held.grant for held in session.held if held.grant.id == effect.grant)
-    return Ended(grant.id, session.id, words.consent(grant), already=False)
+    return None

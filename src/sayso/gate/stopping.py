@@ -1,5 +1,6 @@
-"""Stop every open session, and let what was stopped go on: each session in a transaction of its own.
+"""Stop one session or every open one, and let what was stopped go on: each in a transaction of its own.
 
+- A stop here is an act, not a message: no turn passes, no task begins, and a denial of the turn stays.
 - Stopping clears all consent but the allowlist. Letting go on brings none of it back.
 - Only the operator lets a session go on here; its own user does so with their next message.
 - A session below a stopped one asks until that one goes on, too.
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core import lifecycle
 from sayso.core.effects import Changed
 from sayso.core.model import Assurance
 from sayso.gate.acts import sign_off
-from sayso.gate.conversation import hear_message
-from sayso.gate.gate import Gate, TamperedSession, UnknownSession, loaded, settle, writing
+from sayso.gate.conversation import clear_children
+from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import Wanted, load
 from sayso.store.base import Reader, StoreBusy
@@ -21,6 +23,15 @@ from sayso.store.base import Reader, StoreBusy
 AT_ONCE = 1_000
 """How many rows are read at a time."""
 MOST_PASSES = 20
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """A session that was stopped, and what that cleared. `already`: it had been stopped before."""
+
+    session: str
+    stopped: bool = True
+    already: bool = False
+    cleared: tuple[str, ...] = ()
 
 
 class StoppedAll(msgspec.Struct, frozen=True):
@@ -35,8 +46,15 @@ class StoppedAll(msgspec.Struct, frozen=True):
     settled: bool
 
 
+def stop_session(gate: Gate, session: str, *, by: str, assurance: Assurance = Assurance.ASSURED) -> Stopped:
+    """Stop a session: everything in it asks, and all consent but the allowlist is gone."""
+    stopped = _stop(gate, session, by, assurance)
+    sign_off(gate)
+    return stopped
+
+
 def stop_all(gate: Gate, *, by: str) -> StoppedAll:
-    """Stop every open session as if its user had said so, those that are opened meanwhile as well.
+    """Stop every open session, those that are opened meanwhile as well.
 
     Looks again until it finds none that it has not seen to, a bounded number of times. A session that begins
     after the last look is not stopped: nothing is granted in it, and it asks as the policy says.
@@ -50,7 +68,7 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
         if not found:
             settled = True
             break
-        done = ((name, _stop(gate, name, by)) for name in found)
+        done = ((name, _try_to_stop(gate, name, by)) for name in found)
         seen.update((name, how) for name, how in done if how != "busy")
     if settled and mark.burn("session", set(seen), before=begun):
         _tell_hidden(gate)
@@ -90,6 +108,18 @@ def resume_all(gate: Gate, *, by: str) -> ResumedAll:
     ways = [_try_to_resume(gate, name, by) for name in _open(gate)]
     sign_off(gate)
     return ResumedAll(ways.count("resumed"), ways.count("tampered"), ways.count("busy"))
+
+
+def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        report = lifecycle.stop(found.session, assurance, tx.now)
+        settle(gate, tx, found, report.effects)
+        details = {"by": by, "cleared": list(report.cleared)}
+        record(tx, "STOPPED", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        clear_children(gate, tx, session, report.effects)
+    already = found.session.stopped is not None
+    return Stopped(session, already=already, cleared=report.cleared)
 
 
 def _resume(gate: Gate, session: str, by: str) -> Resumed:
@@ -132,10 +162,10 @@ def _tell_hidden(gate: Gate) -> None:
         record(tx, "TAMPERED", details=details, stream=gate.stream)
 
 
-def _stop(gate: Gate, session: str, by: str) -> str:
+def _try_to_stop(gate: Gate, session: str, by: str) -> str:
     """What became of it. One that somebody holds must not keep the others from being stopped."""
     try:
-        hear_message(gate, session, "stop", Assurance.ASSURED, by=by)
+        _stop(gate, session, by, Assurance.ASSURED)
     except StoreBusy:
         return "busy"
     except UnknownSession:

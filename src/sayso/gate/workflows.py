@@ -11,7 +11,7 @@ from sayso.core.effects import Revoked
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Held
 from sayso.core.policy import Policy
-from sayso.core.session import Run, Scope
+from sayso.core.session import Run, Scope, ended_by
 from sayso.core.workflow import source
 from sayso.gate.acts import operator_act
 from sayso.gate.authorize import as_it_stands
@@ -167,8 +167,10 @@ def _alive(gate: Gate, tx: Reader, session: str, run: str) -> bool:
 
 
 def _revoke(gate: Gate, tx: Writer, found: Loaded, ending: list[Held], by: str) -> None:
-    settle(gate, tx, found, tuple(Revoked(held.grant.key, held.grant.id) for held in ending))
-    for held in ending:
+    revoked = tuple(Revoked(held.grant.key, held.grant.id) for held in ending)
+    ended = ended_by(found.session, revoked, tx.now)
+    settle(gate, tx, found, revoked)
+    for held in ended:
         details = {"grant": held.grant.id, "kind": held.grant.kind, "by": by}
         operations = held.grant.pins.operations or ()
         record(

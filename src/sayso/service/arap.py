@@ -24,7 +24,7 @@ from sayso.gate.access import (
     known_request,
     request_access,
 )
-from sayso.gate.calls import KeyReused
+from sayso.gate.call_rows import KeyReused
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
 from sayso.service.callers import is_own

@@ -11,8 +11,7 @@ from sayso.core.ledger import NotNow
 from sayso.gate.allowance import GrantRefused
 from sayso.gate.answer import EditRefused, UnknownQuestion
 from sayso.gate.audit_read import UnknownEntry
-from sayso.gate.call_rows import TamperedCall, UnknownCall
-from sayso.gate.calls import KeyReused
+from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.gate import TamperedSession, UnknownSession
 from sayso.gate.grants import TamperedGrant, UnknownGrant
 from sayso.gate.handoff import NotAgreed

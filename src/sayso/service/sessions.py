@@ -9,13 +9,21 @@ import msgspec
 
 from sayso.core.model import Assurance
 from sayso.gate import reopening, sessions
-from sayso.gate.conversation import hear_message
 from sayso.gate.grants import live_grants
 from sayso.gate.state import Loaded, Wanted, load
-from sayso.gate.stopping import Resumed, ResumedAll, StoppedAll, resume_all, resume_session, stop_all
+from sayso.gate.stopping import (
+    Resumed,
+    ResumedAll,
+    Stopped,
+    StoppedAll,
+    resume_all,
+    resume_session,
+    stop_all,
+    stop_session,
+)
 from sayso.gate.tokens import list_tokens
 from sayso.service.callers import own_session, owner_seen, session_for, unknown
-from sayso.service.conversation import HeardTold, assurance_of, tell_heard
+from sayso.service.conversation import assurance_of
 from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
@@ -112,12 +120,12 @@ def end(context: Context) -> SessionEnded:
     return SessionEnded(session)
 
 
-def stop(context: Context) -> HeardTold:
-    """The same as hearing the user say stop: what is not started asks, and unused consent is gone."""
+def stop(context: Context) -> Stopped:
+    """Stop a session without a message of its user: what is not started asks, and unused consent is gone."""
     session = session_for(context, context.parameters["session"])
     operator = context.token.role == "operator"
     assurance = Assurance.ASSURED if operator else assurance_of(context)
-    return tell_heard(hear_message(context.gate, session, "stop", assurance, by=context.token.name))
+    return stop_session(context.gate, session, by=context.token.name, assurance=assurance)
 
 
 def stop_every(context: Context) -> StoppedAll:
@@ -219,6 +227,6 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_open, result=OPEN, query=LISTING),
     Endpoint("GET", ONE, ANY, "One session", look, result=SessionTold),
     Endpoint("DELETE", ONE, HOSTS, "End a session", end, result=SessionEnded),
-    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", stop, result=HeardTold),
+    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", stop, result=Stopped),
     Endpoint("POST", f"{ONE}/resume", OPERATORS, "Let a stopped session go on", resume, result=Resumed),
 )

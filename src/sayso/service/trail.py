@@ -52,6 +52,7 @@ KINDS: dict[str, tuple[EventKind, str]] = {
     "PLAN_SHOWN": ("session", ""),
     "SESSION_ENDED": ("session", ""),
     "SESSION_OPENED": ("session", ""),
+    "STOPPED": ("session", ""),
     "TAMPERED": ("session", ""),
     "TASK": ("session", ""),
     "POLICY": ("policy", "digest"),

@@ -20,8 +20,7 @@ import msgspec
 from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
 from sayso.gate.answer import EditRefused, UnknownQuestion
-from sayso.gate.call_rows import UnknownCall
-from sayso.gate.calls import KeyReused
+from sayso.gate.call_rows import KeyReused, UnknownCall
 from sayso.gate.gate import UnknownSession
 from sayso.gate.grants import UnknownGrant
 from sayso.gate.reopening import OtherSession

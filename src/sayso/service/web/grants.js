@@ -39,7 +39,8 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Revoke: ${visible(grant.words)} ${visible(grant.about ?? "")}` },
       async () => {
         const ended = await remove(`/v1/grants/${encodeURIComponent(grant.id)}`);
-        say(`${ended.already ? "It was over already" : "Revoked"}: ${visible(ended.words)}`);
+        const all = [ended, ...ended.also].map((one) => visible(one.words)).join("; ");
+        say(`${ended.already ? "It was over already" : "Revoked"}: ${all}`);
         await read();
       },
     );
