@@ -623,6 +623,9 @@ def bundle_title(label: str, operations: int) -> str:
 STANDS = {
     "pending": "waits for an answer",
     "allowed": "allowed, has not started",
+    "ran_out": "allowed, but not started in time",
+    "taken_back": "allowed, then taken back before it started",
+    "used_elsewhere": "the same call, made again, ran on its approval",
     "denied": "denied",
     "expired": "nobody answered in time",
     "cancelled": "taken back",
@@ -642,7 +645,12 @@ _ANSWERED = {
     "edit": "edited and allowed",
     "deny": "denied",
 }
-_STEPS = {"expired": "nobody answered in time", "cancelled": "taken back"}
+_STEPS = {
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+    "ran_out": "the approval ran out",
+    "taken_back": "the approval was taken back",
+}
 
 
 def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
