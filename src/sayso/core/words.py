@@ -11,6 +11,7 @@ from sayso.core.lasting import say_time
 from sayso.core.policy import Entry
 
 LONGEST_NAME = 200
+LONGEST_WORD = 30
 FOLD_AT = 2_000
 
 
@@ -618,6 +619,11 @@ def did_you_say(agent: str, text: str) -> str:
 def bundle_title(label: str, operations: int) -> str:
     """A bundle in a line."""
     return f"bundle {visible(label.removeprefix('bundle:'))} ({operations} operations)"
+
+
+def title_misses(argument: str) -> str:
+    """Behind the usual line of a call, where the policy's title for its tool could not be filled."""
+    return f" (without {visible(argument, LONGEST_WORD)} for its title)"
 
 
 STANDS = {

@@ -1,4 +1,4 @@
-"""What became of the approval that the answer to a question gave: it waits, was used, ran out or was taken back.
+"""What became of the approval that an answer gave: it waits, was used, ran out or was taken back.
 
 An approval is for the identical call, whoever makes it first. So a call that asked may find that another one,
 made again meanwhile, has run on its approval.
@@ -50,8 +50,8 @@ def approval_of(gate: Gate, tx: Reader, question: QuestionRow) -> Approval | Non
 def stands(gate: Gate, tx: Reader, row: CallRow) -> str:
     """Where a call stands, in the words of its state.
 
-    One that was allowed and not started is `allowed` while it would start: not once its approval `ran_out`, was
-    `taken_back`, or served the same call made again (`used_elsewhere`). Tried again, it then asks anew.
+    One that was allowed and not started is `allowed` while it would start: not once its approval `ran_out`,
+    was `taken_back`, or served the same call made again (`used_elsewhere`). Tried again, it then asks anew.
     """
     question = tx.question(row.question) if row.question is not None else None
     if row.state not in ("pending", "allowed") or question is None:

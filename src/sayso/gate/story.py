@@ -70,8 +70,8 @@ class Story(msgspec.Struct, frozen=True):
     """One call from its first decision to its end.
 
     `state` is where it stands: pending while its question is open, else allowed, ran_out, taken_back, denied,
-    expired, cancelled, running, waiting, succeeded, failed or ambiguous. `question` is its last one. `call` is
-    what runs, or would; None once erased.
+    expired, cancelled, running, waiting, succeeded, failed or ambiguous. `question` is its last one. `call`
+    is what runs, or would; None once erased.
     """
 
     row: EntryRow
