@@ -148,6 +148,41 @@ def test_all_agents_are_stopped_by_one_button(desk: Desk, signed_in: SignedIn) -
     expect(page.locator(".mark", has_text="stopped")).to_have_count(2)
 
 
+def test_on_a_phone_the_word_after_stop_all_is_not_cut_off(desk: Desk, signed_in: SignedIn) -> None:
+    for name in ("one", "two", "three"):
+        desk.edit(desk.session(name))
+    page = signed_in("/sessions", viewport=PHONE, has_touch=True)
+    page.get_by_role("button", name="Stop all agents").tap()
+    page.get_by_role("dialog").get_by_role("button", name="Stop all").tap()
+    said = page.locator("#said p")
+    expect(said).to_contain_text("3 stopped")
+    assert said.evaluate(
+        "(one) => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize("path", ["/sessions", "/", "/histroy"])
+def test_on_a_phone_the_way_to_the_inbox_is_no_smaller_than_a_thumb(
+    desk: Desk, signed_in: SignedIn, path: str
+) -> None:
+    page = signed_in(viewport=PHONE, has_touch=True)
+    page.goto(f"{desk.url}{path}")
+    box = page.locator("#brand").bounding_box()
+    assert box is not None
+    assert min(box["width"], box["height"]) >= 44
+
+
+def test_a_missing_address_leads_back(desk: Desk, signed_in: SignedIn) -> None:
+    page = signed_in(viewport=PHONE, has_touch=True)
+    page.goto(f"{desk.url}/histroy")
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    no_violations(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.get_by_role("link", name="Back to the inbox").tap()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+
+
 def test_history_is_filtered_and_a_row_opens(desk: Desk, signed_in: SignedIn) -> None:
     busy(desk)
     page = signed_in("/history")

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from sayso.core.model import Operation, Risk
+from sayso.gate.answer import answer_question
 from sayso.gate.call_rows import Attempt
 from sayso.gate.calls import retry_call, start_call
 from sayso.gate.conversation import hear_message
@@ -54,6 +55,38 @@ def state(gate: Gate, call: str) -> str:
         row = tx.call(call)
     assert row is not None
     return row.state
+
+
+def test_a_call_is_not_called_pending_once_its_question_was_answered(
+    place: Place, gate: Gate, session: str
+) -> None:
+    first, joined = (start_call(gate, edit(session), holder="worker") for _ in range(2))
+    assert first.question is not None
+    assert joined.question == first.question
+    answer_question(gate, first.question, "once", by="ana")
+    told = {one["id"]: one["state"] for one in place.told("calls")}
+    assert told == {first.call: "allowed", joined.call: "allowed"}
+    assert retry_call(gate, first.call, holder="worker").runs
+    assert {one["id"]: one["state"] for one in place.told("calls")} == {first.call: "running"}
+    told = {one["id"]: one["state"] for one in place.told("calls", "--all")}
+    assert told == {first.call: "running", joined.call: "used_elsewhere"}
+    shown = place.sayso("calls", "show", joined.call).stdout
+    assert "used elsewhere" in shown
+    assert "tried again, it asks anew" in shown
+
+
+def test_a_call_whose_approval_was_stopped_is_not_called_pending(
+    place: Place, gate: Gate, session: str
+) -> None:
+    asked = start_call(gate, edit(session), holder="worker")
+    assert asked.question is not None
+    answer_question(gate, asked.question, "once", by="ana")
+    place.sayso("stop", session)
+    assert place.sayso("calls").stdout == "No call is under way.\n"
+    assert [one["state"] for one in place.told("calls", "--all")] == ["taken_back"]
+    history = place.sayso("history").stdout
+    assert "taken back" in history
+    assert "has not started" not in history
 
 
 def test_calls_that_are_not_over_are_listed_and_with_all_the_others_too(

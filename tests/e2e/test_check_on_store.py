@@ -78,6 +78,7 @@ def test_what_is_blocked_is_recorded_and_alerted_where_there_is_a_store(place: P
     ran = place.sayso("check", "email", "delete_vip", "0.99")
     assert (ran.stdout, ran.returncode) == (BLOCKED, 4), ran.stderr
     assert ALONE not in ran.stderr
+    assert [one["title"] for one in place.told("history")] == ["email.delete_vip (check)"]
     entry = last(gate)
     assert (entry["event"], entry["operations"]) == ("BLOCKED", ["email.delete_vip"])
     assert entry["details"]["notice"]

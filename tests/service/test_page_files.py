@@ -155,3 +155,30 @@ def test_a_browser_is_signed_out_after_twelve_hours(visitor: Visitor, gate: Gate
     key = visitor.sign_in(gate)
     clock.now += 12 * 3_600
     assert visitor.ask("GET", "/v1/questions", key).status_code == 401
+
+
+PAGE = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/histroy", 404), ("/questions/q_1", 404), ("/v1/nothing", 404), ("/sign-out", 405)]
+)
+def test_a_browser_at_a_missing_address_is_not_shown_json(visitor: Visitor, path: str, status: int) -> None:
+    told = visitor.ask("GET", path, {"Accept": PAGE})
+    assert (told.status_code, told.headers["content-type"]) == (status, TYPES["html"])
+    assert told.headers["content-security-policy"] == "; ".join(POLICY)
+    assert 'href="/"' in told.text
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html-not", ""])
+def test_a_program_at_a_missing_address_is_not_shown_a_page(visitor: Visitor, accept: str) -> None:
+    told = visitor.ask("GET", "/histroy", {"Accept": accept})
+    assert (told.status_code, told.headers["content-type"]) == (404, "application/problem+json")
+    assert (
+        visitor.ask("POST", "/histroy", {"Accept": PAGE}).headers["content-type"].startswith("application/pr")
+    )
+
+
+def test_a_service_without_pages_shows_none(service: Service) -> None:
+    told = service.get(None, "/histroy", headers={"Accept": PAGE})
+    assert told.headers["content-type"] == "application/problem+json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from sayso.gate.audit import erase
@@ -207,3 +208,140 @@ def test_items_answered_one_by_one_are_one_story_that_was_allowed(service: Servi
     (story,) = history(service, "verdict=allow")
     assert steps(story) == ["asked", "answered"]
     assert story["state"] == "allowed"
+
+
+def retry(service: Service, call: str) -> dict[str, Any]:
+    told: dict[str, Any] = service.told("agent", "POST", f"/v1/calls/{call}/retry", {})
+    return told
+
+
+def asks_again(service: Service) -> tuple[str, str, str]:
+    """The same call made twice while one question is open, and allowed once: the second asks by itself.
+
+    The first call, the second, and the second's own question.
+    """
+    first, question = asked(service)
+    second, joined = asked(service)
+    assert joined == question
+    service.answer(question, "once")
+    assert retry(service, first)["status"] == "allowed"
+    told = retry(service, second)
+    assert told["status"] == "pending"
+    assert told["question"] != question
+    return first, second, told["question"]
+
+
+def test_a_second_run_of_the_same_call_is_not_hidden_behind_the_first(service: Service) -> None:
+    first, second, question = asks_again(service)
+    assert [one["state"] for one in history(service)] == ["pending", "running"]
+    service.answer(question, "once")
+    assert retry(service, second)["status"] == "allowed"
+    newer, older = history(service)
+    assert (newer["question"], newer["state"]) == (question, "running")
+    assert steps(newer) == steps(older) == ["asked", "answered", "started"]
+    assert older["question"] != question
+    whole = [service.told("operator", "GET", f"/v1/history/{one['seq']}") for one in (newer, older)]
+    assert [one["call"] for one in whole] == [second, first]
+
+
+def test_a_denial_is_not_hidden_behind_an_identical_call_that_ran(service: Service) -> None:
+    _, second, question = asks_again(service)
+    body = {"answer": "deny", "reason": "not twice"}
+    service.told("operator", "POST", f"/v1/questions/{question}/answer", body)
+    (denied,) = history(service, "verdict=deny")
+    assert (denied["state"], denied["question"]) == ("denied", question)
+    assert denied["steps"][-1]["reason"] == "not twice"
+    assert retry(service, second)["status"] == "denied"
+    assert [one["state"] for one in history(service)] == ["denied", "running"]
+
+
+def test_the_entry_of_a_new_question_does_not_say_that_it_goes_on_with_another(service: Service) -> None:
+    _, _, question = asks_again(service)
+    with service.gate.store.read() as tx:
+        rows = [row for row in tx.entries(service.gate.stream) if row.event == "ASKED" and row.body]
+        said = [msgspec.json.decode(row.body or b"")["details"] for row in rows]
+    assert [one.get("again", False) for one in said] == [False, True, False]
+    assert said[-1]["question"] == question
+
+
+def test_a_call_that_joined_and_is_covered_by_the_wider_answer_has_its_own_story(service: Service) -> None:
+    first, question = asked(service)
+    second, _ = asked(service)
+    service.answer(question, "temporary")
+    assert retry(service, first)["status"] == retry(service, second)["status"] == "allowed"
+    newer, older = history(service)
+    assert steps(newer) == ["allowed", "started"]
+    assert steps(older) == ["asked", "answered", "started"]
+
+
+def test_a_call_whose_approval_an_identical_one_used_has_its_own_story_afterwards(service: Service) -> None:
+    first, question = asked(service)
+    second, _ = asked(service)
+    service.answer(question, "once")
+    assert retry(service, second)["status"] == "allowed"
+    own = retry(service, first)["question"]
+    assert own != question
+    service.answer(own, "deny")
+    newer, older = history(service)
+    assert (newer["question"], newer["state"]) == (own, "denied")
+    assert (older["question"], older["state"]) == (question, "running")
+
+
+def test_a_call_that_is_asked_twice_is_one_story_with_both_questions(service: Service, clock: Clock) -> None:
+    call, question = asked(service)
+    service.answer(question, "once")
+    clock.now += 3600
+    again = retry(service, call)["question"]
+    assert again != question
+    assert [one["state"] for one in history(service)] == ["pending"]
+    service.answer(again, "once")
+    assert retry(service, call)["status"] == "allowed"
+    (story,) = history(service)
+    assert steps(story) == ["asked", "answered", "ran_out", "asked", "answered", "started"]
+    assert story["state"] == "running"
+
+
+@pytest.mark.parametrize("how", ["stop", "stop all", "revoke", "task end", "session end"])
+def test_an_approval_that_was_taken_back_does_not_say_that_it_waits_to_start(
+    service: Service, clock: Clock, how: str
+) -> None:
+    session = service.opened()
+    service.told("host", "POST", f"/v1/sessions/{session}/tasks", {"name": "tidy"})
+    told = service.told("host", "POST", "/v1/calls", {**WRITE, "session": session})
+    service.answer(told["question"], "once")
+    assert history(service)[0]["state"] == "allowed"
+    clock.now += 60
+    if how == "stop":
+        service.told("operator", "POST", f"/v1/sessions/{session}/stop")
+    elif how == "stop all":
+        service.told("operator", "POST", "/v1/sessions/stop")
+    elif how == "revoke":
+        (grant,) = service.told("operator", "GET", f"/v1/sessions/{session}")["grants"]
+        service.told("operator", "DELETE", f"/v1/grants/{grant['id']}")
+    elif how == "task end":
+        service.told("host", "DELETE", f"/v1/sessions/{session}/tasks")
+    else:
+        service.told("host", "DELETE", f"/v1/sessions/{session}")
+    (story,) = history(service)
+    assert story["state"] == "taken_back"
+    assert steps(story) == ["asked", "answered", "taken_back"]
+    assert story["steps"][-1]["at"] == clock.now
+
+
+def test_an_approval_that_ran_out_does_not_say_that_it_waits_to_start(service: Service, clock: Clock) -> None:
+    _, question = asked(service)
+    service.answer(question, "once")
+    at = clock.now
+    clock.now += 3 * 3600
+    (story,) = history(service)
+    assert (story["state"], steps(story)) == ("ran_out", ["asked", "answered", "ran_out"])
+    assert at < story["steps"][-1]["at"] < clock.now
+
+
+def test_an_answer_for_longer_still_stands_when_its_approval_of_one_call_ran_out(
+    service: Service, clock: Clock
+) -> None:
+    _, question = asked(service)
+    service.answer(question, "always")
+    clock.now += 3 * 3600
+    assert history(service)[0]["state"] == "allowed"

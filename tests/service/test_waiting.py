@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from sayso.gate.answer import answer_question
 from sayso.gate.waiting import question_row
 from sayso.service.waiters import BETWEEN, Waiters
@@ -135,7 +137,7 @@ def test_a_session_says_when_it_was_last_seen_and_not_that_it_is_at_work(
     session = service.opened()
     opened = clock.now
     clock.now += 100
-    told = service.told("host", "POST", "/v1/calls", {**READ, "session": session})
+    told = service.told("host", "POST", "/v1/calls", {**READ, "session": session, "beats": True})
     assert seen(service, session)["last_seen"] == opened + 100
     assert seen(service, session)["presence"] == "working"
     clock.now += 10
@@ -151,6 +153,31 @@ def test_a_program_that_died_is_not_at_work(service: Service, clock: Clock) -> N
     session = service.opened()
     service.told("host", "POST", "/v1/calls", {**READ, "session": session})
     clock.now += 24 * 3600
+    assert seen(service, session)["presence"] == "unknown"
+
+
+@pytest.mark.parametrize("who", ["agent", "host"])
+def test_a_call_whose_end_nobody_reports_does_not_keep_a_program_at_work(
+    service: Service, clock: Clock, who: str
+) -> None:
+    named = {"session": service.opened()} if who == "host" else {}
+    told = service.told(who, "POST", "/v1/calls", {**READ, **named})
+    assert told["status"] == "allowed"
+    at = clock.now
+    for later in (0, 60, 24 * 3600 - 120):
+        clock.now = at + later
+        found = seen(service, service.told("operator", "GET", "/v1/sessions")[0]["id"])
+        assert (found["presence"], found["last_seen"]) == ("unknown", at)
+
+
+def test_heartbeats_say_that_a_program_is_there_until_they_cease(service: Service, clock: Clock) -> None:
+    session = service.opened()
+    told = service.told("host", "POST", "/v1/calls", {**READ, "session": session})
+    assert seen(service, session)["presence"] == "unknown"
+    beat = {"fence": told["fence"]}
+    service.told("host", "POST", f"/v1/calls/{told['operation_id']}/heartbeat", beat)
+    assert seen(service, session)["presence"] == "working"
+    clock.now += 130
     assert seen(service, session)["presence"] == "unknown"
 
 

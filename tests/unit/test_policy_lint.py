@@ -147,3 +147,38 @@ def test_a_phrase_that_both_stops_and_agrees_is_reported() -> None:
     assert len(found) == 2
     assert "'stopp' is a stop as well" in found[0]
     assert "'never' is a refusal as well" in found[1]
+
+
+PAY = """
+domains: {bank: {autonomous: [], requires_approval: [pay], blocked: []}}
+tools: [{tool: pay, operation: bank.pay, title: "Pay {amont} to {args.payee}"MORE}]
+"""
+
+
+def about_titles(text: str, seen: dict[str, frozenset[str]] | None = None) -> list[str]:
+    return [str(one) for one in lint(load_text(text), seen) if "title" in one.message]
+
+
+def test_a_title_that_names_no_argument_of_its_tool_is_not_passed_over() -> None:
+    seen = {"pay": frozenset({"amount", "payee"}), "other": frozenset({"amont"})}
+    (found,) = about_titles(PAY.replace("MORE", ""), seen)
+    assert found.startswith("warning: tool pay: ")
+    assert "{amont}" in found
+    assert "amount, payee" in found
+
+
+@pytest.mark.parametrize(
+    "more", [', when: "args.amount <= 100"', ", target: args.amount", ", when: 'args[\"amount\"] > 1'"]
+)
+def test_a_title_that_misspells_an_argument_of_its_entry_is_not_passed_over(more: str) -> None:
+    (found,) = about_titles(PAY.replace("MORE", more))
+    assert "{amont}" in found
+    assert "{amount}" in found
+
+
+def test_a_title_is_not_complained_about_where_nothing_is_known_or_all_is_well() -> None:
+    assert about_titles(PAY.replace("MORE", "")) == []
+    well = PAY.replace("amont", "amount.value")
+    assert about_titles(well.replace("MORE", ', when: "args.amount <= 100"')) == []
+    assert about_titles(well.replace("MORE", ""), {"pay": frozenset({"amount", "payee"})}) == []
+    assert about_titles(well.replace("MORE", ""), {"read": frozenset({"path"})}) == []

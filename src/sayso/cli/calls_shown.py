@@ -8,12 +8,13 @@ from typing import Any, get_args
 import msgspec
 
 from sayso.cli.operating import moment, span
-from sayso.core import ledger
+from sayso.core import ledger, words
 from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Call
 from sayso.core.words import visible
+from sayso.gate.approvals import stands
 from sayso.gate.call_rows import Record, UnknownCall, found_record, standing
 from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
@@ -24,11 +25,15 @@ from sayso.store.base import CallRow
 STATES: tuple[ledger.State, ...] = get_args(ledger.State)
 NOT_OVER = tuple(state for state in STATES if state not in ledger.ENDED)
 BY_HAND = "CHANGED BY HAND: it is not run"
+UNSTARTED = ("ran_out", "taken_back", "used_elsewhere")
+TRY_AGAIN = "tried again, it asks anew"
 HOLDER_GONE = "its holder is gone, so nobody knows whether it ran"
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """A call as it is listed. `lapsed`: it counts as running, but nobody has kept its lease.
+
+    `state` says also what became of an approval that it did not start with (see `approvals.stands`).
 
     `tampered`: what was kept of it was changed by hand. Then only what its row says is told.
     """
@@ -70,10 +75,12 @@ class Whole(Listed, frozen=True, kw_only=True):
 def listed(gate: Gate, session: str | None, *, everything: bool) -> list[Listed]:
     """The calls that are not over, or all of them, oldest first."""
     with gate.store.read() as tx:
-        wanted = STATES if everything else NOT_OVER
-        found = (as_it_is_now(gate, tx, row) for row in tx.calls(states=wanted, limit=MOST))
-        rows, now = [row for row in found if row.state in wanted], tx.now
-    return [Listed(**_short(gate, row, now)) for row in rows if session in (None, row.session)]
+        kept = tx.calls(states=STATES if everything else NOT_OVER, limit=MOST)
+        found = [as_it_is_now(gate, tx, row) for row in kept if session in (None, row.session)]
+        rows = [(row, stands(gate, tx, row)) for row in found]
+        now = tx.now
+    told = (Listed(**_short(gate, row, now) | {"state": state}) for row, state in rows)
+    return [one for one in told if everything or one.state in NOT_OVER]
 
 
 def whole(gate: Gate, call: str) -> Whole:
@@ -82,9 +89,11 @@ def whole(gate: Gate, call: str) -> Whole:
         if row is None:
             raise UnknownCall(f"there is no call {call}")
         row = as_it_is_now(gate, tx, row)
+        state = stands(gate, tx, row)
     kept = found_record(gate, row)
     lease = None if row.lease_until is None else row.lease_until - now
     told = _short(gate, row, now) | {
+        "state": state,
         "digest": row.digest,
         "holder": row.holder,
         "lease_left": lease,
@@ -190,7 +199,7 @@ def _arguments(call: Call) -> Any:
 
 
 def _heading(one: Listed) -> str:
-    return f"{visible(one.id)}  {one.state}  {visible(one.tool)}"
+    return f"{visible(one.id)}  {one.state.replace('_', ' ')}  {visible(one.tool)}"
 
 
 def _facts(one: Listed) -> list[str]:
@@ -204,6 +213,7 @@ def _facts(one: Listed) -> list[str]:
 
 def _remarks(one: Listed) -> list[str]:
     remarks = [HOLDER_GONE] if one.lapsed else []
+    remarks += [words.STANDS[one.state], TRY_AGAIN] if one.state in UNSTARTED else []
     if one.lapsed or one.state == "ambiguous":
         remarks += ["look what happened, then:"]
         remarks += [f"  sayso calls resolve {visible(one.id)} succeeded|failed"]

@@ -87,7 +87,7 @@ class Deciding:
 
         who, workspace = self._who()
         if wish.operation is not None:
-            called = make_call("check", folder=workspace, workspace=workspace)
+            called = make_call(f"{wish.operation} (check)", folder=workspace, workspace=workspace)
             return make_request(called, [Operation(wish.operation)], confidence=wish.confidence, **who)
         if self._session is None:
             return request_in_folder(wish.tool, wish.args or {}, wish.confidence, self._policy, **who)

@@ -38,7 +38,7 @@ def lint(
     """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors."""
     from sayso.policy.lint import lint as findings_of
 
-    findings = findings_of(_named_or_chosen(file, policy, preset, None))
+    findings = findings_of(_named_or_chosen(file, policy, preset, None), _arguments_seen())
     if as_json:
         _echo_json(findings)
     else:
@@ -49,6 +49,19 @@ def lint(
         ]
         show_or_json(False, findings, [*lines, counted if findings else "Nothing to find fault with."])
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
+
+
+def _arguments_seen() -> dict[str, frozenset[str]]:
+    """The arguments of calls in the operator's store, by tool; nothing where there is none to look into."""
+    from sayso.cli.operate import looking
+    from sayso.core.errors import SaysoError
+    from sayso.gate.seen_arguments import arguments_seen
+
+    try:
+        with looking(None) as gate:
+            return arguments_seen(gate)
+    except SaysoError:
+        return {}
 
 
 @app.command(short_help="The policy as it stands after merging.")

@@ -14,6 +14,8 @@ import msgspec
 from sayso.core.errors import SaysoError
 
 LEASE = 30.0
+BEATEN = 120.0
+"""The longest lease that heartbeats keep. A longer one only says when its holder is given up."""
 
 State = Literal[
     "pending",

@@ -1,7 +1,8 @@
 """A call in one line, told by the arguments that matter, so that calls that differ look different.
 
 - A command is told as it is; else the policy's title for the tool, if all it names is among the arguments;
-  else the tool and its arguments, those first that people look for: path, recipient, amount, address.
+  else the tool and its arguments, those first that people look for: path, recipient, amount, address. A title
+  that could not be filled says so, with the argument it missed.
 - Arguments are foreign text: what does not show is spelled out, and what could pass for a word of the title
   stands in quotes. A title never breaks a line, and never grows longer than one.
 - A title that leaves something out ends in a mark made from all of the call, so that no two look alike.
@@ -16,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call
@@ -61,8 +63,21 @@ def title(
     whole = sha256(b"\0".join(known)).hexdigest()[:4]
     if command is not None:
         return _command(command, given, tool, whole)
-    said = None if template is None else _filled(template, given)
-    return _line(said or _by_arguments(tool, given, target), whole)
+    missing = () if template is None else unfilled(template, given)
+    if template is not None and not missing:
+        return _line(_filled(template, given), whole)
+    note = words.title_misses(missing[0]) if missing else ""
+    return _line(_by_arguments(tool, given, target), whole, note)
+
+
+def unfilled(template: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The arguments that a title names and these are without, in order."""
+    return tuple(name for name in placeholders(template) if _at(given, name) is _MISSING)
+
+
+def placeholders(template: str) -> tuple[str, ...]:
+    """The arguments that a title names, each once, without `args.` before them."""
+    return tuple(dict.fromkeys(PLACE.findall(template)))
 
 
 def check_template(template: str) -> str | None:
@@ -92,16 +107,13 @@ def _command(command: str, given: Mapping[str, Any], tool: str, whole: str) -> s
     return _line((f"{lines}{more}", bool(names)), whole)
 
 
-def _filled(template: str, given: Mapping[str, Any]) -> tuple[str, bool] | None:
-    """The title with its arguments, and whether some are not in it; None if one it names is missing."""
-    named = PLACE.findall(template)
-    found = {name: _at(given, name) for name in named}
-    if any(value is _MISSING for value in found.values()):
-        return None
-    words = set(PLACE.sub(" ", template).casefold().split())
-    text = PLACE.sub(lambda place: _quoted(found[place[1]], words), template)
+def _filled(template: str, given: Mapping[str, Any]) -> tuple[str, bool]:
+    """The title with its arguments, and whether some are not in it."""
+    found = {name: _at(given, name) for name in placeholders(template)}
+    own = set(PLACE.sub(" ", template).casefold().split())
+    text = PLACE.sub(lambda place: _quoted(found[place[1]], own), template)
     cut = any(_is_cut(value) for value in found.values())
-    return text, cut or bool(set(given) - {name.partition(".")[0] for name in named})
+    return text, cut or bool(set(given) - {name.partition(".")[0] for name in found})
 
 
 def _by_arguments(tool: str, given: Mapping[str, Any], target: str | None) -> tuple[str, bool]:
@@ -158,20 +170,21 @@ def _value(value: Any) -> str:
     return f"“{text[:half]}…{text[-half:]}”"
 
 
-def _quoted(value: Any, words: set[str]) -> str:
+def _quoted(value: Any, own: set[str]) -> str:
     """A value inside a title. In quotes if it holds a word of the title, or a quote: it could imitate it."""
     text = visible(_text(value), None)
-    if len(text) > LONGEST_VALUE or not text or set(text) & set("“”") or words & set(text.casefold().split()):
+    if len(text) > LONGEST_VALUE or not text or set(text) & set("“”") or own & set(text.casefold().split()):
         bare = _value(value)
         return bare if bare.startswith("“") else f"“{bare}”"
     return text
 
 
-def _line(said: tuple[str, bool], whole: str) -> str:
+def _line(said: tuple[str, bool], whole: str, note: str = "") -> str:
     text, left_out = said
-    if len(text) > LONGEST:
-        text, left_out = f"{text[: LONGEST - TAIL]}…{text[-TAIL:]}", True
-    return f"{text} ·{whole}" if left_out else text
+    room = LONGEST - len(note)
+    if len(text) > room:
+        text, left_out = f"{text[: room - TAIL]}…{text[-TAIL:]}", True
+    return f"{text}{note} ·{whole}" if left_out else f"{text}{note}"
 
 
 _MISSING: Any = object()

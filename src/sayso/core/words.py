@@ -11,6 +11,7 @@ from sayso.core.lasting import say_time
 from sayso.core.policy import Entry
 
 LONGEST_NAME = 200
+LONGEST_WORD = 30
 FOLD_AT = 2_000
 
 
@@ -666,9 +667,17 @@ def bundle_title(label: str, operations: int) -> str:
     return f"bundle {visible(label.removeprefix('bundle:'))} ({operations} operations)"
 
 
+def title_misses(argument: str) -> str:
+    """Behind the usual line of a call, where the policy's title for its tool could not be filled."""
+    return f" (without {visible(argument, LONGEST_WORD)} for its title)"
+
+
 STANDS = {
     "pending": "waits for an answer",
     "allowed": "allowed, has not started",
+    "ran_out": "allowed, but not started in time",
+    "taken_back": "allowed, then taken back before it started",
+    "used_elsewhere": "the same call, made again, ran on its approval",
     "denied": "denied",
     "expired": "nobody answered in time",
     "cancelled": "taken back",
@@ -688,7 +697,12 @@ _ANSWERED = {
     "edit": "edited and allowed",
     "deny": "denied",
 }
-_STEPS = {"expired": "nobody answered in time", "cancelled": "taken back"}
+_STEPS = {
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+    "ran_out": "the approval ran out",
+    "taken_back": "the approval was taken back",
+}
 
 
 def answered_elsewhere(answer: str, by: str, reason: str | None) -> str:

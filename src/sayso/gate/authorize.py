@@ -17,6 +17,7 @@ from sayso.core.model import Request, Risk, Verdict
 from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, replaced_by
+from sayso.gate.approvals import question_behind
 from sayso.gate.call_rows import EffectTaken, finding_in, running
 from sayso.gate.decisions import event_of
 from sayso.gate.expiry import expire_in
@@ -39,7 +40,7 @@ class Authorized(msgspec.Struct, frozen=True):
     """What was decided and written; the question, if a person has to answer one, and whether it is new.
 
     `entry` is 0 if the call goes on waiting for the question it had opened. `clearings` is how often all
-    consent of the session had been cleared by then.
+    consent of the session had been cleared by then. `begins`: a story begins with the entry.
     """
 
     decision: Decision
@@ -47,6 +48,7 @@ class Authorized(msgspec.Struct, frozen=True):
     entry: int
     opened: bool = False
     clearings: int = 0
+    begins: bool = False
 
 
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
@@ -79,10 +81,12 @@ def authorize_in(
     bundle: Bundle | None = None,
     fence: int | None = None,
     again: bool = False,
+    told: bool = False,
 ) -> Authorized:
     """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so.
 
     `again`: the call was decided before. If it still waits for the same question, nothing new is written.
+    `told`: it has a story of its own, which this goes on with.
     """
     scope = as_it_stands(gate, tx, request.session, scope)
     wanted = needed_for(request, gate.policy, scope)
@@ -102,13 +106,17 @@ def authorize_in(
     settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     new = question is not None and question.id not in found.session.questions
     joined = question is not None and not new
-    entry = 0
+    entry, goes_on = 0, told or joined or is_answer(gate, tx, decision)
     if not (again and joined):
-        more = again or joined
-        entry = record_decision(gate, tx, request, decision, question, bundle, call, again=more)
+        entry = record_decision(gate, tx, request, decision, question, bundle, call, again=goes_on)
     if question is not None:
         _record_replaced(gate, tx, question, found.session)
-    return Authorized(decision, question, entry, new, found.session.clearings)
+    return Authorized(decision, question, entry, new, found.session.clearings, begins=not goes_on)
+
+
+def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
+    """Whether the call is allowed by the answer to a question, whose story then tells of it."""
+    return decision.rule == "approved_call" and question_behind(gate, tx, decision.grants)
 
 
 class _MustLast(Exception):
@@ -245,8 +253,8 @@ def record_decision(
 ) -> int:
     """The entry of a decision, with the call's name in the ledger if it has one.
 
-    Where the call is stopped, it commits to what would have run. `again`: the call was decided before, or
-    its question was open already, so that the entry goes on with a story that has begun.
+    Where the call is stopped, it commits to what would have run. `again`: the entry goes on with a story that
+    has begun, the call's own or that of the question it joined or was answered by.
     """
     details: dict[str, Any] = {
         "digest": request.digest,

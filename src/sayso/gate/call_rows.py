@@ -77,6 +77,12 @@ class Record(msgspec.Struct, frozen=True):
     effect_turn: int = 0
     unkept: str | None = None
     """Why what it returned is not kept."""
+    story: tuple[str, int] | None = None
+    """The entry, by stream and number, that its story begins with; None if it is told with another call."""
+    questions: tuple[str, ...] = ()
+    """The questions of that story, in order."""
+    silent: bool = False
+    """Whoever holds it has promised no heartbeats: its lease does not say that somebody is there."""
     claimed: bool = False
     """Only the agent whose call it is says how it ended. A failure may be none: its effect counts as had."""
 

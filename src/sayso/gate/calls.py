@@ -7,6 +7,7 @@ number of processes that try, one runs the call; the others are told where it st
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import msgspec
 
@@ -18,10 +19,12 @@ from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Scope
 from sayso.core.workflow import run_grant
+from sayso.gate.approvals import has_story
 from sayso.gate.authorize import Authorized, Bundle, authorize_in, record_decision, reporting
 from sayso.gate.call_rows import (
     Attempt,
     KeyReused,
+    Record,
     UnknownCall,
     checked,
     found_record,
@@ -83,7 +86,9 @@ def start_call(
         check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
+        row = new_row(
+            gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+        )
         return begin(gate, tx, row, done, holder, entered=entered, lease=lease, named=True)
 
 
@@ -119,6 +124,7 @@ def new_row(
     key: str | None = None,
     effect_key: str | None = None,
     made_in: tuple[str, ...] = (),
+    lease: float = LEASE,
 ) -> CallRow:
     """The row of a call that was decided just now."""
     row = CallRow(
@@ -135,7 +141,8 @@ def new_row(
         question=done.question.id if done.question else None,
         workflow=request.workflow,
     )
-    return with_decision(gate, row, request, done.decision, clearings=done.clearings, made_in=made_in)
+    more = {"clearings": done.clearings, "made_in": made_in, "silent": lease > ledger.BEATEN}
+    return with_decision(gate, row, request, done.decision, **more, **_story(gate, done, None))
 
 
 def start_ungated(
@@ -171,7 +178,9 @@ def start_ungated(
         )
         ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
         done = Authorized(ungated, None, entry, clearings=found.session.clearings)
-        row = new_row(gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key)
+        row = new_row(
+            gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+        )
         row = take_effect(gate, tx, row)
         row = put(gate, tx, placed(row, ledger.start(standing(row), holder, tx.now, lease)))
         return told(gate, tx, row, mine=True)
@@ -253,9 +262,9 @@ def retry_call(
         over = _over(gate, tx, row, question, state) if row.state == "pending" else None
         if over is not None:
             return told(gate, tx, moved(gate, tx, row, over))
-        made_in = record_of(gate, row).made_in
-        if made_in:
-            no = _kept_from_replaying(gate, tx, row, made_in)
+        kept = record_of(gate, row)
+        if kept.made_in:
+            no = _kept_from_replaying(gate, tx, row, kept)
             if no is not None:
                 return told(gate, tx, moved(gate, tx, row, no))
         request = as_of_now(read_again(_wanted(gate, row, question), gate.policy), state)
@@ -264,9 +273,10 @@ def retry_call(
         if effect_key is not None:
             row = gate.sealer.call(msgspec.structs.replace(row, effect_key=effect_key))
         check_effect(gate, tx, request, row.effect_key, row.id, again=True)
-        done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True)
+        own = has_story(gate, tx, row, kept)
+        done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        after = _decided(gate, row, request, done, made_in)
+        after = _decided(gate, row, request, done, kept, lease)
         if after.state == "allowed":
             after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
         after = moved(gate, tx, row, after, named=after.state == "running")
@@ -312,7 +322,7 @@ def as_of_now(request: Request, state: str | None) -> Request:
 
 
 def _decided(
-    gate: Gate, row: CallRow, request: Request, done: Authorized, made_in: tuple[str, ...]
+    gate: Gate, row: CallRow, request: Request, done: Authorized, kept: Record, lease: float
 ) -> CallRow:
     """The call as it stands after it was decided again."""
     where, to = standing(row), STATES[done.decision.verdict]
@@ -323,8 +333,20 @@ def _decided(
         digest=request.digest,
         question=done.question.id if done.question else row.question,
     )
-    more = {"clearings": done.clearings, "made_in": made_in, "effect_turn": record_of(gate, row).effect_turn}
+    more = {"clearings": done.clearings, "made_in": kept.made_in, "effect_turn": kept.effect_turn}
+    more |= {"silent": lease > ledger.BEATEN, **_story(gate, done, kept)}
     return with_decision(gate, after, request, done.decision, **more)
+
+
+def _story(gate: Gate, done: Authorized, kept: Record | None) -> dict[str, Any]:
+    """What the record says of the call's story: where it begins, and the questions in it so far."""
+    if done.begins:
+        asked = () if done.question is None else (done.question.id,)
+        return {"story": (gate.stream, done.entry), "questions": asked}
+    if kept is None or kept.story is None:
+        return {}
+    asked = () if done.question is None or done.question.id in kept.questions else (done.question.id,)
+    return {"story": kept.story, "questions": (*kept.questions, *asked)}
 
 
 def _started(
@@ -372,14 +394,15 @@ def _over(
     return None
 
 
-def _kept_from_replaying(gate: Gate, tx: Writer, row: CallRow, made_in: tuple[str, ...]) -> CallRow | None:
+def _kept_from_replaying(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> CallRow | None:
     """A replay as it ends because a session it comes from was ended or stopped; None if it may be tried."""
-    why = kept_from_running(gate, tx, (row.session, *made_in))
+    why = kept_from_running(gate, tx, (row.session, *kept.made_in))
     if why is None:
         return None
-    kept = record_of(gate, row)
-    no = denied(kept, why)
-    record_decision(gate, tx, kept.request, no, call=row.id, again=True)
+    no, own = denied(kept, why), has_story(gate, tx, row, kept)
+    entry = record_decision(gate, tx, kept.request, no, call=row.id, again=own)
+    if not own:
+        kept = msgspec.structs.replace(kept, story=(gate.stream, entry), questions=())
     where = standing(row) if row.state == "pending" else ledger.move(standing(row), "pending")
     return with_record(gate, placed(row, ledger.move(where, "denied")), with_refusal(kept, no))
 

@@ -40,7 +40,11 @@ def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
     """The holder is still at it; without this, its call is ambiguous once the lease is over."""
     with writing(gate, durable=False) as tx:
         row = row_of(gate, tx, call)
-        moved(gate, tx, row, placed(row, ledger.beat(standing(row), fence, tx.now, lease)))
+        alive = placed(row, ledger.beat(standing(row), fence, tx.now, lease))
+        kept = record_of(gate, row)
+        if kept.silent:
+            alive = with_record(gate, alive, msgspec.structs.replace(kept, silent=False))
+        moved(gate, tx, row, alive)
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:
@@ -103,7 +107,7 @@ def unpark_call(
     with writing(gate) as tx:
         row = row_of(gate, tx, call)
         running = placed(row, ledger.resume(standing(row), holder, tx.now, lease))
-        kept = record_of(gate, row)
+        kept = msgspec.structs.replace(record_of(gate, row), silent=lease > ledger.BEATEN)
         no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), scope)
         if fence is None:
             no = no or _refuse_to_enter(gate, tx, row, kept)
@@ -116,6 +120,8 @@ def unpark_call(
         elif no is not None:
             running = with_record(gate, running, with_refusal(kept, no))
             record_decision(gate, tx, kept.request, no, call=call, again=True)
+        else:
+            running = with_record(gate, running, kept)
         running = moved(gate, tx, row, running)
         _record(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
         return told(gate, tx, running, mine=True)

@@ -12,7 +12,7 @@ from sayso.core.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
-from sayso.gate.authorize import Authorized, authorize_in, record_decision, reporting
+from sayso.gate.authorize import Authorized, authorize_in, is_answer, record_decision, reporting
 from sayso.gate.call_rows import Attempt, record_of, row_of
 from sayso.gate.calls import as_of_now, begin, new_name, new_row, session_of
 from sayso.gate.effect_keys import check_effect
@@ -61,7 +61,9 @@ def replay_call(
         request = request if own is not None else here
         done = no or own or authorize_in(gate, tx, here, NO_SCOPE, call=name)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        again = new_row(gate, tx, name, request, done, effect_key=row.effect_key, made_in=made_in)
+        again = new_row(
+            gate, tx, name, request, done, effect_key=row.effect_key, made_in=made_in, lease=lease
+        )
         return begin(gate, tx, again, done, holder, lease=lease)
 
 
@@ -73,7 +75,7 @@ def _kept_from_running(
     if why is None:
         return None
     no = Decision(Verdict.DENY, RULE, why, None, (), (), ())
-    return Authorized(no, None, record_decision(gate, tx, request, no, call=name))
+    return Authorized(no, None, record_decision(gate, tx, request, no, call=name), begins=True)
 
 
 def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized | None:
@@ -88,8 +90,9 @@ def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized |
     if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - set(BY_OWN):
         return None
     settle(gate, tx, found, decision.effects, call=name)
-    entry = record_decision(gate, tx, request, decision, call=name)
-    return Authorized(decision, None, entry, clearings=found.session.clearings)
+    goes_on = is_answer(gate, tx, decision)
+    entry = record_decision(gate, tx, request, decision, call=name, again=goes_on)
+    return Authorized(decision, None, entry, clearings=found.session.clearings, begins=not goes_on)
 
 
 def _for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Request:

@@ -2,13 +2,16 @@
 
 - A story begins with the entry of a call's first decision. Later entries of the same call, and of the same
   call made again while its question is open or on the approval it got, go on with it and begin none.
-- What is over is never told as pending: a denied question ends its call, tried again or not.
+- A call that only joined a question has no story until something happens to it alone: it is asked by itself,
+  allowed by something else, or denied.
+- What is over is never told as pending: a denied question ends its call, tried again or not. Nor is an
+  approval told as one that waits when it ran out or was taken back.
 - What was erased beside the first entry is not told from other rows either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -19,6 +22,7 @@ from sayso.core.digest import canonical
 from sayso.core.model import Call, Request
 from sayso.core.titles import title, title_of
 from sayso.core.words import visible
+from sayso.gate.approvals import Approval, approval_of, question_behind
 from sayso.gate.call_rows import found_record
 from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
@@ -26,7 +30,21 @@ from sayso.gate.journal import what_would_run
 from sayso.gate.state import as_written
 from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader, SpendRow
 
-What = Literal["asked", "edited", "answered", "expired", "cancelled", "allowed", "denied", "started", "ended"]
+What = Literal[
+    "asked",
+    "edited",
+    "answered",
+    "expired",
+    "cancelled",
+    "allowed",
+    "denied",
+    "ran_out",
+    "taken_back",
+    "started",
+    "ended",
+]
+"""`ran_out` and `taken_back` are said of an approval that nothing was started with."""
+Asked = tuple[QuestionRow, Approval | None]
 Shown = Mapping[str, Any]
 """A call as it is told: tool, command, arguments, folder."""
 STARTED = ("running", "waiting", "succeeded", "failed", "ambiguous")
@@ -51,8 +69,9 @@ class Step(msgspec.Struct, frozen=True):
 class Story(msgspec.Struct, frozen=True):
     """One call from its first decision to its end.
 
-    `state` is where it stands: pending while its question is open, else allowed, denied, expired, cancelled,
-    running, waiting, succeeded, failed or ambiguous. `call` is what runs, or would; None once erased.
+    `state` is where it stands: pending while its question is open, else allowed, ran_out, taken_back, denied,
+    expired, cancelled, running, waiting, succeeded, failed or ambiguous. `question` is its last one. `call`
+    is what runs, or would; None once erased.
     """
 
     row: EntryRow
@@ -72,19 +91,20 @@ def begins(gate: Gate, tx: Reader, said: Entry) -> bool:
         return False
     if said.details.get("rule") != "approved_call":
         return True
-    return all(_question_of(gate, tx, str(name)) is None for name in said.details.get("grants", ()))
+    return not question_behind(gate, tx, map(str, said.details.get("grants", ())))
 
 
 def story_of(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> Story:
     """The story that begins with this entry, as it stands now."""
-    question = _asked(tx, said)
-    used = None if question is None else _approval_used(gate, tx, question)
+    asked = [_with_approval(gate, tx, one) for one in _asked(gate, tx, row, said)]
+    question, approval = asked[-1] if asked else (None, None)
+    used = next((one.used for _, one in reversed(asked) if one is not None and one.used is not None), None)
     ledger = _ledger(gate, tx, said, used)
-    first = _first_shown(gate, tx, row, said, question)
+    first = _first_shown(gate, tx, row, said, asked[0][0] if asked else None)
     edited = None if question is None or first is None else gate.sealer.open_edited(question)
     steps = (
-        *_decided(said, question, tx.now),
-        *(() if question is None else _answered(question, first, edited)),
+        *_decided(said, asked),
+        *(step for one in asked for step in _questioned(gate, said, one, first, tx.now)),
         *_ran(said, ledger, used),
     )
     call = first if edited is None else _shown(edited.call)
@@ -97,7 +117,7 @@ def story_of(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> Story:
         call=call,
         request=request,
         title=_title(said, call, request),
-        state=_state(said, question, ledger, tx.now),
+        state=_state(said, question, approval, ledger, tx.now),
         steps=steps,
     )
 
@@ -106,26 +126,18 @@ def is_expired(question: QuestionRow, now: float) -> bool:
     return question.state == "expired" or (question.state == "open" and now >= question.expires_at)
 
 
-def _question_of(gate: Gate, tx: Reader, name: str) -> QuestionRow | None:
-    """The question that this grant answered."""
-    row = tx.grant(name)
-    grant = None if row is None else gate.sealer.open_grant(row)
-    return None if grant is None or grant.question is None else tx.question(grant.question)
+def _asked(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> list[QuestionRow]:
+    """The questions of this story, in order."""
+    name = said.details.get("call")
+    ledger = tx.call(str(name)) if name else None
+    kept = None if ledger is None else found_record(gate, ledger, any_result=True)
+    own = kept is not None and kept.story == (row.stream, row.seq)
+    named = kept.questions if kept is not None and own else (str(said.details.get("question") or ""),)
+    return [one for one in map(tx.question, filter(None, named)) if one is not None]
 
 
-def _asked(tx: Reader, said: Entry) -> QuestionRow | None:
-    name = said.details.get("question")
-    return tx.question(str(name)) if name else None
-
-
-def _approval_used(gate: Gate, tx: Reader, question: QuestionRow) -> SpendRow | None:
-    """The use of the approval that the answer to this question gave, unless it was given back."""
-    edited = gate.sealer.open_edited(question)
-    digest = question.digest if edited is None else edited.digest
-    opened = (gate.sealer.open_grant(row) for row in tx.grants(question.session, [("call", digest)]))
-    given = [grant.id for grant in opened if grant is not None and grant.question == question.id]
-    uses = [one for one in tx.spends(given) if one.what in ("use", "return")]
-    return uses[-1] if uses and uses[-1].what == "use" else None
+def _with_approval(gate: Gate, tx: Reader, question: QuestionRow) -> Asked:
+    return question, approval_of(gate, tx, question)
 
 
 def _ledger(gate: Gate, tx: Reader, said: Entry, used: SpendRow | None) -> CallRow | None:
@@ -174,19 +186,35 @@ def _title(said: Entry, call: Shown | None, request: Request | None) -> str:
     return title(str(call["tool"]), canonical(call["arguments"]), command=call["command"])
 
 
-def _decided(said: Entry, question: QuestionRow | None, now: float) -> tuple[Step, ...]:
+def _decided(said: Entry, asked: Sequence[Asked]) -> tuple[Step, ...]:
+    """What was decided at first, where no question tells it."""
     reason = str(said.details.get("reason", ""))
-    if question is not None or said.event == "ASKED":
-        asked = said.at if question is None else question.opened_at
-        return (Step("asked", asked, reason=reason), *_unanswered(question, now))
-    if said.event == "BLOCKED":
-        return (Step("denied", said.at, reason=reason),)
-    return (Step("allowed", said.at, reason=reason),)
+    if said.event == "ASKED":
+        return () if asked else (Step("asked", said.at, reason=reason),)
+    return (Step("denied" if said.event == "BLOCKED" else "allowed", said.at, reason=reason),)
 
 
-def _unanswered(question: QuestionRow | None, now: float) -> tuple[Step, ...]:
-    if question is None:
-        return ()
+def _questioned(gate: Gate, said: Entry, one: Asked, first: Shown | None, now: float) -> tuple[Step, ...]:
+    """A question from asking to what became of its answer."""
+    question, approval = one
+    edited = None if first is None else gate.sealer.open_edited(question)
+    return (
+        Step("asked", question.opened_at, reason=_why_asked(said, question)),
+        *_unanswered(question, now),
+        *_answered(question, first, edited),
+        *(() if approval is None or approval.ended is None else (Step(approval.ended, approval.at),)),
+    )
+
+
+def _why_asked(said: Entry, question: QuestionRow) -> str:
+    if said.details.get("question") == question.id:
+        return str(said.details.get("reason", ""))
+    with suppress(msgspec.MsgspecError):
+        return next((item.ruling.reason for item in as_written(question).items), "")
+    return ""
+
+
+def _unanswered(question: QuestionRow, now: float) -> tuple[Step, ...]:
     if is_expired(question, now):
         return (Step("expired", question.closed_at or question.expires_at),)
     if question.state == "cancelled":
@@ -214,11 +242,14 @@ def _ran(said: Entry, ledger: CallRow | None, used: SpendRow | None) -> tuple[St
     return (started, Step("ended", ledger.ended_at, state=ledger.state))
 
 
-def _state(said: Entry, question: QuestionRow | None, ledger: CallRow | None, now: float) -> str:
-    if ledger is not None and ledger.state != "pending":
+def _state(
+    said: Entry, question: QuestionRow | None, approval: Approval | None, ledger: CallRow | None, now: float
+) -> str:
+    if ledger is not None and ledger.state not in ("pending", "allowed"):
         return ledger.state
     if question is None:
         return {"ASKED": "pending", "BLOCKED": "denied"}.get(said.event, "allowed")
     if question.state == "answered":
-        return "denied" if question.answer == "deny" else "allowed"
+        ended = None if approval is None else approval.ended
+        return "denied" if question.answer == "deny" else ended or "allowed"
     return "expired" if is_expired(question, now) else {"open": "pending"}.get(question.state, "cancelled")

@@ -14,6 +14,7 @@ from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPEN
 from sayso.core.policy import Domain, Policy
 from sayso.policy.load import Loaded, load_preset
 from sayso.policy.merge import GUARDED
+from sayso.policy.title_lint import Seen, unknown_in_titles
 from sayso.policy.verbs import READS, changes, verb_of
 
 Severity = Literal["error", "warning", "note"]
@@ -38,14 +39,15 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{self.severity}: {self.where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
 
-def lint(policy: Policy | Loaded) -> list[Finding]:
-    """Every finding, the gravest first."""
+def lint(policy: Policy | Loaded, seen: Seen | None = None) -> list[Finding]:
+    """Every finding, the gravest first. `seen`: which arguments calls of a tool had, where that is known."""
     found: list[Finding] = []
     if isinstance(policy, Loaded):
         found += [_warned(str(problem)) for problem in policy.warnings]
         policy = policy.policy
     for check in CHECKS:
         found += check(policy)
+    found += _titles(policy, seen or {})
     return sorted(found, key=lambda one: ("error", "warning", "note").index(one.severity))
 
 
@@ -72,6 +74,14 @@ def _gaps(policy: Policy) -> Iterator[Finding]:
             for operation in declared.operations:
                 if _unlisted(policy, operation):
                     yield Finding("warning", name, f"{operation} stands in no list", hint)
+
+
+def _titles(policy: Policy, seen: Seen) -> Iterator[Finding]:
+    """Titles that could not be filled."""
+    for tool, name, known, by_calls in unknown_in_titles(policy, seen):
+        said = f"its title names {{{name}}}, so that it is left out where a call has no such argument"
+        hint = f"calls of it had {', '.join(known)}" if by_calls else f"did you mean {{{known[0]}}}?"
+        yield Finding("warning", f"tool {tool.tool}", said, hint)
 
 
 def _phrases(policy: Policy) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -45,6 +46,7 @@ from sayso.service.auth import caller
 from sayso.service.connections import know_caller
 from sayso.service.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.guard import Guard
+from sayso.service.pages import missing_page
 from sayso.service.problems import Problem, Refused, problem
 from sayso.service.running import Running, Settings
 from sayso.store.base import StoreBusy
@@ -79,7 +81,7 @@ def make_app(
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
     running = Running(door, settings)
     routes = [*(_route(running, one) for one in DESCRIBED), *pages]
-    app = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed})
+    app = Starlette(routes=routes, exception_handlers=_missing(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))
     app.state.door, app.state.running = door, running
     return app
@@ -251,12 +253,17 @@ def _key(request: Request) -> str | None:
     return key
 
 
-async def _not_found(request: Request, error: Exception) -> Response:
-    return problem(Refused(404, "not_found", "there is nothing here"))
+def _missing(*, shown: bool) -> dict[Any, Any]:
+    """The answers at addresses that are none: a problem, or to a browser that wants a page, where there are
+    pages, one of those."""
+    known = {404: ("not_found", "there is nothing here"), 405: ("not_allowed", "this cannot be done here")}
 
+    async def answer(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        page = missing_page(request, status) if shown else None
+        return page or problem(Refused(status, *known[status]))
 
-async def _not_allowed(request: Request, error: Exception) -> Response:
-    return problem(Refused(405, "not_allowed", "this cannot be done here"))
+    return dict.fromkeys(known, answer)
 
 
 __all__ = ["DESCRIBED", "ENDPOINTS", "Problem", "make_app"]

@@ -10,6 +10,7 @@ import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.grants import DAY
+from sayso.core.ledger import BEATEN
 from sayso.core.model import Call, Declared, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
 from sayso.doors.python.host import Runs, Said
@@ -29,8 +30,6 @@ LONGEST_NAME = 200
 MOST_OPERATIONS = 100
 LONGEST_SAID = 10_000
 BLOCKING = ("blocked", "trusted_channel")
-BEATEN = 120.0
-"""How long a holder that promised heartbeats may be silent."""
 UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 
 

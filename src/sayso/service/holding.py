@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.ledger import State
+from sayso.core.ledger import BEATEN, State
 from sayso.doors.remote.shapes import CallTold
 from sayso.gate import lease, recovery, workflows
 from sayso.gate.replays import replay_call
@@ -15,7 +15,6 @@ from sayso.gate.workflows import Note
 from sayso.service.callers import session_for
 from sayso.service.calls import own_call
 from sayso.service.declaring import (
-    BEATEN,
     Saying,
     check_saying,
     holder_of,

@@ -25,6 +25,7 @@ PATHS = (
     "/passkeys",
 )  # fmt: skip
 """Every page is the same file: its script looks at the address."""
+MISSING = "missing.html"
 AT_THE_ROOT = ("sw.js", "manifest.webmanifest")
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -62,6 +63,15 @@ def pages(door: EmbeddedDoor) -> list[BaseRoute]:
     routes += [_file_route(f"/web/{name}", file) for name, file in found.items() if name != "index.html"]
     acts = (("POST", "/sign-in", _sign_in), ("POST", "/sign-out", _sign_out), ("GET", "/signed-in", _who))
     return [*(_act_route(door.gate, *act) for act in acts), *routes]
+
+
+def missing_page(request: Request, status: int) -> Response | None:
+    """What a person sees at an address that is none, with a way back; None for who did not want a page."""
+    wanted = {one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")}
+    if request.method not in ("GET", "HEAD") or "text/html" not in wanted:
+        return None
+    found = files("sayso.service").joinpath("web", MISSING).read_bytes()
+    return Response(found, status, media_type=TYPES["html"])
 
 
 def signed_in(gate: Gate, name: str, browser: str, *, secure: bool) -> Response:

@@ -9,6 +9,7 @@ import msgspec
 
 from sayso.core.model import Assurance
 from sayso.gate import reopening, sessions
+from sayso.gate.call_rows import found_record
 from sayso.gate.grants import live_grants
 from sayso.gate.state import Loaded, Wanted, load
 from sayso.gate.stopping import (
@@ -27,7 +28,7 @@ from sayso.service.conversation import assurance_of
 from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
-from sayso.store.base import Reader
+from sayso.store.base import CallRow, Reader
 
 LONGEST = 1_000
 PAGE = 200
@@ -171,13 +172,18 @@ def _told(context: Context, session: str) -> SessionTold:
 
 
 def _presence(context: Context, tx: Reader, found: Loaded) -> str:
-    """Whether its program is known to be there: a lease that is kept, or a connection that waits."""
+    """Whether its program is known to be there: a lease that heartbeats keep, or a connection that waits."""
     running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
-    if any(row is not None and (row.lease_until or 0.0) > tx.now for row in running):
+    if any(row is not None and _is_kept(context, tx, row) for row in running):
         return "working"
     waiters = context.running.waiters
     asked = (waiters.known(name) for name in found.session.questions)
     return "waiting" if any(waits is not None and waits.now for waits in asked) else "unknown"
+
+
+def _is_kept(context: Context, tx: Reader, row: CallRow) -> bool:
+    kept = found_record(context.gate, row)
+    return kept is not None and not kept.silent and (row.lease_until or 0.0) > tx.now
 
 
 def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTold:

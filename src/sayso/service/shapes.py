@@ -211,7 +211,8 @@ class DecisionTold(msgspec.Struct, frozen=True):
     title: str = ""
     """The same in a line."""
     state: str = ""
-    """pending, allowed, denied, expired, cancelled, running, waiting, succeeded, failed or ambiguous."""
+    """pending, allowed, ran_out, taken_back, denied, expired, cancelled, running, waiting, succeeded, failed
+    or ambiguous."""
     steps: tuple[Step, ...] = ()
     """What happened to it, in order."""
 

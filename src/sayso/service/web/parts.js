@@ -126,7 +126,8 @@ export function proof(seq, name) {
   return act(name, { class: "plain", "aria-label": `Download the proof of entry ${seq}` }, save);
 }
 
-/** A word in a row of its own above the content, also for those who hear it. Only a complaint is never cut. */
+/** A word in a row of its own above the content, also for those who hear it. It is one line high beside a question,
+ *  unless it is a complaint; elsewhere it is never cut. */
 export function say(text, kind = "") {
   const place = document.getElementById("said");
   const note = h("p", { class: kind }, text);

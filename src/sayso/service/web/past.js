@@ -20,6 +20,8 @@ const SHORT = 12;
 export const SINCE = {
   pending: "waits for an answer",
   allowed: "has not started",
+  ran_out: "was not started in time",
+  taken_back: "was taken back before it started",
   running: "is running",
   waiting: "waits inside",
   succeeded: "ended well",
@@ -79,6 +81,8 @@ const STEPS = {
   expired: () => "Nobody answered in time",
   cancelled: () => "Taken back",
   allowed: () => "Allowed",
+  ran_out: () => "The approval ran out",
+  taken_back: () => "The approval was taken back",
   denied: () => "Denied",
   started: () => "Started",
   ended: (step) => ENDS[step.state] ?? "Ended",

@@ -1,0 +1,54 @@
+"""Titles that name arguments their tool does not have: the title would be left out of every line.
+
+Which arguments a tool has is known from calls that were seen, and else from the policy itself, as far as its
+entries name some. What nobody knows is not complained about.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from sayso.core.policy import Policy, Tool
+from sayso.core.titles import placeholders
+
+Seen = Mapping[str, frozenset[str]]
+"""By tool, the arguments that calls of it had."""
+NAMED = re.compile(r"\bargs\.([A-Za-z_]\w*)|\bargs\[\s*[\"']([^\"']+)[\"']\s*\]")
+ALIKE = 0.75
+
+
+def unknown_in_titles(policy: Policy, seen: Seen) -> Iterator[tuple[Tool, str, tuple[str, ...], bool]]:
+    """Each entry whose title names an argument that is none, with the name, those it may have meant, and
+    whether that is known from calls."""
+    for tool in policy.tools:
+        names = () if tool.title is None else placeholders(tool.title)
+        had = _seen_of(tool, seen)
+        for name in (name.partition(".")[0] for name in names):
+            if had and name not in had:
+                yield tool, name, tuple(sorted(had)), True
+            elif not had and name not in _declared_of(policy, tool):
+                meant = get_close_matches(name, _declared_of(policy, tool), 1, ALIKE)
+                if meant:
+                    yield tool, name, tuple(meant), False
+
+
+def _seen_of(tool: Tool, seen: Seen) -> frozenset[str]:
+    had = (names for name, names in seen.items() if fnmatch.fnmatchcase(name, tool.tool))
+    return frozenset[str]().union(*had)
+
+
+def _declared_of(policy: Policy, tool: Tool) -> frozenset[str]:
+    """The arguments that entries for the same tool look at. Titles are not taken at their word."""
+    same = [one for one in policy.tools if one.tool == tool.tool]
+    texts = [text for one in same for text in _looks_at(one)]
+    found = {name for text in texts for pair in NAMED.findall(text) for name in pair if name}
+    return frozenset(found.union(*(one.ignore for one in same)))
+
+
+def _looks_at(tool: Tool) -> Iterator[str]:
+    for text in (tool.source, tool.context, tool.target, tool.command, tool.when):
+        if text is not None:
+            yield text
