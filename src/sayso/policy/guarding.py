@@ -56,7 +56,7 @@ def with_paths(call: Call, operations: Sequence[Operation]) -> tuple[Operation, 
         operation = None if action is None else barred(action, f"{one.argument}: {place.real or one.path}")
         if operation is not None and operation.name not in known:
             found[operation.name] = because(operation, piece(one.argument, one.path))
-        if one.lost or (one.file and _is_risky(place, named)):
+        if one.lost or (one.file and _is_risky(place, named)) or _is_doubtful(one, place, named):
             raised += piece(one.argument, one.path)
     kept = (because(_at_high_risk(one), raised) for one in operations) if raised else operations
     return (*kept, *found.values())
@@ -75,6 +75,11 @@ def _places(call: Call, named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
 def _is_risky(place: Place, named: Sequence[str]) -> bool:
     """Whether a tool of these names does more than its declaration says, on this path."""
     return place.secret or place.telling or (place.system and not only_reads(named))
+
+
+def _is_doubtful(given: Given, place: Place, named: Sequence[str]) -> bool:
+    """Whether a tool is given a guarded file of which its names do not say that it only reads it."""
+    return given.sure and place.guarded.at is not None and not only_reads(named)
 
 
 def _at_high_risk(operation: Operation) -> Operation:
