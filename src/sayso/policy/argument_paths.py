@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ import msgspec
 
 from sayso.core.digest import MAX_DEPTH
 from sayso.policy.folding import LONGEST, decode_text, fold_away, is_odd
+from sayso.policy.looking import may_look
 from sayso.policy.patches import files_patched, is_patch
 from sayso.policy.paths import is_secret, spells_secret
 from sayso.policy.protected import find_named
@@ -240,15 +242,19 @@ def _patched(texts: Sequence[Text], words: set[str]) -> Iterator[Given]:
 
 def is_link(text: str, here: str) -> bool:
     """Whether a file of this name is a symbolic link, lies behind one, or has other names."""
-    if not text or len(text) > LONGEST or "\0" in text:
+    if not text or len(text) > LONGEST or "\0" in text or not may_look(1 + text.count("/")):
         return False
     path = text if text.startswith("/") else f"{here}/{text}"
     try:
         found = os.lstat(path)
-        elsewhere = os.path.realpath(path) != os.path.normpath(path)
     except (OSError, ValueError):
+        found = None
+    if found is None and "/" not in text:
         return False
-    return elsewhere or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1)
+    with suppress(OSError, ValueError):
+        if os.path.realpath(path) != os.path.normpath(path):
+            return True
+    return found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def _is_secret_file(text: str, here: str) -> bool:
