@@ -138,3 +138,62 @@ def test_a_path_that_stays_the_same_is_still_approved(work: Path) -> None:
         called = session.call("write_file", EDIT)
         answer_last(gate, session.id, "once")
         assert called.retry().allowed
+
+
+# --- what no tool entry reads (SPEC 2: resolved paths are part of every reading) ---
+
+SPELLED = ("{}", "./{}", " {}", "file:{}", "${{PWD}}/{}", "{}\n")
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+@pytest.mark.parametrize("name", ["path", "file_path", "doc", "to"])
+@pytest.mark.parametrize("to", ["outside", "inside"])
+def test_an_approval_of_an_undeclared_tool_never_follows_a_swapped_path(
+    work: Path, spelled: str, name: str, to: str
+) -> None:
+    if name == "doc" and spelled not in ("{}", "./{}", " {}", "{}\n"):
+        pytest.skip("no path under that name")
+    args = {name: spelled.format("notes.txt"), "content": "x"}
+    for answer in ("once", "always"):
+        with a_gate("extends: [coding]") as gate:
+            session = gate.session(agent="a", workspace=str(work))
+            called = session.call("publish", args)
+            answer_last(gate, session.id, answer)
+            swap(work, TARGETS[to](work))
+            assert not called.retry().allowed
+            assert not session.call("publish", args).allowed
+        (work / "notes.txt").unlink()
+        (work / "notes.txt").write_text("notes")
+
+
+@pytest.mark.parametrize("path", ["d/notes.txt", "d/new.txt"])
+@pytest.mark.parametrize("name", ["path", "doc"])
+def test_an_approval_of_a_decorated_function_never_follows_a_swapped_folder(
+    work: Path, path: str, name: str
+) -> None:
+    (work / "d").mkdir()
+    (work / "d/notes.txt").write_text("n")
+    (work.parent / "other").mkdir()
+    ran: list[Any] = []
+    with a_gate("extends: [coding]") as gate, at_work(gate, work) as session:
+
+        @gate.requires_consent("notes.write", risk="moderate")
+        def save(args: dict[str, str]) -> None:
+            ran.append(args)
+
+        late = gate.run("save", {"args": {name: path}}, wait=0)
+        answer_last(gate, session.id, "once")
+        (work / "d").rename(work / "old")
+        (work / "d").symlink_to(work.parent / "other")
+        assert gate.retry(late.operation_id or "", wait=0).status == "timeout"
+    assert ran == []
+
+
+def test_a_file_that_an_approved_call_makes_is_still_approved(work: Path) -> None:
+    with a_gate("extends: [coding]") as gate:
+        session = gate.session(agent="a", workspace=str(work))
+        args = {"path": "new.txt", "doc": "new.txt"}
+        called = session.call("publish", args)
+        answer_last(gate, session.id, "always")
+        (work / "new.txt").write_text("made")
+        assert called.retry().allowed

@@ -16,7 +16,8 @@ from sayso.core.digest import call_digest, canonical, decode, what_digest
 from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
-from sayso.policy.guarding import with_paths
+from sayso.policy.guarding import follow_paths
+from sayso.policy.looking import one_reading
 from sayso.policy.resolve import Where, watches_content
 
 
@@ -40,7 +41,10 @@ def make_request(
 
     Here, too, every call of every door is looked over for the paths in its arguments.
     """
-    operations = with_paths(call, operations)
+    with one_reading():
+        followed = follow_paths(call, operations)
+    operations, places = followed.operations, tuple(sorted({*call.places, *followed.links}))
+    call = call if places == call.places else msgspec.structs.replace(call, places=places)
     return Request(
         call=call,
         operations=operations,
@@ -59,17 +63,18 @@ def read_request(
     call: Call, declared: Declared, policy: Policy, *, command: str | None = None, **who: Any
 ) -> Request:
     """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
-    reading = _reading(call, declared, policy)
-    check_command(command, reading, call)
-    read = msgspec.structs.replace(
-        call,
-        command=reading.command,
-        beside=reading.beside,
-        target=reading.target,
-        places=reading.places,
-        title=reading.title,
-    )
-    return make_request(read, reading.operations, declared=declared, **who)
+    with one_reading():
+        reading = _reading(call, declared, policy)
+        check_command(command, reading, call)
+        read = msgspec.structs.replace(
+            call,
+            command=reading.command,
+            beside=reading.beside,
+            target=reading.target,
+            places=reading.places,
+            title=reading.title,
+        )
+        return make_request(read, reading.operations, declared=declared, **who)
 
 
 def read_again(request: Request, policy: Policy) -> Request:

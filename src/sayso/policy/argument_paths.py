@@ -12,12 +12,15 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any, Literal
 
 import msgspec
 
 from sayso.core.digest import MAX_DEPTH
+from sayso.policy.folding import LONGEST, decode_text, fold_away, is_odd
+from sayso.policy.looking import may_look
 from sayso.policy.patches import files_patched, is_patch
 from sayso.policy.paths import is_secret, spells_secret
 from sayso.policy.protected import find_named
@@ -42,18 +45,23 @@ _MENTIONS = re.compile(
 """Names of arguments in which a path is only mentioned."""
 _WRITTEN = re.compile(r"content|body|message|comment|descri", re.IGNORECASE)
 """Names of arguments whose text is written somewhere as it is, a patch too."""
+_CONTENT = re.compile(r"(?:contents?|text|string|body|code|lines)$", re.IGNORECASE)
+"""Names that end so hold what is in a file, whatever else they say."""
 _TITLES = re.compile(r"title|subject", re.IGNORECASE)
 """Texts that a tool may make a file's name of."""
 _LISTED = {"glob", "list", "find", "ls", "tree"}
 """Words for tools that take a pattern of paths."""
 _PATTERNS = re.compile(r"pattern|quer|regex", re.IGNORECASE)
 _PATCHES = re.compile(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
-_LONGEST = 4096
 _LONGEST_PIECE = 1024
-_MOST_LINES = 4
-_REMOTE = re.compile(r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\][^/\\]*/?(?!.*\.\.)", re.IGNORECASE)
+_MOST_LINES = 64
+"""Lines of a text to take for a path each."""
+_REMOTE = re.compile(
+    r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\\s][^/\\\s]*/?(?!.*\.\.)(?!.*[\r\n])", re.IGNORECASE | re.DOTALL
+)
 _PLAIN = re.compile(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
 """A path whatever the argument is called."""
+_MOST_SHOWN = 80
 AROUND = " \t\r\n'\"`<>()[]"
 
 
@@ -61,12 +69,16 @@ Holds = Literal["paths", "perhaps", "patterns", "mentions", "anything"]
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A text or number, in which argument, under which name, and in which list, if in one."""
+    """A text or number, in which argument, under which name, and in which list, if in one.
+
+    `coded`: it is written in another way there, which nobody reads.
+    """
 
     argument: str
     name: str
     text: str
     group: int = 0
+    coded: bool = False
 
     @property
     def holds(self) -> Holds:
@@ -125,6 +137,9 @@ def texts_of(arguments: Mapping[str, Any]) -> tuple[Text, ...]:
                 yield from walk(member, argument, name, group, depth + 1)
         elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
             yield Text(argument, name, str(value), group)
+            decoded = decode_text(value) if isinstance(value, str) else None
+            if decoded is not None:
+                yield Text(argument, name, decoded, group, coded=True)
 
     return tuple(walk(arguments, "", "", 0, 0))
 
@@ -149,21 +164,32 @@ def paths_beside(
     yield from (one for one in given if one.hidden or one.argument not in read)
     for one in texts:
         mentioned = one.holds in ("mentions", "patterns")
-        if one.argument not in read and not mentioned and _may_be_path(one.text, lines=1):
+        if one.argument not in read and not mentioned and _may_be_path(one.text):
             yield Given(one.argument, one.text)
 
 
 def _alone(one: Text, words: set[str], here: str) -> Iterator[Given]:
-    """The path that a text is by itself."""
-    inner, holds = one.text.strip(AROUND), one.holds
+    """The path that a text is by itself. One that is too long or odd is folded first."""
+    inner, odd = one.text.strip(AROUND), is_odd(one.text.strip())
+    inner = fold_away(inner) if odd else inner
     if is_link(inner, here):
         yield Given(one.argument, inner, sure=True, file=True, hidden=find_named(inner).at is None)
-    if not _may_be_path(one.text):
+    if _REMOTE.match(inner):
         return
+    if is_odd(inner):
+        yield from _unreadable(one, inner, here)
+        return
+    found = _named(one, one.text if not odd else inner, inner, words, here)
+    yield from (msgspec.structs.replace(given, hidden=True) for given in found) if one.coded else found
+
+
+def _named(one: Text, text: str, inner: str, words: set[str], here: str) -> Iterator[Given]:
+    """The path that a text is, by the name of its argument and by its spelling."""
+    holds = one.holds
     if holds == "paths":
-        yield Given(one.argument, one.text, sure=True, file=True)
+        yield Given(one.argument, text, sure=True, file=True)
     elif holds == "perhaps":
-        yield Given(one.argument, one.text, sure=True, file=_is_secret_file(inner, here))
+        yield Given(one.argument, text, sure=True, file=_is_secret_file(inner, here))
     elif holds == "patterns" and words & _LISTED and spells_secret(_literal(inner)):
         yield Given(one.argument, inner, file=True)
     elif holds != "anything":
@@ -173,6 +199,36 @@ def _alone(one: Text, words: set[str], here: str) -> Iterator[Given]:
         yield Given(one.argument, inner, sure=True, file=_is_secret_file(inner, here))
     elif _OWN.search(inner) or _PLAIN.fullmatch(inner) or _is_secret_file(inner, here):
         yield Given(one.argument, inner, file=_is_secret_file(inner, here))
+
+
+def _unreadable(one: Text, inner: str, here: str) -> Iterator[Given]:
+    """What is too long or odd to be one path, even folded: each line of it is one, or nobody can tell.
+
+    The content of a file is none, unless there is a file or folder so named.
+    """
+    if _leads_somewhere(inner, here):
+        yield Given(one.argument, inner, sure=True, file=True)
+    if one.holds not in ("paths", "perhaps") or _CONTENT.search(one.name):
+        return
+    lines = list(dict.fromkeys(line.strip(AROUND) for line in (inner, *inner.splitlines())))
+    short = [line for line in lines if len(line) <= LONGEST]
+    for line in short[: _MOST_LINES + 1]:
+        yield Given(one.argument, line, sure=True, file=one.holds == "paths")
+    if len(short) < len(lines) or len(lines) > _MOST_LINES + 1 or inner.count("\n") > _MOST_LINES:
+        yield Given(one.argument, _beginning(inner), lost=True)
+
+
+def _beginning(text: str) -> str:
+    """The beginning of a text that is too long to be told whole."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def _leads_somewhere(inner: str, here: str) -> bool:
+    """Whether there is a file so named, or the folder that it would lie in."""
+    if len(inner) > LONGEST:
+        return False
+    folder = os.path.dirname(inner)  # noqa: PTH120  a text, not a path yet
+    return _exists(inner, here) or (is_odd(folder) and _exists(folder, here))
 
 
 def _patched(texts: Sequence[Text], words: set[str]) -> Iterator[Given]:
@@ -186,15 +242,19 @@ def _patched(texts: Sequence[Text], words: set[str]) -> Iterator[Given]:
 
 def is_link(text: str, here: str) -> bool:
     """Whether a file of this name is a symbolic link, lies behind one, or has other names."""
-    if not text or len(text) > _LONGEST or "\n" in text:
+    if not text or len(text) > LONGEST or "\0" in text or not may_look(1 + text.count("/")):
         return False
     path = text if text.startswith("/") else f"{here}/{text}"
     try:
         found = os.lstat(path)
-        elsewhere = os.path.realpath(path) != os.path.normpath(path)
     except (OSError, ValueError):
+        found = None
+    if found is None and "/" not in text:
         return False
-    return elsewhere or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1)
+    with suppress(OSError, ValueError):
+        if os.path.realpath(path) != os.path.normpath(path):
+            return True
+    return found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def _is_secret_file(text: str, here: str) -> bool:
@@ -212,7 +272,7 @@ def _literal(pattern: str) -> str:
     return "/".join(WILD.split(name, maxsplit=1)[0] for name in pattern.split("/"))
 
 
-def _may_be_path(text: str, lines: int = _MOST_LINES) -> bool:
-    """Not the content of a file, nor an address on the internet."""
+def _may_be_path(text: str) -> bool:
+    """One line, not the content of a file, nor an address on the internet."""
     inner = text.strip()
-    return len(inner) <= _LONGEST and inner.count("\n") < lines and not _REMOTE.match(inner)
+    return len(inner) <= LONGEST and "\n" not in inner and not _REMOTE.match(inner)

@@ -18,10 +18,13 @@ from sayso.core.digest import decode
 from sayso.core.model import Call, Operation, Piece, Risk
 from sayso.policy.argument_paths import Given, paths_given, texts_of
 from sayso.policy.because import because, piece
+from sayso.policy.looking import current
 from sayso.policy.paths import Place, locate
 from sayso.policy.protected import Found
 from sayso.policy.protected_names import DOMAIN, Guarded
 from sayso.policy.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of
+
+_TOO_MUCH = "more than can be followed"
 
 
 def touching_guard(operation: str, place: Place) -> Operation | None:
@@ -42,8 +45,15 @@ def guarded_path(operation: str, path: object, *, folder: str, workspace: str, h
     return touching_guard(operation, msgspec.structs.replace(place, guarded=Found(place.guarded.at)))
 
 
-def with_paths(call: Call, operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """The operations as the paths in the call's arguments make them, whatever tool and door it comes from.
+class Followed(msgspec.Struct, frozen=True):
+    """The operations of a call as its paths make them, and where links among these lead."""
+
+    operations: tuple[Operation, ...]
+    links: tuple[str, ...] = ()
+
+
+def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
+    """What the paths in the call's arguments make of it, whatever tool and door it comes from.
 
     What touches the guard adds an operation of self_modification; a secret or the system raises the risk.
     """
@@ -51,15 +61,17 @@ def with_paths(call: Call, operations: Sequence[Operation]) -> tuple[Operation, 
     known = {one.name for one in operations if one.barred is not None}
     found: dict[str, Operation] = {}
     raised: list[Piece] = []
+    links: set[str] = set()
     for one, place in _places(call, named):
+        links.update(place.links)
         action = _done_to(place.guarded.at, named, one)
         operation = None if action is None else barred(action, f"{one.argument}: {place.real or one.path}")
         if operation is not None and operation.name not in known:
             found[operation.name] = because(operation, piece(one.argument, one.path))
-        if one.lost or (one.file and _is_risky(place, named)):
+        if one.lost or (one.file and _is_risky(place, named)) or _is_doubtful(one, place, named):
             raised += piece(one.argument, one.path)
     kept = (because(_at_high_risk(one), raised) for one in operations) if raised else operations
-    return (*kept, *found.values())
+    return Followed((*kept, *found.values()), tuple(sorted(links)))
 
 
 def _places(call: Call, named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
@@ -70,11 +82,18 @@ def _places(call: Call, named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
     given = paths_given(texts, folder=call.folder, home=home, named=named)
     for one in dict.fromkeys(given):
         yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
+    if current().spent:
+        yield Given(next(one.argument for one in texts), _TOO_MUCH, lost=True), Place(None)
 
 
 def _is_risky(place: Place, named: Sequence[str]) -> bool:
     """Whether a tool of these names does more than its declaration says, on this path."""
     return place.secret or place.telling or (place.system and not only_reads(named))
+
+
+def _is_doubtful(given: Given, place: Place, named: Sequence[str]) -> bool:
+    """Whether a tool is given a guarded file of which its names do not say that it only reads it."""
+    return given.sure and place.guarded.at is not None and not only_reads(named)
 
 
 def _at_high_risk(operation: Operation) -> Operation:

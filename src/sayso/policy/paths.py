@@ -17,7 +17,17 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.policy.protected import NOTHING, Found, find_guarded, find_mentioned, find_named, strictest_of
+from sayso.policy.looking import current, may_look
+from sayso.policy.own_places import own_things
+from sayso.policy.protected import (
+    NOTHING,
+    Found,
+    find_guarded,
+    find_mentioned,
+    find_named,
+    find_spelled,
+    strictest_of,
+)
 from sayso.policy.protected_names import SECRET_PLACES
 from sayso.policy.spellings import MOST, WILD, is_plain, readings, texts_in
 
@@ -46,6 +56,8 @@ SECRET_SAMPLES = (
 )
 """Names to try wildcards on."""
 
+_COST = 20
+"""Looks for one reading of a path, and as many more for a wildcard."""
 _SECRET_FILES = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES))
 _KEY_NAMES = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)|_netrc", re.IGNORECASE)
 
@@ -62,14 +74,37 @@ class Place(msgspec.Struct, frozen=True):
     """Inside `.git`, where a write can run code or rewrite history."""
     guarded: Found = NOTHING
     """What of the guard itself it touches."""
+    links: tuple[str, ...] = ()
+    """Where any reading of it leads by a link."""
 
 
 def locate(path: object, *, folder: str, workspace: str, home: str) -> Place:
     """Where this path leads from this folder, with `~`, `..` and symbolic links resolved."""
     if not isinstance(path, str):
-        inner = [_locate_text(text, folder, workspace, home) for text in texts_in(path)]
+        inner = [_locate_once(text, folder, workspace, home) for text in texts_in(path)]
         return _unknown(inner)
-    return _locate_text(path, folder, workspace, home)
+    return _locate_once(path, folder, workspace, home)
+
+
+def _locate_once(*where: str) -> Place:
+    """The same path is looked at once for a call, and by its spelling alone when there are no looks left."""
+    looks = current()
+    if where not in looks.seen:
+        found = _spelled(*where) if looks.spent else _locate_text(*where)
+        looks.seen[where] = found
+    place: Place = looks.seen[where]
+    return place
+
+
+def _spelled(path: str, folder: str, workspace: str, home: str) -> Place:
+    """What a path is as it is written, no file looked at."""
+    written = _absolute(path, folder, home)
+    guarded = (
+        find_named(path) if written is None else find_spelled(os.path.normpath(written), own_things(home))
+    )
+    if not is_plain(path):
+        guarded = strictest_of((guarded, find_mentioned(path)))
+    return Place(None, guarded=guarded)
 
 
 def _locate_text(path: str, folder: str, workspace: str, home: str) -> Place:
@@ -98,7 +133,9 @@ def _with_listed(literal: Place, path: str, folder: str, workspace: str, home: s
     places = [_place(one, folder, workspace, home) for one in listed if one]
     touched = Found(strictest_of(place.guarded for place in places).at)
     secret = literal.secret or any(place.secret for place in places)
-    return msgspec.structs.replace(literal, secret=secret, guarded=strictest_of((literal.guarded, touched)))
+    links = tuple(dict.fromkeys(link for place in (literal, *places) for link in place.links))
+    guarded = strictest_of((literal.guarded, touched))
+    return msgspec.structs.replace(literal, secret=secret, guarded=guarded, links=links)
 
 
 def _unknown(places: Sequence[Place]) -> Place:
@@ -110,6 +147,7 @@ def _unknown(places: Sequence[Place]) -> Place:
         telling=any(place.telling for place in places),
         versions=any(place.versions for place in places),
         guarded=strictest_of(place.guarded for place in places),
+        links=tuple(dict.fromkeys(link for place in places for link in place.links)),
     )
 
 
@@ -118,6 +156,8 @@ def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = Fa
     written = _absolute(path, folder, home)
     if written is None:
         return Place(None, secret=is_secret(path), guarded=find_named(path))
+    if not may_look(_COST + written.count("/") + _COST * len(WILD.findall(written))):
+        return _spelled(path, folder, workspace, home)
     fixed = _before_wildcards(written) if wild else written
     try:
         real = os.path.realpath(fixed)
@@ -126,8 +166,9 @@ def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = Fa
         return Place(None, secret=is_secret(written))
     rest = written[len(fixed) :]
     guarded = _guarded(written, real, rest, folder=folder, workspace=root, home=home)
+    links = () if real == os.path.normpath(fixed) else (real + rest,)
     if _unresolved(real) or ".." in rest.split("/"):
-        return Place(None, secret=is_secret(real) or is_secret(written), guarded=guarded)
+        return Place(None, secret=is_secret(real) or is_secret(written), guarded=guarded, links=links)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
     return Place(
         real=real + rest,
@@ -137,6 +178,7 @@ def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = Fa
         telling=any(_within(real, top) for top in TELLING),
         versions=".git" in _parts(real),
         guarded=guarded,
+        links=links,
     )
 
 

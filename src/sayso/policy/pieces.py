@@ -17,7 +17,8 @@ from urllib.parse import unquote
 import msgspec
 
 from sayso.policy.argument_paths import AROUND, Given, Text, is_link
-from sayso.policy.own_places import own_things
+from sayso.policy.looking import may_look
+from sayso.policy.own_places import Own, own_things
 from sayso.policy.paths import in_system, is_secret
 from sayso.policy.protected import find_named, find_spelled, fold_path, places_covered
 
@@ -32,7 +33,8 @@ _MOST_ORDERED = 5
 """Pieces to try in every order. Of more of them, any order counts as possible."""
 _DEEPEST = 4
 _MOST_FOLDERS = 64
-_MOST_LOOKS = 4096
+_COST = 2
+"""Looks for a place that pieces make, beside those for its folders."""
 
 
 class _Piece(msgspec.Struct, frozen=True):
@@ -126,17 +128,16 @@ def _on_disk(pieces: Sequence[_Piece], folder: str, home: str) -> Iterator[Given
     """What lies in the folders that the pieces name, from one to the next."""
     here = os.path.realpath(folder) if folder.startswith("/") else ""
     reached: list[tuple[str, tuple[_Piece, ...]]] = [(here, ())]
-    seen, looks = {here, f"{here}/"}, 0
+    seen, own = {here, f"{here}/"}, own_things(home)
     for base, used in reached:
         for one in pieces:
             joined = _under(base, one.path) if used else _from(base, one.path, home)
             if joined is None or one in used or _clash((*used, one)):
                 continue
-            looks += 1
-            if looks > _MOST_LOOKS or len(reached) > _MOST_FOLDERS:
+            if len(reached) > _MOST_FOLDERS or not may_look(_COST + joined.count("/")):
                 yield Given(one.argument, one.path, lost=True)
                 return
-            if used and _is_notable(joined, home):
+            if used and _is_notable(joined, own):
                 yield _given(one.argument, joined)
             there = os.path.normpath(joined)
             if there not in seen and len(used) < _DEEPEST and os.path.isdir(joined):  # noqa: PTH112  never raises
@@ -158,9 +159,9 @@ def _under(base: str, path: str) -> str:
     return f"{base.rstrip('/')}/{path.lstrip('/')}"
 
 
-def _is_notable(path: str, home: str) -> bool:
+def _is_notable(path: str, own: Own) -> bool:
     """Whether a path leads to the guard, to a secret or into the system, or elsewhere by a link."""
     plain = os.path.normpath(path)
     if is_secret(plain) or in_system(plain) or is_link(path, "/"):
         return True
-    return find_spelled(plain, own_things(home)).at is not None
+    return find_spelled(plain, own).at is not None

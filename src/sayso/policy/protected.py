@@ -35,6 +35,8 @@ from sayso.policy.protected_names import (
 from sayso.policy.spellings import WILD
 
 _NOWHERE = (-1, -1)
+_MOST_WILD = 16
+"""Names with wildcards to follow in one path."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -186,6 +188,8 @@ def _is_in(rest: list[str], name: str) -> bool:
 def _by_name(parts: list[str]) -> Found:
     """A guarded name in whatever folder."""
     found: list[Found] = []
+    if sum(WILD.search(part) is not None for part in parts) > _MOST_WILD:
+        return find_mentioned("/".join(parts))
     for start, part in enumerate(parts):
         firsts = fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,)
         named = (pattern for first in firsts for pattern in _FIRST.get(first, ()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 READS = ("read", "list", "search", "show", "stat", "view", "history", "find", "grep")
 DELETES = ("delete", "remove")
@@ -13,20 +14,26 @@ INTO = ("read", "search", "find", "grep")
 """Reads that go into what lies in a folder."""
 
 _LOOKS = {
-    *READS,
-    "get",
-    "glob",
-    "cat",
-    "head",
-    "tail",
-    "ls",
-    "tree",
-    "load",
-    "check",
-    "diff",
-    "count",
-    "peek",
-}
+    *READS, "get", "glob", "cat", "head", "tail", "ls", "tree", "load", "check", "diff", "count", "peek",
+    "look", "lookup", "fetch", "inspect", "display", "scan", "query", "retrieve", "describe", "browse",
+    "preview", "examine", "status", "blame", "verify", "validate", "compare", "explain", "summarize",
+    "summarise", "analyze", "analyse", "review", "exists", "info", "parse",
+}  # fmt: skip
+_SUBJECTS = {
+    "file", "files", "fs", "filesystem", "folder", "dir", "directory", "text", "web", "notebook", "codebase",
+    "semantic", "tool", "tools", "mcp",
+}  # fmt: skip
+"""What a tool works on, where its name begins with that: `file_read`."""
+_GIT_LOOKS = {"log", "show", "shortlog", "reflog"}
+_JOINTS = {"and", "or", "then"}
+"""Words after which another verb stands."""
+_DOUBTFUL = {
+    "set", "add", "store", "generate", "merge", "fix", "convert", "render", "push", "post", "make",
+    "compile", "run", "exec", "execute", "eval", "publish", "commit", "upload", "transform", "migrate",
+    "inject", "register", "assign", "encrypt", "decrypt", "compress", "zip", "correct", "fill", "swap",
+    "rotate", "prettify",
+}  # fmt: skip
+"""Words that take the certainty from a name that begins with reading: `read_fix_file`."""
 _CHANGES = {
     *DELETES, "write", "edit", "create", "append", "insert", "replace", "update", "patch", "modify",
     "change", "overwrite", "save", "put", "move", "mv", "rename", "copy", "cp", "link", "symlink",
@@ -45,13 +52,32 @@ def verb_of(operation: str) -> str:
 
 def words_in(name: str) -> set[str]:
     """The words of a name in snake, kebab or camel case, without case."""
-    return {word.casefold() for word in _WORD.findall(name)}
+    return set(_words(name))
 
 
 def only_reads(names: Iterable[str]) -> bool:
-    """Whether the names of a tool and its operations speak of reading and of nothing that changes."""
-    words = {word for name in names for word in words_in(name)}
-    return bool(words & _LOOKS) and not words & _CHANGES
+    """Whether the names of a tool and its operations say that it reads, each, and nothing of changing.
+
+    What a name does not say for sure it does not say.
+    """
+    named = tuple(names)
+    said = {word for name in named for word in words_in(name)}
+    return bool(named) and not said & (_CHANGES | _DOUBTFUL) and all(map(_reads, named))
+
+
+def _reads(name: str) -> bool:
+    """Whether reading verbs stand where the verbs of this name stand: at the start, and after an `and`."""
+    words = _words(re.split(r"[./:]|__", name)[-1])
+    if words[:1] == ["git"]:
+        return words[1:2] != [] and words[1] in _LOOKS | _GIT_LOOKS
+    while len(words) > 1 and words[0] in _SUBJECTS:
+        words = words[1:]
+    after = [word for joint, word in pairwise(words) if joint in _JOINTS]
+    return bool(words) and all(verb in _LOOKS for verb in (words[0], *after))
+
+
+def _words(name: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(name)]
 
 
 def changes(names: Iterable[str]) -> bool:

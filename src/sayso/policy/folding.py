@@ -1,0 +1,53 @@
+"""Texts that are too long or odd to be read as a path at once, made plain first: by spelling alone."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+
+LONGEST = 4096
+"""The longest path that systems take."""
+_MOST_LINE_ENDS = 4
+_SHORTEST_CODE = 8
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+_CODE = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+
+
+def is_odd(text: str) -> bool:
+    """Whether a text is too long for a path, or has more line ends than one has."""
+    return len(text) > LONGEST or text.count("\n") + text.count("\r") >= _MOST_LINE_ENDS
+
+
+def fold_away(text: str) -> str:
+    """An odd text without what leads nowhere: invisible characters, empty names, `.`, and `x/..` at last."""
+    plain = _INVISIBLE.sub("", text).replace("\\", "/")
+    if "/" not in plain:
+        return plain
+    root = "/" if plain.startswith("/") else ""
+    names = [name for name in plain.split("/") if name not in ("", ".")]
+    folded = root + "/".join(names)
+    return root + "/".join(_without_ups(names)) if is_odd(folded) else folded
+
+
+def _without_ups(names: list[str]) -> list[str]:
+    kept: list[str] = []
+    for name in names:
+        if name == ".." and kept and kept[-1] != "..":
+            kept.pop()
+        else:
+            kept.append(name)
+    return kept
+
+
+def decode_text(text: str) -> str | None:
+    """What a text says in base64, as bytes are written down; None if it is no base64."""
+    if len(text) < _SHORTEST_CODE or len(text) % 4 or _CODE.fullmatch(text) is None:
+        return None
+    try:
+        return base64.b64decode(text, validate=True).decode(errors="replace")
+    except binascii.Error:
+        return None

@@ -1,0 +1,59 @@
+"""How much is looked at for one call: enough for any honest one, and never more.
+
+What a call is given to read costs looks at the file system. All the readings of one call share one number of
+them. Once they are spent, nobody can tell what the rest is: it counts by its spelling alone, and the call is
+of high risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+MOST = 20_000
+"""Looks for one call. A plain path takes some 30."""
+
+
+class Looks:
+    """The looks that one call has cost so far, and what was seen: the same path is looked at once."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.seen: dict[Any, Any] = {}
+
+    @property
+    def spent(self) -> bool:
+        return self.made >= MOST
+
+
+_open: ContextVar[Looks | None] = ContextVar("looks", default=None)
+
+
+@contextmanager
+def one_reading() -> Iterator[Looks]:
+    """Around all that is read of one call. What is opened inside another is part of it."""
+    outer = _open.get()
+    if outer is not None:
+        yield outer
+        return
+    token = _open.set(Looks())
+    try:
+        yield current()
+    finally:
+        _open.reset(token)
+
+
+def current() -> Looks:
+    """The looks of the call that is being read; outside of one, each question has its own."""
+    return _open.get() or Looks()
+
+
+def may_look(cost: int) -> bool:
+    """Whether there are looks left for this; if so, they are taken."""
+    looks = current()
+    if looks.spent:
+        return False
+    looks.made += cost
+    return True

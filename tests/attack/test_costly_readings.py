@@ -1,0 +1,46 @@
+"""No call holds up others: the reading of one is bounded, and made before anything is locked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.core.model import Risk, Verdict
+from sayso.policy import looking
+from tests.attack.guarded_home import Agent, coder, home
+
+__all__ = ["coder", "home"]
+
+COSTLY: dict[str, dict[str, Any]] = {
+    "braces": {"path": ["/{a,b}" * 10 + str(n) for n in range(300)]},
+    "relative braces": {"path": ["{a,b}" * 10 + str(n) for n in range(300)]},
+    "many": {"path": [f"src/{n}.py" for n in range(5000)]},
+    "any name": {"doc": [f"src/{n}" for n in range(50_000)]},
+    "deep": {"path": ["a/" * 2000 + str(n) for n in range(300)]},
+    "wild": {"path": ["*/" * 300 + str(n) for n in range(300)]},
+}
+
+
+@pytest.mark.parametrize("tool", ["zap", "write_file", "read_file"])
+@pytest.mark.parametrize("args", COSTLY)
+def test_a_call_with_too_much_to_follow_is_high_risk_and_not_followed(
+    coder: Agent, args: str, tool: str
+) -> None:
+    with looking.one_reading() as looks:
+        items = coder.session.call(tool, COSTLY[args]).decision.items
+        assert looks.made <= 2 * looking.MOST
+    assert {item.risk for item in items} == {Risk.HIGH}
+
+
+@pytest.mark.parametrize("args", ["braces", "many"])
+def test_guarded_names_count_however_much_stands_before_them(coder: Agent, args: str, home: Path) -> None:
+    for path in ("AGENTS.md", ".claude/settings.json", str(home / ".config/sayso/policy.yaml")):
+        assert coder.verdict("write_it", {"path": [*COSTLY[args]["path"], path]}) is Verdict.DENY
+
+
+def test_an_ordinary_number_of_paths_stays_ordinary(coder: Agent) -> None:
+    paths = [f"src/{n}.py" for n in range(300)]
+    items = coder.session.call("frobnicate", {"paths": paths}).decision.items
+    assert [item.risk for item in items] == [Risk.MODERATE]
