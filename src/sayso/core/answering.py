@@ -181,7 +181,7 @@ def _ask_again(h: Hearing, says: str) -> None:
     pending = h.before.pending
     later = pending.questions if pending is not None and _asked_back(h, "question") else ()
     still = [h.session.questions[name] for name in later if name in h.session.questions]
-    asked = [*_in_their_order(h), *(q for q in still if is_open(q, h.session, h.now))]
+    asked = [*_in_their_order(h), *(q for q in still if is_open(q, h.session, h.policy, h.now))]
     asked = list({question.id: question for question in asked}.values())
     h.did.append("not an answer: the question it was for is no longer open")
     if len(asked) == 1 and says == "yes":
@@ -283,7 +283,7 @@ def _yes_to_questions(h: Hearing, questions: list[Question]) -> None:
 def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
     """Ask back the first of these questions that is still open, and keep the others for after it."""
     left = [name for name in names if name in h.session.questions]
-    left = [name for name in left if is_open(h.session.questions[name], h.session, h.now)]
+    left = [name for name in left if is_open(h.session.questions[name], h.session, h.policy, h.now)]
     if not left:
         return
     question = h.session.questions[left[0]]

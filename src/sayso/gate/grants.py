@@ -134,11 +134,10 @@ def revoke_grant(gate: Gate, grant: str, by: str) -> Ended:
     """End this grant. The next decision of any process does not use it."""
     with operator_act(gate) as tx:
         found, held = _find(gate, tx, grant)
-        if held is None:
+        ended = None if held is None else _revoke(gate, tx, found, held, by)
+        if ended is None:
             settle(gate, tx, found, ())
-        else:
-            ended = _revoke(gate, tx, found, held, by)
-    if held is None:
+    if ended is None:
         raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
     return ended
 
