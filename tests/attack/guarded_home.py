@@ -19,6 +19,12 @@ from sayso.store.memory import MemoryStore
 
 KEY = make_key("test")
 CHANGED = (
+    ".mcp.json",
+    ".cursor/mcp.json",
+    ".vscode/mcp.json",
+    "~/.codeium/windsurf/mcp_config.json",
+    "CLAUDE.md",
+    ".clinerules",
     "~/.config/sayso/policy.yaml",
     "~/.config/sayso/settings.json",
     "~/.config/sayso",
