@@ -34,6 +34,8 @@ ACTING = (
     ("allowlist", "remove", "S", "git pull"),
     ("allowlist", "clear", "S"),
     ("sessions", "end", "S"),
+    ("stop", "S"),
+    ("resume", "S"),
 )
 """S stands for a session, Q for a question in it, G for a grant in it, which is for `git pull`."""
 
@@ -52,7 +54,51 @@ def test_an_operator_cannot_act_where_there_is_no_store_either(
 ) -> None:
     ran = place.sayso(*command)
     assert (ran.returncode, ran.stdout) == (1, "")
+    assert "there is no store at" in ran.stderr
+    assert "sayso serve" in ran.stderr
     assert list(place.home.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["link", "stop --all", "resume --all"])
+def test_a_fresh_home_is_not_told_that_a_key_is_missing(place: Place, command: str) -> None:
+    ran = place.sayso(*command.split())
+    assert ran.returncode == 1
+    assert "there is no store at" in ran.stderr
+    assert "key" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "listing"),
+    [
+        ("resume s_zz", "sayso sessions"),
+        ("stop s_zz", "sayso sessions"),
+        ("sessions end s_zz", "sayso sessions"),
+        ("approve q2", "sayso inbox"),
+        ("deny q2", "sayso inbox"),
+        ("inbox q2", "sayso inbox"),
+        ("revoke g2", "sayso grants"),
+        ("calls show op_2", "sayso calls"),
+        ("token revoke t2", "sayso token list"),
+    ],
+)
+def test_an_id_of_nothing_is_not_refused_without_the_list_of_those_there_are(
+    place: Place, gate: Gate, session: str, command: str, listing: str
+) -> None:
+    ran = place.sayso(*command.split())
+    assert ran.returncode != 0
+    assert listing in " ".join(ran.stderr.split())
+
+
+def test_a_receipt_is_not_refused_for_want_of_a_key_without_naming_the_option(place: Place) -> None:
+    (place.home / "receipt").write_text("c2sp.org/tlog-proof@v1\n")
+    ran = place.sayso("audit", "check-proof", str(place.home / "receipt"))
+    assert ran.returncode == 1
+    assert "--key" in ran.stderr
+
+
+def test_no_line_of_a_first_policy_is_wider_than_80_columns(place: Place) -> None:
+    assert place.sayso("init", "--to", str(place.home / "policy.yaml")).returncode == 0
+    assert max(map(len, (place.home / "policy.yaml").read_text().splitlines())) <= 80
 
 
 def test_looking_changes_no_row_and_no_policy(place: Place, gate: Gate, session: str) -> None:

@@ -89,3 +89,16 @@ def test_readme_and_docs_name_extras_that_exist_in_one_way() -> None:
     assert {"service", "postgres", "mcp", "cel", "passkeys"} <= told
     assert 'pip install "sayso[service]"' in texts[ROOT / "README.md"]
     assert 'pip install "sayso[service]"' in texts[ROOT / "docs" / "service.md"]
+
+
+@pytest.mark.parametrize("text", ["", "x = 1\n"])
+@pytest.mark.parametrize("name", ["http.py", "httpx.py"])
+def test_a_file_that_hides_a_module_is_not_called_a_missing_extra(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    work = f"sys.path.insert(0, {str(tmp_path)!r}){CONNECT}"
+    told = run(tmp_path, (), work)
+    assert told.returncode == 1
+    assert "pip install" not in told.stderr
+    assert "rename it" in told.stderr

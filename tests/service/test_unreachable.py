@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 
 from sayso import Sayso
-from sayso.doors.remote.line import Sent, Unreachable
+from sayso.doors.remote.line import NEVER_THERE, Place, Sent, Unreachable, _Tries
 from tests.service.process import Home, Service
 
 PATIENCE = 20.0
@@ -90,3 +91,11 @@ def test_every_address_is_tried_before_it_is_given_up(
     places = [f"http://127.0.0.1:{black_hole}", f"http://127.0.0.1:{closed_port}", served.url]
     with Sayso.connect(places, home.token("host")) as gate:
         assert gate.session(agent="helper").id.startswith("s_")
+
+
+def test_a_refused_connection_is_not_paused_for_longer_than_what_is_left_of_two_seconds() -> None:
+    place = Place("http://127.0.0.1:9", lambda: None)
+    assert NEVER_THERE < 2
+    tries = _Tries(Sent("GET", "/v1/sessions"), 0.01, places=100, began=True)
+    for _ in range(20):
+        assert tries.pause(httpx.ConnectError("refused"), place) <= 0.01

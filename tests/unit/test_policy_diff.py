@@ -206,6 +206,36 @@ def test_what_loosens_besides_decisions_is_told_too(text: str, what: str) -> Non
     assert any(line.startswith(f"loosened: {what}: ") for line in lines(found))
 
 
+BLOCKING = "domains: {account: {autonomous: [], requires_approval: [open], blocked: [close]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "loosened"),
+    [
+        ("{tool: close, operation: account.close}", False),
+        ('{tool: close, operation: account.close, when: "args.all"}', False),
+        ('{tool: "close*", operation: account.close}', False),
+        ("{tool: close, operation: account.open}", True),
+        ("{tool: close, operation: account.close, command: args.command}", True),
+        ("{tool: close, resolve: path, domain: files, from: args.path}", True),
+    ],
+)
+def test_a_tool_whose_calls_become_a_blocked_operation_is_not_called_loosened(
+    entry: str, loosened: bool
+) -> None:
+    found = changed(f"tools: [{entry}]\n", f"extends: [balanced]\n{BLOCKING}")
+    assert found.beyond
+    assert [one.loosens for one in found.beyond] == [loosened] * len(found.beyond)
+
+
+def test_a_blocked_tool_that_becomes_something_else_is_loosened() -> None:
+    tool = "tools: [{tool: close, operation: account.%s}]"
+    base = f"extends: [balanced]\n{BLOCKING}"
+    for other in (base, base + tool % "open"):
+        found = diff(load_text(base + tool % "close"), load_text(other))
+        assert [one.loosens for one in found.beyond] == [True]
+
+
 def test_what_tightens_besides_decisions_does_not_loosen() -> None:
     base = "extends: [gateway]\nvip_contacts: {eve: eve@example.com}\n"
     found = diff(

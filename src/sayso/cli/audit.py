@@ -273,12 +273,17 @@ def _public(gate: Gate) -> str:
 
 
 def _trusted(text: str | None) -> Verifier:
+    from sayso.core.errors import SaysoError
     from sayso.gate.open import KEY_NAME, data_folder
     from sayso.gate.signing import load_key, parse_verifier_key, public_key, verifier
 
     if text is not None:
         return parse_verifier_key(text)
-    return verifier(KEY_NAME, public_key(load_key(KEY_NAME, data_folder() / "gate.key")))
+    own = data_folder(make=False) / "gate.key"
+    if not own.exists():
+        hint = "give the signer's public key with --key; there, `sayso audit checkpoint --json` prints it"
+        raise SaysoError("no key was given, and this machine has none of its own", hint=hint)
+    return verifier(KEY_NAME, public_key(load_key(KEY_NAME, own)))
 
 
 def _before(text: str) -> int | datetime:

@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 
 TEXT = """\
-# Your Sayso policy. What it says wins over the preset it extends; what it leaves out is the preset's.
+# Your Sayso policy. What it says wins over the preset it extends;
+# what it leaves out is the preset's.
 # Check it with: sayso policy lint      See it whole with: sayso policy show
 sayso: 1
 extends: [{preset}]
 
-# paranoid asks before every call; balanced runs what is low risk or listed as autonomous and asks the rest;
-# trusting asks as balanced does and offers to remember your answer for the session.
+# paranoid asks before every call; balanced runs what is low risk or listed as
+# autonomous and asks the rest; trusting asks as balanced does and offers to
+# remember your answer for the session.
 mode: {mode}
 
 # Every action of a domain stands in exactly one of three lists. For example:

@@ -7,11 +7,13 @@ class SaysoError(Exception):
     """Something is wrong that a person can mend: what happened, a stable code, and what to do about it."""
 
     code = "error"
+    advice: str | None = None
+    """What to do about errors of this kind, where nothing better is known."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.advice
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message

@@ -14,6 +14,13 @@ class MissingExtra(SaysoError):
     code = "missing_extra"
 
 
+class BrokenImport(SaysoError):
+    """A module is there, but is not what it should be."""
+
+    code = "broken_import"
+    advice = "a file of your own may have its name, such as http.py beside your program: rename it"
+
+
 def install_command(extra: str) -> str:
     """How to install this extra, in any shell."""
     return f'pip install "sayso[{extra}]"'
@@ -24,9 +31,16 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     """While modules are imported that this extra brings: `what` is what needs them."""
     try:
         yield
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if error.name is None or error.name.partition(".")[0] == "sayso":
             raise
+        if not _is_missing(error):
+            raise BrokenImport(f"{what} cannot be loaded: {error}") from error
         raise MissingExtra(
             f"{what} needs the extra {extra}: {error.name} is not installed", hint=install_command(extra)
         ) from error
+
+
+def _is_missing(error: ImportError) -> bool:
+    """Whether a whole package is not there. If only a part of one is not, something else has its name."""
+    return isinstance(error, ModuleNotFoundError) and "." not in (error.name or "")

@@ -52,6 +52,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 class UnknownQuestion(SaysoError):
     code = "unknown_question"
+    advice = "`sayso inbox` lists the open questions"
 
 
 class TamperedQuestion(Tampered, UnknownQuestion):

@@ -21,6 +21,7 @@ PAGE = 1_000
 
 class UnknownEntry(SaysoError):
     code = "unknown_entry"
+    advice = "`sayso audit tail` lists entries with their numbers"
 
 
 class Shown(msgspec.Struct, frozen=True):

@@ -30,6 +30,7 @@ RESULT_LASTS = DAY
 
 class UnknownCall(SaysoError):
     code = "unknown_call"
+    advice = "`sayso calls` lists them"
 
 
 class KeyReused(SaysoError):

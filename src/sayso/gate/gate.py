@@ -33,6 +33,7 @@ class UnknownSession(SaysoError):
     """There is no such session, or it is not for the one who asked: the two look the same."""
 
     code = "unknown_session"
+    advice = "open one first; `sayso sessions` lists those that are open"
 
 
 class TamperedSession(Tampered):
@@ -100,7 +101,7 @@ def loaded(gate: Gate, tx: Reader, session: str, wanted: Wanted) -> Loaded:
     if found is None or not found.believed:
         refuse_tampered(gate, session, found)
     if found is None or found.row.ended_at is not None:
-        raise UnknownSession("there is no such session", hint="open one first")
+        raise UnknownSession("there is no such session")
     return found
 
 

@@ -33,6 +33,7 @@ NOTHING = Wanted(keys=())
 
 class UnknownGrant(SaysoError):
     code = "unknown_grant"
+    advice = "`sayso grants` lists them"
 
 
 class TamperedGrant(SaysoError):

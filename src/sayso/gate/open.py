@@ -95,6 +95,7 @@ def open_to_act(
     starts no permission's clock. Without a policy it blocks all, which is enough to deny and to revoke. A
     store that was put back from a copy begins its new epoch here too.
     """
+    _check_there(store)
     if key is None:
         key, marks = _own_key(), marks or data_folder(make=False)
     if key is None:
@@ -239,10 +240,18 @@ def data_folder(*, make: bool = True) -> Path:
 
 def _existing(store: str | Path | None) -> Store:
     """The store at this place as it stands: neither made nor upgraded."""
+    return open_store(_check_there(store), upgrade=False)
+
+
+def _check_there(store: str | Path | None) -> str | Path:
+    """Where the store is; an error if there is no file. Of an address only connecting can tell."""
     where = store if store is not None else data_folder(make=False) / "sayso.db"
     if not _is_address(where) and not Path(where).exists():
-        raise NoStore(f"there is no store at {where}", hint="name one with --store; the first gate makes one")
-    return open_store(where, upgrade=False)
+        raise NoStore(
+            f"there is no store at {where} yet",
+            hint="your program, `sayso serve` or `sayso store init` makes one; --store names another",
+        )
+    return where
 
 
 def _is_address(where: str | Path | None) -> bool:

@@ -31,6 +31,7 @@ RESET = "look at the audit; `sayso passkey remove --all` forgets them, and you r
 
 class UnknownPasskey(SaysoError):
     code = "unknown_passkey"
+    advice = "`sayso passkey list` lists them"
 
 
 class PasskeysVoid(SaysoError):

@@ -23,6 +23,7 @@ PREFIX = "token/"
 
 class UnknownToken(SaysoError):
     code = "unknown_token"
+    advice = "`sayso token list` lists them"
 
 
 class Token(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.model import Tier
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.policy.build import write_settings
 
@@ -96,14 +97,28 @@ def _domain(name: str, a: Domain | None, b: Domain | None) -> Iterator[Beyond]:
 def _tools(a: Policy, b: Policy) -> Iterator[Beyond]:
     """How a tool's calls become operations.
 
-    Which of two readings is stricter depends on a call's arguments, so every change counts as loosened.
+    Which of two readings is stricter depends on a call's arguments, so every change counts as loosened,
+    unless all it does is to make more calls a blocked operation.
     """
     if a.tools == b.tools:
         return
     for name in dict.fromkeys(tool.tool for tool in (*a.tools, *b.tools)):
         before, after = _chain(a, name), _chain(b, name)
         if before != after:
-            yield Beyond(f"tool {name}", _entries(before), _entries(after), True)
+            loosens = not _only_blocks(before, after, b)
+            yield Beyond(f"tool {name}", _entries(before), _entries(after), loosens)
+
+
+def _only_blocks(before: tuple[Tool, ...], after: tuple[Tool, ...], policy: Policy) -> bool:
+    """Whether the entries are the same but for new ones, each of which denies every call it is for."""
+    new = [tool for tool in after if tool not in before]
+    return tuple(tool for tool in after if tool in before) == before and all(
+        tool.operation is not None
+        and tool.resolve is None
+        and tool.command is None
+        and policy.entry(tool.operation).tier is Tier.BLOCKED
+        for tool in new
+    )
 
 
 def _chain(policy: Policy, name: str) -> tuple[Tool, ...]:

@@ -46,6 +46,7 @@ from sayso.service.auth import caller
 from sayso.service.connections import know_caller
 from sayso.service.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.guard import Guard
+from sayso.service.hints import hint_for
 from sayso.service.pages import missing_page
 from sayso.service.problems import Problem, Refused, problem
 from sayso.service.running import Running, Settings
@@ -165,7 +166,9 @@ async def _caller(running: Running, endpoint: Endpoint, request: Request) -> Tok
     if not endpoint.is_urgent_for(token.role):
         running.limits.take(token.id)
     if token.role not in endpoint.roles:
-        raise Refused(403, "forbidden", f"this is not for tokens of the role {token.role}")
+        roles = " or ".join(sorted(endpoint.roles))
+        hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
+        raise Refused(403, "forbidden", f"this is not for tokens of the role {token.role}", hint=hint)
     return token
 
 
@@ -182,7 +185,10 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
     found = dict(request.query_params)
     unknown = sorted(set(found) - set(endpoint.query))
     if unknown:
-        raise Refused(400, "malformed", f"there is no parameter {unknown[0]!r} here")
+        known = ", ".join(sorted(endpoint.query)) or "none"
+        raise Refused(
+            400, "malformed", f"there is no parameter {unknown[0]!r} here", hint=f"it takes: {known}"
+        )
     if any(len(value) > LONGEST_QUERY or "\x00" in value for value in found.values()):
         raise Refused(400, "malformed", "a parameter is too long, or holds what no text does")
     return found
@@ -207,7 +213,8 @@ async def _body(running: Running, endpoint: Endpoint, request: Request, token: T
     try:
         return msgspec.convert(parse(raw) if raw or not endpoint.bare else {}, endpoint.body)
     except msgspec.ValidationError as error:
-        raise Refused(400 if endpoint.authzen else 422, "malformed", str(error)) from error
+        hint = hint_for(str(error), endpoint.body)
+        raise Refused(400 if endpoint.authzen else 422, "malformed", str(error), hint=hint) from error
 
 
 def _media(request: Request) -> str:

@@ -32,7 +32,7 @@ def own_session(context: Context, wanted: str) -> str:
 
 def unknown() -> UnknownSession:
     """One error for what does not exist and for what is somebody else's: the two look the same."""
-    return UnknownSession("there is no such session", hint="open one first")
+    return UnknownSession("there is no such session")
 
 
 def sessions_seen(context: Context, wanted: str | None) -> list[str] | None:

@@ -70,6 +70,24 @@ class Problem(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
+HINTS = {
+    "forbidden": "use a token of a role that may: `sayso token new ROLE NAME`",
+    "foreign_host": "use the address that `sayso serve` prints, or name yours with --origin",
+    "foreign_origin": "do it on the page itself",
+    "internal": "the log of the service says more; try again",
+    "left": "ask again, and stay until it is answered",
+    "not_allowed": "GET /openapi.json lists what can be done here",
+    "not_assured": "`sayso token new host NAME --assured` makes a token whose user's word counts",
+    "sign_in_again": "sign in with a new link: `sayso link`",
+    "too_large": "send less",
+    "too_many": "wait as long as Retry-After says, then send it again",
+    "too_slow": "send it again",
+    "unauthorized": "an operator makes a new one: `sayso token new ROLE NAME`",
+}
+"""What to do about a refusal of this code, where it does not say so itself."""
+DESCRIBED = "GET /openapi.json describes what can be sent"
+
+
 class Refused(SaysoError):
     """The service itself says no, before the gate is asked."""
 
@@ -84,7 +102,7 @@ class Refused(SaysoError):
         after: int | None = None,
         uri: str | None = None,
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, hint=hint or HINTS.get(code, DESCRIBED))
         self.status = status
         self.code = code
         self.after = after
@@ -102,7 +120,7 @@ def problem(error: SaysoError) -> Response:
         status=status,
         code=error.code,
         detail=error.message,
-        hint=error.hint or "",
+        hint=error.hint or DESCRIBED,
     )
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in (429, 503):

@@ -59,7 +59,7 @@ class EmbeddedDoor(Door):
         with self.gate.store.read() as tx:
             row = tx.session(session)
         if row is None:
-            raise UnknownSession("there is no such session", hint="open one first")
+            raise UnknownSession("there is no such session")
         return row
 
     def question(self, name: str) -> Question:

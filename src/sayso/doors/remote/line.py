@@ -30,7 +30,7 @@ SOCKET_URL = "http://sayso"
 """What the service is called by over its socket."""
 AWAY = 30.0
 """How long a request is tried again while the service cannot be reached."""
-NEVER_THERE = 3.0
+NEVER_THERE = 1.0
 """The same where it has not been reached yet: then the address is wrong, or nobody has started it."""
 CONNECT = 3.0
 """How long an address may take to answer the door."""
@@ -259,7 +259,9 @@ class _Tries:
             raise self._told(error, place) from error
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         jittered = self._pause * random.uniform(0.5, 1)  # noqa: S311  only so that not all come back at once
-        return max(jittered, error.after if isinstance(error, _Later) else 0.0)
+        if isinstance(error, _Later):
+            return max(jittered, error.after)
+        return min(jittered, max(self._until - now, 0.0))
 
     def _told(self, error: httpx.TransportError | _Later, place: Place) -> SaysoError:
         if isinstance(error, _Later):
