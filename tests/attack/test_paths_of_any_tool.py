@@ -158,6 +158,40 @@ PATCHES = (
 )
 
 
+ODD_PATCHES = (
+    (
+        'diff --git "a/\\101GENTS.md" "b/\\101GENTS.md"\n--- "a/\\101GENTS.md"\n'
+        '+++ "b/\\101GENTS.md"\n@@ -1 +1 @@\n-a\n+b\n'
+    ),
+    '--- "a/.claud\\145/settings.json"\n+++ "b/.claud\\145/settings.json"\n@@ -1 +1 @@\n-a\n+b\n',
+    "\ufeff--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-a\n+b\n",
+    "--- a/x\r+++ b/AGENTS.md\r@@ -1 +1 @@\r-a\r+b\r",
+    "Prereq: 1\n*** AGENTS.md\t2026\n--- AGENTS.md\t2026\n***************\n",
+    "*** Begin Patch\n***Update File: AGENTS.md\n*** End Patch",
+    "*** Begin Patch\n***\u00a0Update File: AGENTS.md\n*** End Patch",
+    "*** Begin Patch\n***\tUpdate File: AGENTS.md\n*** End Patch",
+    "*** Begin Patch\n*** Rename File To: AGENTS.md\n*** End Patch",
+    "AGENTS.md\n<<<< SEARCH\na\n====\nb\n>>>> REPLACE",
+    "AGENTS.md\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED",
+    "AGENTS.md\n\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE",
+    '<file path="AGENTS.md">\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE',
+    "diff -r 000 -r 111 AGENTS.md\n@@ -1 +1 @@\n-a\n+b\n",
+    "diff -ru old/AGENTS.md new/AGENTS.md\n1c1\n< a\n---\n> b\n",
+)
+
+
+@pytest.mark.parametrize("patch", ODD_PATCHES)
+@pytest.mark.parametrize("name", ["patch", "diff", "text", "data"])
+def test_no_odd_spelling_of_a_patch_hides_the_file_it_writes(coder: Agent, patch: str, name: str) -> None:
+    assert coder.verdict("apply_patch", {name: patch}) is Verdict.DENY
+    assert coder.verdict("save", {name: patch}) is Verdict.DENY
+
+
+def test_an_ed_script_names_the_file_it_writes(coder: Agent) -> None:
+    assert coder.verdict("apply_patch", {"patch": "1c\nfoo\n.\nw AGENTS.md\n"}) is Verdict.DENY
+    assert coder.verdict("save", {"diff": "1,$s/a/b/\nw AGENTS.md\nq\n"}) is Verdict.DENY
+
+
 @pytest.mark.parametrize("patch", PATCHES)
 @pytest.mark.parametrize("name", ["text", "patch", "diff", "input", "content", "x"])
 def test_no_patch_writes_a_guarded_file_under_any_name_of_its_argument(
@@ -167,7 +201,7 @@ def test_no_patch_writes_a_guarded_file_under_any_name_of_its_argument(
     assert coder.verdict("ApplyDiff", {"args": {name: [patch]}}) is Verdict.DENY
 
 
-@pytest.mark.parametrize("patch", PATCHES[1:-1])
+@pytest.mark.parametrize("patch", PATCHES[1:])
 def test_no_tool_that_changes_files_takes_a_patch_of_a_guarded_file(coder: Agent, patch: str) -> None:
     assert coder.verdict("edit_files", {"text": patch}) is Verdict.DENY
 

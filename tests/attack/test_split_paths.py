@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sayso.core.model import Verdict
+from sayso.core.model import Risk, Verdict
 from sayso.policy import load_preset
 from tests.attack.guarded_home import Agent, coder, home
 from tests.attack.opening import a_gate, a_service, answer_last
@@ -177,3 +177,43 @@ def test_many_arguments_are_read_in_bounded_time_and_still_name_a_guarded_file(h
     agent.verdict("frobnicate", many)
     assert agent.verdict("Write", {**many, "dir": ".claude", "file": "settings.json"}) is Verdict.DENY
     agent.gate.close()
+
+
+HALVES: list[dict[str, Any]] = [
+    {"files": [[".claude", "settings.json"]]},
+    {"paths": [[".claude", "settings.json"]]},
+    {"items": [".claude", "settings.json"]},
+    {"names": [".claude", "settings.json"]},
+    {"dir": ".claude", "script_name": "settings.json"},
+    {"dir": ".claude", "query": "settings.json"},
+    {"dir": ".claude", "text": "settings.json"},
+    {"dir": ".claude", "code": "settings.json"},
+    {"dir": ".cl%2561ude", "name": "settings.json"},
+    {"dir": ".{claude,x}", "name": "settings.json"},
+    {"dir": ".claude\n", "name": "settings.json"},
+    {"dir": ".claude", "name": "settings.json\n"},
+    {"dir": "./" * 600 + ".claude", "name": "settings.json"},
+    {"name": "AGENTS", "format": "md"},
+    {"path": "AGENTS", "type": "md"},
+    {"path": "AGENTS", "file-extension": "md"},
+    {"path": "AGENTS", "extensions": ["a", "b", "c", "d", "md"]},
+    {"prefix": "AGE", "name": "NTS.md"},
+    {"path": "{name}.md", "name": "AGENTS"},
+    {"path": "${name}.md", "name": "AGENTS"},
+    {"template": "%s.md", "value": "AGENTS"},
+    {"cwd": ".claude", "argv": ["--out=settings.json"]},
+    {"cwd": ".claude", "argv": ["-osettings.json"]},
+    {"argv": ["--out=AGENTS.md"]},
+]
+
+
+@pytest.mark.parametrize("args", HALVES, ids=repr)
+def test_no_way_to_split_a_path_hides_a_guarded_file(coder: Agent, args: dict[str, Any]) -> None:
+    assert coder.verdict("save", {"args": args}) is Verdict.DENY
+    assert coder.verdict("save", args) is Verdict.DENY
+
+
+def test_more_folders_than_are_followed_are_high_risk(coder: Agent, home: Path) -> None:
+    (home / "project/a/b/c/d/e/f").mkdir(parents=True)
+    items = coder.session.call("frobnicate", {"parts": ["a", "b", "c", "d", "e", "f"]}).decision.items
+    assert {item.risk for item in items} == {Risk.HIGH}

@@ -20,10 +20,10 @@ import msgspec
 
 from sayso.core.digest import MAX_DEPTH
 from sayso.policy.folding import LONGEST, decode_text, fold_away, is_odd
-from sayso.policy.looking import may_look
+from sayso.policy.looking import current, may_look
 from sayso.policy.patches import files_patched, is_patch
 from sayso.policy.paths import is_secret, spells_secret
-from sayso.policy.protected import find_named
+from sayso.policy.protected import find_mentioned, find_named
 from sayso.policy.spellings import WILD
 from sayso.policy.verbs import words_in
 
@@ -45,6 +45,9 @@ _MENTIONS = re.compile(
 """Names of arguments in which a path is only mentioned."""
 _WRITTEN = re.compile(r"content|body|message|comment|descri", re.IGNORECASE)
 """Names of arguments whose text is written somewhere as it is, a patch too."""
+_NEVER_A_PIECE = re.compile(
+    r"content|body|message|comment|descri|string|prompt|command|exclu|ignore", re.IGNORECASE
+)
 _CONTENT = re.compile(r"(?:contents?|text|string|body|code|lines)$", re.IGNORECASE)
 """Names that end so hold what is in a file, whatever else they say."""
 _TITLES = re.compile(r"title|subject", re.IGNORECASE)
@@ -53,7 +56,9 @@ _LISTED = {"glob", "list", "find", "ls", "tree"}
 """Words for tools that take a pattern of paths."""
 _PATTERNS = re.compile(r"pattern|quer|regex", re.IGNORECASE)
 _PATCHES = re.compile(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
-_LONGEST_PIECE = 1024
+_ONE_WORD = re.compile(r"[^\s/]{1,255}")
+_OPTION = re.compile(r"--?[\w-]+=(.+)|-[A-Za-z](.{3,})", re.DOTALL)
+"""An option with its value in one text."""
 _MOST_LINES = 64
 """Lines of a text to take for a path each."""
 _REMOTE = re.compile(
@@ -87,9 +92,10 @@ class Text(msgspec.Struct, frozen=True):
     @property
     def is_piece(self) -> bool:
         """Whether it may be one piece of a path in several arguments."""
+        inner = self.text.strip(AROUND)
         if self.holds in ("mentions", "patterns") and not _TITLES.search(self.name):
-            return False
-        return 0 < len(self.text) <= _LONGEST_PIECE and "\n" not in self.text and not _REMOTE.match(self.text)
+            return not _NEVER_A_PIECE.search(self.name) and _ONE_WORD.fullmatch(inner) is not None
+        return 0 < len(inner) <= LONGEST and "\n" not in inner and not _REMOTE.match(inner)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -132,16 +138,25 @@ def texts_of(arguments: Mapping[str, Any]) -> tuple[Text, ...]:
                     yield Text(argument or key, name, key, group)
                 yield from walk(member, argument or key, key, 0, depth + 1)
         elif isinstance(value, (list, tuple)):
-            group = next(groups)
+            inner = 0 if group else next(groups)  # a list in a list is one path in pieces
             for member in value:
-                yield from walk(member, argument, name, group, depth + 1)
+                yield from walk(member, argument, name, inner, depth + 1)
         elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
             yield Text(argument, name, str(value), group)
-            decoded = decode_text(value) if isinstance(value, str) else None
-            if decoded is not None:
-                yield Text(argument, name, decoded, group, coded=True)
+            if isinstance(value, str):
+                yield from _also(Text(argument, name, value, group))
 
     return tuple(walk(arguments, "", "", 0, 0))
+
+
+def _also(one: Text) -> Iterator[Text]:
+    """What a text says besides: the value of an option, and what base64 stands for."""
+    option = _OPTION.fullmatch(one.text) if len(one.text) <= LONGEST else None
+    if option is not None:
+        yield msgspec.structs.replace(one, text=option[1] or option[2])
+    decoded = decode_text(one.text)
+    if decoded is not None:
+        yield msgspec.structs.replace(one, text=decoded, coded=True)
 
 
 def paths_given(texts: Sequence[Text], *, folder: str, home: str, named: Collection[str]) -> Iterator[Given]:
@@ -174,7 +189,7 @@ def _alone(one: Text, words: set[str], here: str) -> Iterator[Given]:
     inner = fold_away(inner) if odd else inner
     if is_link(inner, here):
         yield Given(one.argument, inner, sure=True, file=True, hidden=find_named(inner).at is None)
-    if _REMOTE.match(inner):
+    if _REMOTE.match(inner) or (current().spent and one.holds != "paths" and not _mentions_guard(inner)):
         return
     if is_odd(inner):
         yield from _unreadable(one, inner, here)
@@ -221,6 +236,10 @@ def _unreadable(one: Text, inner: str, here: str) -> Iterator[Given]:
 def _beginning(text: str) -> str:
     """The beginning of a text that is too long to be told whole."""
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def _mentions_guard(text: str) -> bool:
+    return find_mentioned(text).at is not None
 
 
 def _leads_somewhere(inner: str, here: str) -> bool:

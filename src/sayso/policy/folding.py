@@ -14,6 +14,8 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
+_NAME = re.compile(r"[A-Za-z0-9_.-]{4}")
+"""Without as much as this it names nothing: most words are base64 of noise."""
 _CODE = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
@@ -48,6 +50,7 @@ def decode_text(text: str) -> str | None:
     if len(text) < _SHORTEST_CODE or len(text) % 4 or _CODE.fullmatch(text) is None:
         return None
     try:
-        return base64.b64decode(text, validate=True).decode(errors="replace")
+        said = base64.b64decode(text, validate=True).decode(errors="replace")
     except binascii.Error:
         return None
+    return said if _NAME.search(said) else None

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-MOST = 20_000
+MOST = 12_000
 """Looks for one call. A plain path takes some 30."""
 
 

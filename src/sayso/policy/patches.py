@@ -5,31 +5,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+_GAP = r"[ \t\u00a0\u2000-\u200b\u202f\u3000]"
+_START = rf"^(?:\ufeff|{_GAP}|>)*"
 _HEADS = re.compile(
-    r"^[ \t>]*(?:\*\*\* (?:\w+ )*(?:File|to|from):|Index:|(?:\+\+\+|---|\*\*\*)(?=[ \t\"])"
-    r"|(?:rename|copy) (?:to|from)|diff --git|diff --(?:cc|combined))[ \t]*([^\r\n]+)",
+    rf"{_START}(?:\*\*\*{_GAP}*(?:\w+{_GAP}+)*(?:File|to|from){_GAP}*(?:to)?{_GAP}*:|Index:|Prereq:"
+    rf"|(?:\+\+\+|---|\*\*\*)(?={_GAP}|\")|(?:rename|copy){_GAP}+(?:to|from)"
+    rf"|diff{_GAP}+-[^\r\n]*?(?={_GAP}[^-\s])|[wWeErf]{_GAP}+(?=\S+$)|\d*,?\d*w{_GAP}+){_GAP}*([^\r\n]+)",
     re.MULTILINE | re.IGNORECASE,
 )
+_MARK = r"<{3,12} ?(?:SEARCH|ORIGINAL|HEAD|BEFORE|OLD|FIND)\b"
 _EDITED = re.compile(
-    r"^[ \t#*`]*([^\r\n]+?)[ \t`*:]*\r?\n(?:[ \t]*```[^\r\n]*\r?\n)?[ \t]*<{5,9} ?SEARCH", re.MULTILINE
+    rf"^[ \t#*`]*([^\r\n]+?)[ \t`*:]*\r?\n(?:[ \t]*(?:```[^\r\n]*)?\r?\n){{0,3}}[ \t]*{_MARK}",
+    re.MULTILINE | re.IGNORECASE,
 )
 _BEGINS = re.compile(
-    r"\s*(?:```\w*\s+)?(?:\*\*\* Begin Patch|\*\*\* (?:Add|Update|Delete) File:|diff --git |Index: "
-    r"|(?:---|\*\*\*)[ \t]+\S[^\r\n]*\r?\n(?:\+\+\+|---)[ \t])",
+    rf"(?:\s|\ufeff)*(?:```\w*\s+)?(?:\*\*\*{_GAP}*Begin Patch|\*\*\*{_GAP}*(?:Add|Update|Delete) File:"
+    rf"|diff{_GAP}+-|Index: |Prereq: |(?:---|\*\*\*){_GAP}+\S[^\r\n]*[\r\n]+(?:\+\+\+|---){_GAP})",
     re.IGNORECASE,
 )
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _PREFIX = re.compile(r"[abciow]/")
 _QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
+_ESCAPE = re.compile(r"((?:\\[0-7]{1,3})+)|\\x([0-9a-fA-F]{2})|\\(.)")
+_ATTRIBUTE = re.compile(r"""(?:path|file|name)\s*=\s*["']?([^"'>\s]+)""", re.IGNORECASE)
 
 
 def is_patch(text: str) -> bool:
-    """Whether a text is a patch from its first line on."""
-    return _BEGINS.match(text) is not None
+    """Whether a text is a patch from its first line on, or has edit blocks in it."""
+    return _BEGINS.match(text) is not None or _EDITED.search(text) is not None
 
 
 def files_patched(text: str) -> Iterator[str]:
     """Every file that a line of this patch may name, under each spelling it may have."""
-    for named in (*_HEADS.findall(text), *_EDITED.findall(text)):
+    lines = _LINE_ENDS.sub("\n", text)
+    for named in (*_HEADS.findall(lines), *_EDITED.findall(lines)):
         for part in _parts_of(named.strip()):
             yield part
             if _PREFIX.match(part):
@@ -39,6 +48,19 @@ def files_patched(text: str) -> Iterator[str]:
 def _parts_of(named: str) -> Iterator[str]:
     """The whole, without its date, and each of several names in one line."""
     yield named.partition("\t")[0].strip().strip("\"'`")
-    yield from (quoted.replace('\\"', '"') for quoted in _QUOTED.findall(named))
-    if " " in named:
-        yield from (word.strip("\"'`") for word in named.split())
+    yield from (_unescaped(quoted) for quoted in _QUOTED.findall(named))
+    yield from _ATTRIBUTE.findall(named)
+    if " " in named or "\t" in named:
+        yield from (_unescaped(word.strip("\"'`")) for word in named.split())
+
+
+def _unescaped(quoted: str) -> str:
+    """A name as git and patch read it between quotes."""
+    return _ESCAPE.sub(_character, quoted)
+
+
+def _character(found: re.Match[str]) -> str:
+    if found[1]:
+        codes = (int(code, 8) & 0xFF for code in found[1].split("\\") if code)
+        return bytes(codes).decode(errors="replace")
+    return chr(int(found[2], 16)) if found[2] else {"t": "\t", "n": "\n", "r": "\r"}.get(found[3], found[3])

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import msgspec
 
 from sayso.policy.looking import current, may_look
-from sayso.policy.own_places import own_things
+from sayso.policy.own_places import Own, own_things
 from sayso.policy.protected import (
     NOTHING,
     Found,
@@ -99,9 +99,7 @@ def _locate_once(*where: str) -> Place:
 def _spelled(path: str, folder: str, workspace: str, home: str) -> Place:
     """What a path is as it is written, no file looked at."""
     written = _absolute(path, folder, home)
-    guarded = (
-        find_named(path) if written is None else find_spelled(os.path.normpath(written), own_things(home))
-    )
+    guarded = find_named(path) if written is None else find_spelled(os.path.normpath(written), _own(home))
     if not is_plain(path):
         guarded = strictest_of((guarded, find_mentioned(path)))
     return Place(None, guarded=guarded)
@@ -136,6 +134,13 @@ def _with_listed(literal: Place, path: str, folder: str, workspace: str, home: s
     links = tuple(dict.fromkeys(link for place in (literal, *places) for link in place.links))
     guarded = strictest_of((literal.guarded, touched))
     return msgspec.structs.replace(literal, secret=secret, guarded=guarded, links=links)
+
+
+def _own(home: str) -> Own:
+    """What is Sayso's, looked up once for a call."""
+    own: Own = current().seen.setdefault(("own", home), None) or own_things(home)
+    current().seen["own", home] = own
+    return own
 
 
 def _unknown(places: Sequence[Place]) -> Place:

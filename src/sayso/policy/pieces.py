@@ -17,18 +17,25 @@ from urllib.parse import unquote
 import msgspec
 
 from sayso.policy.argument_paths import AROUND, Given, Text, is_link
+from sayso.policy.folding import fold_away
 from sayso.policy.looking import may_look
 from sayso.policy.own_places import Own, own_things
 from sayso.policy.paths import in_system, is_secret
 from sayso.policy.protected import find_named, find_spelled, fold_path, places_covered
+from sayso.policy.spellings import expanded
 
 _SEVERAL = re.compile(
-    r"(?:path|file|name|target|source|destination|ur[il]|folder|dir|item)s$|directories$", re.IGNORECASE
+    r"(?:path|file|target|source|destination|ur[il]|folder|dir)s$|directories$", re.IGNORECASE
 )
 """Names of lists whose members are paths of their own."""
-_ENDINGS = re.compile(r"^(?:file_?)?(?:ext|extension|suffix)$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(?:ext|extension|suffix|suffixe|ending|format|type|kind)s?$", re.IGNORECASE)
+_ENDING = re.compile(r"\.?\w{1,10}")
+_PREFIXES = re.compile(r"prefix$", re.IGNORECASE)
+_BLANKS = re.compile(r"\$?\{(\w+)\}|%\((\w+)\)s|%s|\{\}")
+"""What a template leaves open."""
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
-_MOST_ENDINGS = 4
+_MOST_PIECES = 4096
+_LONG = 255
 _MOST_ORDERED = 5
 """Pieces to try in every order. Of more of them, any order counts as possible."""
 _DEEPEST = 4
@@ -48,7 +55,11 @@ class _Piece(msgspec.Struct, frozen=True):
 
 def paths_joined(texts: Sequence[Text], *, folder: str, home: str) -> Iterator[Given]:
     """Every path of note that several texts make together and none of them makes alone."""
-    pieces = [one for one in _pieces(texts) if one.made or not _is_guarded(one.path)]
+    found = _pieces(texts)
+    if len(found) > _MOST_PIECES:
+        yield Given(found[0].argument, found[0].path, lost=True)
+        return
+    pieces = [one for one in found if one.made or not _is_guarded(one.path)]
     if len(pieces) < 2:
         return
     yield from (_given(one.argument, one.path) for one in pieces if one.made)
@@ -69,27 +80,40 @@ def _pieces(texts: Iterable[Text]) -> list[_Piece]:
     """What may be a piece of a path, each once; names with an ending from another argument as well."""
     found: dict[tuple[str, int], _Piece] = {}
     endings: dict[str, None] = {}
+    prefixes: dict[str, None] = {}
     for one in texts:
-        path = _plainly(one.text)
-        if not one.is_piece or not path:
+        path = _plainly(one.text) if one.is_piece else ""
+        if not path:
             continue
-        if _ENDINGS.search(one.name):
+        if _ENDINGS.search(one.name) and _ENDING.fullmatch(path):
             endings[path.lstrip(".")] = None
-        else:
-            group = one.group if _SEVERAL.search(one.name) else 0
-            found.setdefault((path, group), _Piece(one.argument, path, group))
+        elif _PREFIXES.search(one.name):
+            prefixes[path] = None
+        group = one.group if _SEVERAL.search(one.name) else 0
+        for spelled in (path, *expanded(path)):
+            found.setdefault((spelled, group), _Piece(one.argument, spelled, group))
     pieces = list(found.values())
-    ended = list(endings)[:_MOST_ENDINGS]
-    return [
-        *pieces,
-        *(_Piece(one.argument, f"{one.path}.{end}", made=True) for end in ended for one in pieces),
-    ]
+    made = [(one.argument, f"{one.path.rstrip('.')}.{end}") for end in endings for one in pieces]
+    made += [(one.argument, f"{start}{one.path}") for start in prefixes for one in pieces]
+    made += [(one.argument, path) for one in pieces for path in _filled(one.path, texts)]
+    return [*pieces, *(_Piece(argument, path, made=True) for argument, path in made)]
+
+
+def _filled(path: str, texts: Iterable[Text]) -> Iterator[str]:
+    """A template with each of the texts that its blanks name."""
+    blank = _BLANKS.search(path)
+    if blank is None:
+        return
+    wanted = blank[1] or blank[2]
+    for one in texts:
+        if one.is_piece and (one.name == wanted or (wanted is None and one.text != path)):
+            yield _BLANKS.sub(lambda _, text=one.text: text, path)  # type: ignore[misc]
 
 
 def _plainly(text: str) -> str:
     """A piece without quotes, scheme, percent-encoding and backslashes."""
-    inner = unquote(text.strip(AROUND)).replace("\\", "/")
-    return _SCHEME.sub("", inner)
+    inner = unquote(unquote(text.strip(AROUND))).replace("\\", "/")
+    return _SCHEME.sub("", fold_away(inner) if len(inner) > _LONG else inner)
 
 
 # --- by name ---
@@ -140,7 +164,11 @@ def _on_disk(pieces: Sequence[_Piece], folder: str, home: str) -> Iterator[Given
             if used and _is_notable(joined, own):
                 yield _given(one.argument, joined)
             there = os.path.normpath(joined)
-            if there not in seen and len(used) < _DEEPEST and os.path.isdir(joined):  # noqa: PTH112  never raises
+            if there in seen or not os.path.isdir(joined):  # noqa: PTH112  never raises
+                continue
+            if len(used) == _DEEPEST:
+                yield Given(one.argument, one.path, lost=True)
+            else:
                 seen.add(there)
                 reached.append((joined, (*used, one)))
 

@@ -8,6 +8,7 @@ neither case nor Unicode form nor trailing dots apart.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -35,6 +36,8 @@ from sayso.policy.protected_names import (
 from sayso.policy.spellings import WILD
 
 _NOWHERE = (-1, -1)
+_MOST_NAMES = 256
+"""Names to follow in one path: of a longer one, whatever it mentions counts."""
 _MOST_WILD = 16
 """Names with wildcards to follow in one path."""
 
@@ -121,6 +124,7 @@ def fold_path(path: str) -> list[str]:
     return [fold_name(name) for name in path.split("/") if name not in ("", ".")]
 
 
+@functools.lru_cache(maxsize=4096)
 def fold_name(name: str) -> str:
     plain = unicodedata.normalize("NFKC", name)
     if not plain.isascii():
@@ -148,7 +152,7 @@ def _by_place(parts: list[str], own: Own) -> Found:
     """Below or above a place that is known from the root on."""
     if any(WILD.search(part) for part in parts):
         return strictest_of(_touched(parts, place, known) for place, known in own.at.items())
-    for end in range(len(parts), 0, -1):
+    for end in range(min(len(parts), max(map(len, own.at), default=0)), 0, -1):
         known = own.at.get(tuple(parts[:end]))
         if known is not None:
             return Found(_in_place(known, parts[end:]))
@@ -188,7 +192,7 @@ def _is_in(rest: list[str], name: str) -> bool:
 def _by_name(parts: list[str]) -> Found:
     """A guarded name in whatever folder."""
     found: list[Found] = []
-    if sum(WILD.search(part) is not None for part in parts) > _MOST_WILD:
+    if len(parts) > _MOST_NAMES or sum(WILD.search(part) is not None for part in parts) > _MOST_WILD:
         return find_mentioned("/".join(parts))
     for start, part in enumerate(parts):
         firsts = fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,)

@@ -136,7 +136,7 @@ def _without_line(path: str) -> Iterator[str]:
     yield _LINE.sub("", path)
 
 
-def _expanded(path: str) -> Iterator[str]:
+def expanded(path: str) -> Iterator[str]:
     """`{a,b}` as a shell expands it; of a range only its ends and a wildcard are looked at."""
     braces = _BRACES.search(path)
     if braces is None:
@@ -177,7 +177,7 @@ _STEPS: tuple[Callable[[str], Iterator[str]], ...] = (
     _slashed,
     _without_scheme,
     _without_line,
-    _expanded,
+    expanded,
     _normalised,
     _at_home,
 )
