@@ -39,7 +39,7 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Revoke: ${visible(grant.words)} ${visible(grant.about ?? "")}` },
       async () => {
         const ended = await remove(`/v1/grants/${encodeURIComponent(grant.id)}`);
-        say(`${ended.already ? "It was over already" : "Revoked"}: ${visible(ended.words)}`);
+        say([`${ended.already ? "It was over already" : "Revoked"}: `, inline(ended.words)]);
         await read();
       },
     );
