@@ -13,6 +13,7 @@ from sayso.core.decision import Question
 from sayso.core.digest import decode
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.policy import Policy
+from sayso.core.titles import title_of
 from sayso.doors.python.capability import UnknownCapability
 from sayso.doors.python.described import describe_parameters
 from sayso.doors.python.host import Said, request_for
@@ -72,6 +73,7 @@ def preview_edit(context: Context) -> EditedTold:
         operations=tuple(dict.fromkeys(item.operation for item in decision.items)),
         because=tuple(dict.fromkeys(piece for one in instead.operations for piece in one.because)),
         signed=signed,
+        title=title_of(instead.call),
     )
 
 

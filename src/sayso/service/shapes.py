@@ -147,6 +147,8 @@ class EditedTold(msgspec.Struct, frozen=True):
     because: tuple[Piece, ...]
     signed: bool
     """Whether allowing it has to be signed by a passkey."""
+    title: str
+    """The edited call in one line."""
 
 
 class Answered(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import * as policy from "./policy.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
 import { signOut, whenSignedOut, whenSlow, whoAmI } from "./api.js";
+import { confirmed } from "./confirm.js";
 import { h, show } from "./dom.js";
 import { bind } from "./keys.js";
 import { listen } from "./live.js";
@@ -80,13 +81,32 @@ function open(focus = false) {
   if (focus) main.querySelector("h1")?.focus();
 }
 
-function go(event) {
+async function go(event) {
   const link = event.target.closest("a[href^='/']");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.download) return;
   event.preventDefault();
   document.getElementById("menu").removeAttribute("open");
+  if (!(await mayLeave())) return;
   window.history.pushState(null, "", link.getAttribute("href"));
   open(true);
+}
+
+/** The way back of the browser cannot be held up, so the page goes forth again before it asks. */
+async function goBack() {
+  if (!document.body.classList.contains("signed-in")) return;
+  if (!view?.changed?.()) return open();
+  const wanted = location.pathname;
+  window.history.pushState(null, "", "/");
+  if (!(await mayLeave())) return;
+  window.history.pushState(null, "", wanted);
+  open();
+}
+
+const LOST = ["A call was changed and not sent. Leaving this page discards the changes; the question stays open."];
+
+/** Whether nothing is lost by leaving what is shown, or the person wants it so. */
+async function mayLeave() {
+  return !view?.changed?.() || (await confirmed("Discard the changes?", LOST, "Discard the changes"));
 }
 
 function drawNav(name) {
@@ -145,7 +165,8 @@ function drawLine() {
 
 nav.addEventListener("click", go);
 document.getElementById("brand").addEventListener("click", go);
-addEventListener("popstate", () => document.body.classList.contains("signed-in") && open());
+addEventListener("popstate", goBack);
+addEventListener("beforeunload", (event) => view?.changed?.() && event.preventDefault());
 bind(() => view?.keys ?? {});
 if ("serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});
 start();

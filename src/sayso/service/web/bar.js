@@ -10,8 +10,20 @@ import { say } from "./parts.js";
 import { inline } from "./visible.js";
 import { sleeper } from "./wake.js";
 
-const READ_ON = { down: "read on ↓", up: "read on ↑", fold: "read on ↓" };
+const READ_ON = {
+  down: "read on ↓",
+  up: "read on ↑",
+  left: "read on ←",
+  right: "read on →",
+  fold: "read on ↓",
+  zoomed: "read on: move the page",
+  lost: "not all of it shows",
+};
 const UNREAD = "Above moderate risk all of it has to be on screen before it can be allowed.";
+const HOW_TO_READ = {
+  zoomed: `${UNREAD} Move the zoomed page over all of it, or zoom out.`,
+  lost: `${UNREAD} A part of it does not fit here: make the window wider or the text smaller, or answer elsewhere.`,
+};
 export const EDITING = "Allow the edited call or discard the changes first.";
 const MOST_SPANS = 4;
 const EXPLAINS_FOR = 8000;
@@ -56,7 +68,7 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   /** A word about a press that did nothing, for a while; also for those who hear it. */
   function explain(text) {
     clearTimeout(explained);
-    hint.textContent = text;
+    show(hint, text);
     explained = setTimeout(() => (hint.textContent = ""), EXPLAINS_FOR);
   }
 
@@ -69,7 +81,8 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   }
   function readOn() {
     reading.on();
-    explain(unread() ? UNREAD : "");
+    const still = unread();
+    explain(still && (HOW_TO_READ[still] ?? UNREAD));
     drawYes();
   }
   const allow = (answer, name, kind) => {

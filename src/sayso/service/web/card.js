@@ -8,7 +8,7 @@ import { risk, time } from "./parts.js";
 import { follow } from "./reading.js";
 import { whatRuns } from "./shown.js";
 import { clock, now, span } from "./time.js";
-import { foreign, inline, ownLines, told, visible } from "./visible.js";
+import { foreign, inline, ownLines, sentence, told, visible } from "./visible.js";
 
 export { whatRuns };
 
@@ -63,12 +63,15 @@ export function card(question, { give, live }) {
     "aria-label": `Question: ${visible(summary(question))}`,
   });
 
-  /** Send an answer. It names the call only if all of it was on screen; the service wants that at high risk. */
-  function send(given) {
+  /**
+   * Send an answer. It names the call only if all of it was on screen; the service wants that at high risk.
+   * `title` tells the call that runs, if that is not the one that was asked for.
+   */
+  function send(given, title) {
     const unread = reading.towards();
     const risky = (form?.state().risk ?? question.risk) === "high";
     if (unread && risky && given.answer !== "deny") return answering.draw();
-    return give(unread ? given : { ...given, digest: question.digest });
+    return give(unread ? given : { ...given, digest: question.digest }, title);
   }
   function edit() {
     if (!question.editing || form) return form?.focus();
@@ -133,7 +136,14 @@ export function card(question, { give, live }) {
   root.classList.toggle("over", question.state !== "open");
   document.addEventListener("keydown", escape, true);
   tick();
-  return { element: root, body, bar: answering, edit, why, tick };
+  /** Shown again after something else was: as if it had just arrived. */
+  function again() {
+    document.addEventListener("keydown", escape, true);
+    answering?.rest();
+    tick();
+  }
+  const changed = () => form?.touched() ?? false;
+  return { element: root, body, bar: answering, edit, why, tick, again, changed };
 }
 
 function ended(question) {
@@ -171,7 +181,7 @@ function reasons(question) {
       "p",
       { class: "why" },
       h("strong", {}, "Why asked: "),
-      plain(question.why),
+      said(question.why, question),
       " ",
       rule(question.rule),
       question.because.length ? h("span", { class: "small" }, " Marked: what made it so.") : null,
@@ -179,6 +189,13 @@ function reasons(question) {
     isClaim(question) ? h("div", { class: "yes" }, h("strong", {}, "If you did: "), meaning(question)) : null,
     place.length ? h("div", {}, place) : null,
   ];
+}
+
+/** A sentence of ours about this question: what it quotes of others is marked. */
+function said(text, question) {
+  const { items: parts, tool, agent, target, workflow, server } = question;
+  const names = [...parts.map((item) => item.operation), tool, agent, target, workflow, server];
+  return Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : sentence(text, names);
 }
 
 /** What a yes to a claimed message does. */

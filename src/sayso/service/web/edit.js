@@ -4,7 +4,7 @@ import { post } from "./api.js";
 import { h, show } from "./dom.js";
 import { formOf, Unreadable } from "./form.js";
 import { risk } from "./parts.js";
-import { visible } from "./visible.js";
+import { sentence, visible } from "./visible.js";
 
 const SOON = 300;
 const RANK = { low: 0, moderate: 1, high: 2 };
@@ -60,7 +60,7 @@ export function editor(question, { send, close, changed, shows }) {
     become({ problem: denied, told, values });
   }
   function complain(problem) {
-    fault.textContent = problem ? `${problem.message}${problem.hint ? `: ${problem.hint}` : ""}` : "";
+    show(fault, problem && `${problem.message}${problem.hint ? `: ${problem.hint}` : ""}`);
     for (const one of element.querySelectorAll("[aria-invalid]")) one.removeAttribute("aria-invalid");
     problem?.field?.setAttribute("aria-invalid", "true");
   }
@@ -85,7 +85,10 @@ export function editor(question, { send, close, changed, shows }) {
       risk: highest(question.risk, state.told?.risk ?? "low"),
       signed: state.told?.signed ?? question.signed,
       problem: state.problem,
-      allow: () => send({ answer: "edit", edited: state.values, edited_digest: state.told.digest }),
+      allow() {
+        const { digest, title } = state.told;
+        return send({ answer: "edit", edited: state.values, edited_digest: digest }, title);
+      },
       discard: close,
     }),
     stop() {
@@ -109,7 +112,7 @@ function verdict(question, told, denied) {
       risk(told.risk),
       " ",
       words && h("strong", {}, words),
-      denied ?? visible(told.why),
+      denied ?? sentence(told.why, told.operations),
       h("span", { class: "small" }, ` (${visible(told.operations.join(", "))}, rule ${visible(told.rule)})`),
     ),
   ];

@@ -39,8 +39,8 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Revoke: ${visible(grant.words)} ${visible(grant.about ?? "")}` },
       async () => {
         const ended = await remove(`/v1/grants/${encodeURIComponent(grant.id)}`);
-        const all = [ended, ...ended.also].map((one) => visible(one.words)).join("; ");
-        say(`${ended.already ? "It was over already" : "Revoked"}: ${all}`);
+        const all = [ended, ...ended.also].flatMap((one, at) => [at ? "; " : "", inline(one.words)]);
+        say([`${ended.already ? "It was over already" : "Revoked"}: `, ...all]);
         await read();
       },
     );

@@ -7,7 +7,7 @@ import { fits, moreRows, ordered, pager, row, tick } from "./list.js";
 import { empty, failed, loading, say } from "./parts.js";
 import { signAnswer } from "./passkeys.js";
 import * as all from "./questions.js";
-import { visible } from "./visible.js";
+import { inline } from "./visible.js";
 
 const FADES_AFTER = 4000;
 const READ_AFTER = 8000;
@@ -24,6 +24,7 @@ export function view(place, page) {
     detail,
   );
   const fading = new Set();
+  const kept = new Map(); // cards with changes that were neither sent nor discarded, by the question's id
   let chosen = null;
   let shown = null;
   let order = [];
@@ -31,12 +32,30 @@ export function view(place, page) {
 
   /** Read this one. The one read before goes, if it is over. */
   function choose(id) {
+    if (id !== chosen) putAside();
     const left = chosen !== id && all.questions.get(chosen);
     chosen = id;
     shown = null;
     if (left && left.state !== "open") all.forget(left.id);
     else draw();
     if (id && !all.questions.get(id)?.whole) all.readOne(id);
+  }
+
+  /** Take the card away. One that was changed is kept as it is, until it is looked at again. */
+  function putAside() {
+    const id = shown?.question.id;
+    if (shown?.changed() && all.questions.get(id)?.state === "open") kept.set(id, shown);
+    shown = null;
+  }
+
+  /** The card of this question that was put aside, if there is one, and if it still waits. */
+  function broughtBack(question) {
+    const card = kept.get(question.id);
+    kept.delete(question.id);
+    if (!card || question.state !== "open") return null;
+    show(detail, h("div"), card.element);
+    card.again();
+    return card;
   }
 
   /** The questions as they are listed: those whose agent waits first. Under the pointer nothing changes places. */
@@ -52,7 +71,10 @@ export function view(place, page) {
 
   function draw() {
     const here = rows();
-    if (!here.some((one) => one.id === chosen)) chosen = null;
+    if (!here.some((one) => one.id === chosen)) {
+      putAside();
+      chosen = null;
+    }
     if (chosen === null && here.length) return choose((here.find((one) => one.state === "open") ?? here[0]).id);
     const none = !all.questions.size;
     drawList(here);
@@ -77,7 +99,7 @@ export function view(place, page) {
     for (const one of here) if (one.state !== "open" && one.id !== chosen) fade(one.id);
     show(
       list,
-      here.map((one) => row(one, chosen, open)),
+      here.map((one) => row(one, { chosen, choose: open, changed: kept.has(one.id) })),
       all.reading.more && moreRows(all.readMore),
     );
     if (focused) list.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
@@ -86,11 +108,12 @@ export function view(place, page) {
   /** The card, made anew only if the question is another one or was closed; what is read stays as it is. */
   function drawCard() {
     const question = { ...all.questions.get(chosen) };
+    shown ??= broughtBack(question);
     if (shown?.question.state === question.state) {
       Object.assign(shown.question, question);
       return drawPager();
     }
-    const made = card(question, { live: page.live, give: (given) => give(question, given) });
+    const made = card(question, { live: page.live, give: (given, title) => give(question, given, title) });
     shown = { ...made, question };
     show(detail, h("div"), made.element);
     drawPager();
@@ -99,7 +122,7 @@ export function view(place, page) {
 
   /** Answered elsewhere while it was being read: it says so, and after a while makes room. */
   function over(question) {
-    if (!question.yours) say(`${ending(question)}: ${named(question)}`);
+    if (!question.yours) say([`${ending(question)}: `, inline(question.title)]);
     setTimeout(() => chosen === question.id && next(question.id), READ_AFTER);
   }
 
@@ -108,12 +131,13 @@ export function view(place, page) {
     detail.firstChild.replaceWith(pager(ids, chosen, all.reading.more, move));
   }
 
-  async function give(question, given) {
+  /** `title` tells what runs, if it is not what was asked. */
+  async function give(question, given, title = question.title) {
     if (!page.live()) return say("The connection is lost. Nothing was answered.", "bad");
     try {
       const { yours } = await signed(question, given);
       const told = ending(all.questions.get(question.id));
-      say(`${yours ? "" : "already "}${told}: ${named(question)}`, yours ? "" : "bad");
+      say([`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title)], yours ? "" : "bad");
       if (yours) next(question.id);
     } catch (problem) {
       say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
@@ -181,6 +205,8 @@ export function view(place, page) {
       w: () => shown?.bar && shown.why(),
     },
     line: () => shown?.bar?.rest(),
+    /** Whether something was changed here that would be lost. */
+    changed: () => Boolean(shown?.changed()) || [...kept.keys()].some((id) => all.questions.get(id)?.state === "open"),
     close() {
       clearInterval(timer);
       unfollow();
@@ -188,8 +214,6 @@ export function view(place, page) {
     },
   };
 }
-
-const named = (question) => visible(question.title);
 
 /** Nothing waits: the last decisions are shown, so that the page is worth opening. */
 function nothing() {

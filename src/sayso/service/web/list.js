@@ -6,8 +6,8 @@ import { risk } from "./parts.js";
 import { clock, now } from "./time.js";
 import { inline, visible } from "./visible.js";
 
-/** A question in the list. One that is over says how it ended, and by whose word. */
-export function row(question, chosen, choose) {
+/** A question in the list. One that is over says how it ended, and by whose word; a changed one says so. */
+export function row(question, { chosen, choose, changed }) {
   const over = question.state !== "open";
   const where = question.folder.split("/").filter(Boolean).pop();
   // A title that leaves something out ends in a mark; it stands where no line is cut.
@@ -23,6 +23,7 @@ export function row(question, chosen, choose) {
     risk(question.risk),
     h("span", { class: "call" }, inline(text, 140)),
     h("span", { class: "from" }, [question.agent, where, mark].filter(Boolean).map(visible).join(" · ")),
+    changed && h("strong", { class: "from changed" }, "changed, not sent"),
     over ? h("span", { class: "from" }, ending(question)) : waits(question),
   );
   if (question.id === chosen) button.setAttribute("aria-current", "true");

@@ -99,7 +99,13 @@ export const ANSWERS = {
 const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody knows how it ended" };
 
 const told = (step) => STEPS[step.what](step);
-const why = (step) => step.reason && [": ", inline(step.reason, 500)];
+const OF_A_PERSON = new Set(["answered", "edited"]);
+
+/** Why: a person's words are quoted, those of the policy are our own. */
+function why({ what, reason }) {
+  if (!reason) return null;
+  return [": ", OF_A_PERSON.has(what) ? inline(reason, 500) : visible(reason)];
+}
 
 /** What an edit changed: the call as it was asked for, and as it was allowed. */
 function edit({ before, after }) {

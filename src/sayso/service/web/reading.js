@@ -1,13 +1,17 @@
-// Whether a question was on screen, all of it: nothing folded, nothing covered, and every line passed by.
+// Whether a question was on screen, all of it: nothing folded, nothing covered or cut off, every line passed by.
 //
 // - Everything in the card has to be read, unless it says data-read="no"; data-read="parts" means: each of its
 //   children by itself.
-// - A part is cut into slices lower than a line of text. A slice was seen once both its edges were on screen
-//   with nothing over them, wherever the person scrolled from, and by whatever means.
+// - A part is as large as its text, wherever that stands, also beside its box. It is cut into cells lower than a
+//   line of text. A cell was seen once its corners were on screen with nothing over them: in the window, in
+//   what a zoomed page shows of it, and in every box that cuts off what does not fit.
 // - A part that changes its width before it was read whole is read again: its lines stand elsewhere.
 
+import { extent, isCutOff, isZoomed, onGlass } from "./extent.js";
+
 const SLICE = 12;
-const NEAR = 2;
+const COLUMN = 64;
+const NEAR = 1;
 const OVERLAP = 32;
 
 /** Follow how far a card is read. `body` scrolls; `changed` is called whenever more, or less, of it is read. */
@@ -22,62 +26,82 @@ export function follow(body, changed = () => {}) {
     if (next !== last) changed((last = next));
   }
   function note(part) {
+    const record = recordOf(part);
+    if (record.read || record.cutOff) return;
+    const { seen, columns, area } = record;
     const box = part.getBoundingClientRect();
-    const record = recordOf(part, box);
-    if (record.read) return;
-    const { seen } = record;
+    const [left, top] = [box.left + area.left, box.top + area.top];
     const view = body.getBoundingClientRect();
-    const from = Math.max(0, Math.floor((view.top - box.top) / SLICE));
-    const until = Math.min(seen.length, Math.ceil((view.bottom - box.top) / SLICE));
-    for (let at = from; at < until; at += 1) if (!seen[at] && onScreen(box, at)) seen[at] = 1;
+    const from = Math.max(0, Math.floor((view.top - top) / SLICE));
+    const until = Math.min(seen.length / columns, Math.ceil((view.bottom - top) / SLICE));
+    for (let at = from * columns; at < until * columns; at += 1) {
+      if (seen[at]) continue;
+      const [x, y] = [left + (at % columns) * COLUMN, top + Math.floor(at / columns) * SLICE];
+      const [right, bottom] = [Math.min(x + COLUMN, left + area.width), Math.min(y + SLICE, top + area.height)];
+      if (onScreen(x, y, right, bottom)) seen[at] = 1;
+    }
     record.read = seen.every(Boolean);
   }
   /** What is known of a part. Text that was added at its end leaves what was seen above it seen. */
-  function recordOf(part, box) {
+  function recordOf(part) {
     const old = known.get(part);
     const length = part.textContent.length;
     if (old?.read && old.length === length) return old;
-    const count = Math.ceil(box.height / SLICE);
-    const same = old && old.length === length && old.seen.length === count;
-    if (same && Math.abs(old.width - box.width) < 1) return old;
-    const seen = new Uint8Array(box.width ? count : 1);
-    const grown = old && old.length < length && Math.abs(old.width - box.width) < 1;
-    if (grown) seen.set(old.seen.subarray(0, Math.min(count, old.seen.length)));
-    const record = { length, width: box.width, seen, read: seen.length === 0 };
+    const { width, height } = part.getBoundingClientRect();
+    const wide = old && Math.abs(old.width - width) < 1;
+    if (wide && old.length === length && Math.abs(old.height - height) < 1) return old;
+    const area = extent(part);
+    const columns = Math.max(1, Math.ceil(area.width / COLUMN));
+    const seen = new Uint8Array(area.width ? Math.ceil(area.height / SLICE) * columns : 1);
+    const grown = wide && old.length < length && old.columns === columns;
+    if (grown) seen.set(old.seen.subarray(0, Math.min(seen.length, old.seen.length)));
+    const cutOff = isCutOff(part);
+    const record = { length, width, height, area, columns, seen, cutOff, read: !cutOff && seen.length === 0 };
     known.set(part, record);
     return record;
   }
-  /** Whether nothing lies over this slice: its corners and its middle belong to the card. */
-  function onScreen(box, at) {
-    const top = box.top + at * SLICE;
-    const bottom = Math.min(top + SLICE, box.bottom);
-    const across = [box.left + NEAR, (box.left + box.right) / 2, box.right - NEAR];
-    const down = bottom - top > NEAR ? [top + 1, bottom - 1] : [(top + bottom) / 2];
-    return down.every((y) => across.every((x) => body.contains(document.elementFromPoint(x, y))));
+  /** Whether nothing lies over this cell: its corners are on the glass and belong to the card. */
+  function onScreen(left, top, right, bottom) {
+    const within = (from, to) => (to - from > 2 * NEAR ? [from + NEAR, to - NEAR] : [(from + to) / 2]);
+    const free = (x, y) => onGlass(x, y) && body.contains(document.elementFromPoint(x, y));
+    return within(top, bottom).every((y) => within(left, right).every((x) => free(x, y)));
   }
-  /** The first thing still to be read: a part and how far down in it, or a fold in a part that was read. */
+  /** The first thing still to be read: a part and where in it, or a fold in a part that was read. */
   function first() {
     for (const part of parts(body)) {
       const record = known.get(part);
-      if (!record?.read) return { part, down: Math.max(0, record ? record.seen.indexOf(0) : 0) * SLICE };
+      if (!record?.read) return { part, ...placeIn(record), cutOff: record?.cutOff };
       const fold = part.matches("[data-folded]") ? part : part.querySelector("[data-folded]");
       if (fold) return { part, fold };
     }
     return null;
   }
+  function placeIn(record) {
+    const at = record ? Math.max(0, record.seen.indexOf(0)) : 0;
+    const { columns = 1, area = { left: 0, top: 0, width: 0 } } = record ?? {};
+    const across = area.left + (at % columns) * COLUMN;
+    return { down: area.top + Math.floor(at / columns) * SLICE, across, width: Math.min(COLUMN, area.width) };
+  }
   function towards() {
     const next = first();
     if (!next || next.fold) return next ? "fold" : "";
-    const at = next.part.getBoundingClientRect().top + next.down;
-    return at < body.getBoundingClientRect().top ? "up" : "down";
+    if (next.cutOff) return "lost";
+    const [box, view] = [next.part.getBoundingClientRect(), body.getBoundingClientRect()];
+    const [x, y] = [box.left + next.across, box.top + next.down];
+    if (y < view.top) return "up";
+    if (y + SLICE > view.bottom) return "down";
+    if (x + next.width > view.right + NEAR) return "right";
+    if (x < view.left - NEAR) return "left";
+    return isZoomed() ? "zoomed" : "down";
   }
 
   body.addEventListener("scroll", look, true);
+  for (const kind of ["scroll", "resize"]) window.visualViewport?.addEventListener(kind, look);
   new ResizeObserver(look).observe(body);
   new MutationObserver(look).observe(body, { childList: true, subtree: true });
   return {
     look,
-    /** Where to read on: "up", "down", at a "fold"; empty once everything was on screen. */
+    /** Where to read on: a direction, at a "fold", on a "zoomed" page, or "lost"; empty once all was on screen. */
     towards() {
       look();
       return towards();
@@ -87,11 +111,17 @@ export function follow(body, changed = () => {}) {
       const next = first();
       if (!next) return;
       if (next.fold) next.fold.querySelector(".unfold").click();
-      const top = next.part.getBoundingClientRect().top + (next.fold ? 0 : next.down);
-      if (!next.fold) body.scrollTop += top - body.getBoundingClientRect().top - OVERLAP;
+      else bring(next);
       look();
     },
   };
+
+  function bring({ part, down, across, width }) {
+    const [box, view] = [part.getBoundingClientRect(), body.getBoundingClientRect()];
+    body.scrollTop += box.top + down - view.top - OVERLAP;
+    const [left, right] = [box.left + across, box.left + across + width];
+    if (left < view.left || right > view.right) body.scrollLeft += left - view.left - OVERLAP;
+  }
 }
 
 /** What has to be read, part by part, from top to bottom. */

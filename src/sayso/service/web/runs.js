@@ -43,7 +43,7 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Revoke ${visible(run.workflow)}` },
       async () => {
         const told = await post(path);
-        say(`${visible(run.workflow)}: ${told.ended} ${told.ended === 1 ? "grant" : "grants"} ended.`);
+        say([inline(run.workflow), `: ${told.ended} ${told.ended === 1 ? "grant" : "grants"} ended.`]);
         await read();
       },
     );

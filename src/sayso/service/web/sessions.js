@@ -68,7 +68,7 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Stop ${visible(session.agent)}` },
       async () => {
         await stop(session.id);
-        say(`${visible(session.agent)} is stopped: everything asks until you let it go on.`);
+        say([inline(session.agent, 60), " is stopped: everything asks until you let it go on."]);
         await read();
       },
     );
@@ -78,7 +78,7 @@ export function view(place) {
       async () => {
         const { held_by: above } = await post(`/v1/sessions/${encodeURIComponent(session.id)}/resume`);
         const held = above ? ` A session above it is stopped (${visible(above)}): until that goes on, it asks.` : "";
-        say(`${visible(session.agent)} may go on: the policy decides again.${held}`, above ? "bad" : "");
+        say([inline(session.agent, 60), ` may go on: the policy decides again.${held}`], above ? "bad" : "");
         await read();
       },
     );

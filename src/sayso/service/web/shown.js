@@ -16,6 +16,8 @@ const FIRST = [
   /^(subject|title)$/i,
 ];
 const MOST_CELLS = 250_000;
+const DEEPEST = 5;
+const PLAIN_NAME = /^(?!\d+$)[\p{L}\p{M}\p{N}_.$@/-]+$/u;
 
 /** The exact command or call, complete, with the parts marked that made it what is asked. */
 export function whatRuns({ command, arguments: given, because = [] }) {
@@ -101,23 +103,39 @@ function compared(before, after) {
 
 /** Nested values as a tree, if they are short and nothing in them is marked; else as text. */
 function valued(value, label, parts) {
-  const nested = value !== null && typeof value === "object" && Object.keys(value).length > 0;
-  if (!nested || parts.length || JSON.stringify(value).length > FOLD_AT) return boxed(value, label, parts);
+  if (!isNested(value) || parts.length || JSON.stringify(value).length > FOLD_AT) return boxed(value, label, parts);
   return h("div", { class: "foreign", role: "group", "aria-label": label }, tree(value));
 }
 
-function tree(value) {
-  const entries = Array.isArray(value) ? value.map((one, at) => [String(at + 1), one]) : Object.entries(value);
+/** Each value below its name. What lies deeper than fits stands in one line, with the whole way to it. */
+function tree(value, depth = 1) {
+  const rows = named(value).flatMap(([name, one]) => (depth < DEEPEST || !isNested(one) ? [[name, one]] : ways(name, one)));
   return h(
     "ul",
     { class: "tree" },
-    entries.map(([name, one]) => h("li", {}, h("code", { class: "name" }, visible(name), ": "), leaf(one))),
+    rows.map(([name, one]) => h("li", {}, h("code", { class: "name" }, name, ": "), leaf(one, depth))),
   );
 }
 
+/** All values in this one, each with the way to it. */
+function ways(way, value) {
+  return named(value).flatMap(([name, one]) => {
+    const further = `${way} › ${name}`;
+    return isNested(one) ? ways(further, one) : [[further, one]];
+  });
+}
+
+/** The values in this one by their names, or their places in a list. A name that could pass for more is quoted. */
+function named(value) {
+  if (Array.isArray(value)) return value.map((one, at) => [String(at + 1), one]);
+  return Object.entries(value).map(([name, one]) => [PLAIN_NAME.test(name) ? name : visible(JSON.stringify(name)), one]);
+}
+
+const isNested = (value) => value !== null && typeof value === "object" && Object.keys(value).length > 0;
+
 /** Text stands in quotes where it could pass for something else. Its line ends are spelled: it begins no line. */
-function leaf(value) {
-  if (value !== null && typeof value === "object" && Object.keys(value).length) return tree(value);
+function leaf(value, depth) {
+  if (isNested(value)) return tree(value, depth + 1);
   const text = typeof value === "string" && value.trim() === value;
   const plain = text && Number.isNaN(Number(value)) && !/^(true|false|null|["{[].*)?$/.test(value);
   return h("code", {}, linePieces(plain ? value : JSON.stringify(value)));

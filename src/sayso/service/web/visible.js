@@ -1,6 +1,6 @@
 // Foreign text as data: the twin of core.words.visible. What acts, hides or shows nothing is spelled out.
 
-import { h } from "./dom.js";
+import { h, show } from "./dom.js";
 
 export const FOLD_AT = 2000;
 const NOT_PLAIN = /[\p{C}\p{Z}]/u;
@@ -20,7 +20,7 @@ export function visible(text) {
 export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}) {
   const characters = Array.from(text);
   const box = h("pre", { class: "foreign", tabindex: "-1", "aria-label": label, role: label && "group" });
-  box.append(...pieces(characters.slice(0, fold), { places }));
+  show(box, pieces(characters.slice(0, fold), { places }));
   if (characters.length <= fold) return box;
   const [part, all] = [fold, characters.length].map((count) => count.toLocaleString("en"));
   const unfold = h("button", { type: "button", class: "unfold" }, "Show all of it");
@@ -31,7 +31,7 @@ export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}
   unfold.addEventListener("click", () => {
     delete both.dataset.folded;
     note.remove();
-    box.replaceChildren(...pieces(characters, { places }));
+    show(box, pieces(characters, { places }));
     box.focus({ preventScroll: true });
   });
   return both;
@@ -40,9 +40,8 @@ export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}
 /** Lines of our own, which may quote foreign text with its line breaks spelled: each break is just a break. */
 export function ownLines(text, { label = null } = {}) {
   const box = h("pre", { class: "foreign", tabindex: "0", "aria-label": label, role: label && "group" });
-  for (const [number, line] of text.split("\n").entries())
-    box.append(...(number ? ["\n"] : []), ...pieces(Array.from(line)));
-  return box;
+  const lines = text.split("\n").map((line, number) => [number > 0 && "\n", pieces(Array.from(line))]);
+  return show(box, lines);
 }
 
 /** Foreign text inside a line of ours: marked, on one line, and cut with its true length. */
@@ -52,9 +51,19 @@ export function inline(text, most = 160) {
   const note = cut
     ? h("span", { class: "cut" }, `… ${characters.length.toLocaleString("en")} characters`)
     : null;
-  const code = h("code", { class: "quoted" }, pieces(characters.slice(0, most), { breaks: false }));
-  if (note) code.append(note);
-  return code;
+  return h("code", { class: "quoted" }, pieces(characters.slice(0, most), { breaks: false }), note);
+}
+
+/** A sentence of ours that quotes these names of others: each is marked as what it is. */
+export function sentence(text, names = []) {
+  const shown = names.filter(Boolean).flatMap((name) => [name, visible(name)]);
+  const found = [];
+  let at = 0;
+  for (const [start, end] of placesOf(text, [...new Set(shown)])) {
+    found.push(visible(text.slice(at, start)), inline(text.slice(start, end)));
+    at = end;
+  }
+  return [...found, visible(text.slice(at))];
 }
 
 /** The text in the line if it is short, else in a box that can be unfolded: nothing of it is cut away. */

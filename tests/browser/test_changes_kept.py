@@ -1,0 +1,117 @@
+"""An edit under way is not lost by looking elsewhere, and never makes room for the unedited call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from sayso.gate.answer import answer_question
+from sayso.gate.waiting import question_row
+from tests.browser.conftest import SignedIn
+from tests.browser.desk import Desk
+
+PHONE = {"width": 360, "height": 740}
+
+
+def two_asked(desk: Desk) -> tuple[str, str]:
+    session = desk.session()
+    args = {"file_path": "danger.py", "text": "hello"}
+    return desk.ask(session, "files.edit", tool="Edit", args=args, target="danger.py"), desk.edit(session, "b.py")
+
+
+def change(page: Page, to: str = "harmless.py") -> None:
+    page.get_by_role("button", name="Edit…").click()
+    page.get_by_label("file_path", exact=True).fill(to)
+    expect(page.get_by_role("button", name="Allow the edited call")).not_to_have_attribute("aria-disabled", "true")
+    page.locator(".editor h2").click()
+
+
+def row(page: Page, question: str) -> None:
+    page.locator(f'[data-id="{question}"]').click()
+
+
+AWAY: dict[str, Callable[[Page, str, str], None]] = {
+    "keys": lambda page, one, other: (page.keyboard.press("j"), page.keyboard.press("k")) and None,
+    "rows": lambda page, one, other: (row(page, other), row(page, one)) and None,
+    "filter": lambda page, one, other: filtered(page),
+    "filter that fits nothing": lambda page, one, other: filtered(page, "nothing at all"),
+}
+
+
+def filtered(page: Page, text: str = "b.py") -> None:
+    page.get_by_label("Filter the questions").fill(text)
+    expect(page.locator(".editor")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.keyboard.press("a") if text != "b.py" else None
+    page.get_by_label("Filter the questions").fill("")
+
+
+@pytest.mark.parametrize("way", AWAY)
+def test_the_unedited_call_is_not_allowed_by_going_away_and_coming_back(
+    desk: Desk, signed_in: SignedIn, way: str
+) -> None:
+    question, other = two_asked(desk)
+    page = signed_in()
+    change(page)
+    AWAY[way](page, question, other)
+    row(page, question)
+    expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
+    expect(page.get_by_role("button", name="Allow once")).to_have_count(0)
+    page.locator(".editor h2").click()
+    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator(".hint")).to_contain_text("Allow the edited call or discard the changes first")
+    assert question_row(desk.gate, question).state == "open"
+    assert question_row(desk.gate, other).state == "open"
+
+
+def test_a_call_that_was_changed_says_so_in_the_list_while_another_is_read(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    question, other = two_asked(desk)
+    page = signed_in()
+    change(page)
+    row(page, other)
+    expect(page.locator(f'[data-id="{question}"]')).to_contain_text("changed, not sent")
+    answer_question(desk.gate, question, "deny", by="bob")
+    expect(page.locator(f'[data-id="{question}"]')).to_contain_text("denied by bob")
+
+
+def test_the_pager_of_a_phone_keeps_the_changes(desk: Desk, signed_in: SignedIn) -> None:
+    question, _ = two_asked(desk)
+    page = signed_in(viewport=PHONE)
+    change(page)
+    page.get_by_role("button", name="next ›").click()
+    expect(page.locator(".editor")).to_have_count(0)
+    page.get_by_role("button", name="‹ previous").click()
+    expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
+    assert question_row(desk.gate, question).state == "open"
+
+
+def test_leaving_the_page_asks_before_changes_are_discarded(desk: Desk, signed_in: SignedIn) -> None:
+    two_asked(desk)
+    page = signed_in()
+    change(page)
+    history = page.get_by_role("link", name="History")
+    history.click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
+    page.evaluate("history.back()")
+    expect(page.get_by_role("dialog")).to_contain_text("Discard the changes?")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
+    history.click()
+    page.get_by_role("button", name="Discard the changes").click()
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+
+
+def test_the_word_after_an_edit_names_the_call_that_runs(desk: Desk, signed_in: SignedIn) -> None:
+    two_asked(desk)
+    page = signed_in()
+    change(page)
+    page.get_by_role("button", name="Allow the edited call").click()
+    expect(page.locator("#said")).to_contain_text("edited and allowed by you: ")
+    expect(page.locator("#said .quoted")).to_contain_text("harmless.py")
+    expect(page.locator("#said")).not_to_contain_text("danger.py")
