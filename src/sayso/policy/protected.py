@@ -255,6 +255,8 @@ def _is_ordinary_page(real: str, parts: list[str], roots: Iterable[str]) -> bool
     folder, name = os.path.split(real)
     if name != parts[-1] or name != name.lower() or not name.endswith(".md"):
         return False
+    if _by_name([name]).at is None or _by_name([*parts[:-1], "page.md"]).at is not None:
+        return False  # it is guarded for its folder, not for its name
     return folder not in {os.path.realpath(root) for root in roots if root} and _tells_case(folder)
 
 
