@@ -35,7 +35,6 @@ ACTING = (
     ("allowlist", "clear", "S"),
     ("sessions", "end", "S"),
     ("stop", "S"),
-    ("resume", "S"),
 )
 """S stands for a session, Q for a question in it, G for a grant in it, which is for `git pull`."""
 

@@ -113,7 +113,8 @@ def test_a_stop_keeps_what_tightens_and_drops_what_loosens() -> None:
         ("git push, please", ("git push",)),
         ("git push, thank you!", ("git push",)),
         ("git push. Thanks.", ("git push",)),
-        ("git push please", ("git push please",)),
+        ("git push please", ("git push",)),
+        ("`git push please`", ("git push please",)),
         ("git push, git push", ("git push",)),
         (".cursor/scripts/pr-create.sh", (".cursor/scripts/pr-create.sh",)),
         ('git commit -m "größer"', ('git commit -m "größer"',)),
@@ -178,7 +179,6 @@ def test_a_revoke_is_found_anywhere_in_the_users_own_words(text: str, commands: 
     [
         ('git push, echo "a', ("git push", 'echo "a')),
         ("`git push", ("git push",)),
-        ("`git push` and `git pull`", ("git push", "git pull")),
         ("git push,", ("git push",)),
     ],
 )

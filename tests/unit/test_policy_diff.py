@@ -217,7 +217,7 @@ BLOCKING = "domains: {account: {autonomous: [], requires_approval: [open], block
         ('{tool: "close*", operation: account.close}', False),
         ("{tool: close, operation: account.open}", True),
         ("{tool: close, operation: account.close, command: args.command}", True),
-        ("{tool: close, resolve: path, domain: files, from: args.path}", True),
+        ("{tool: close, resolve: path, operation: files.write, from: args.path}", True),
     ],
 )
 def test_a_tool_whose_calls_become_a_blocked_operation_is_not_called_loosened(

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from sayso.core.errors import SaysoError
 
+BROUGHT = frozenset({"httpx", "mcp", "starlette", "uvicorn", "webauthn"})
+"""Packages that extras bring. Parts of others are always there, unless a file hides them."""
+
 
 class MissingExtra(SaysoError):
     """What this needs was not installed."""
@@ -31,6 +34,11 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     """While modules are imported that this extra brings: `what` is what needs them."""
     try:
         yield
+    except AttributeError as error:
+        module = str(getattr(error.obj, "__name__", "sayso"))
+        if module.partition(".")[0] == "sayso" or not hasattr(error.obj, "__spec__"):
+            raise
+        raise BrokenImport(f"{what} cannot be loaded: {error}") from error
     except ImportError as error:
         if error.name is None or error.name.partition(".")[0] == "sayso":
             raise
@@ -42,5 +50,6 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
 
 
 def _is_missing(error: ImportError) -> bool:
-    """Whether a whole package is not there. If only a part of one is not, something else has its name."""
-    return isinstance(error, ModuleNotFoundError) and "." not in (error.name or "")
+    """Whether a package is not there. If only a part of a common one is not, something else has its name."""
+    package, dot, _ = (error.name or "").partition(".")
+    return isinstance(error, ModuleNotFoundError) and (not dot or package in BROUGHT)

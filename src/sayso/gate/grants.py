@@ -135,12 +135,10 @@ def revoke_grant(gate: Gate, grant: str, by: str) -> Ended:
     """End this grant. The next decision of any process does not use it."""
     with operator_act(gate) as tx:
         found, held = _find(gate, tx, grant)
-        ended = None if held is None else _revoke(gate, tx, found, held, by)
-        if ended is None:
-            settle(gate, tx, found, ())
-    if ended is None:
-        raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
-    return ended
+        if held is not None:
+            return _revoke(gate, tx, found, held, by)
+        settle(gate, tx, found, ())
+    raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
 
 
 def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
