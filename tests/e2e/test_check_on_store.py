@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from sayso.core.model import Operation
+from sayso.gate.calls import start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant
 from sayso.gate.open import KEY_NAME, open_gate
+from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import load_or_make_key
 from sayso.policy import load_text
@@ -259,3 +262,18 @@ def test_a_store_whose_key_is_gone_is_said_so_instead_of_an_alert_that_never_was
     ran = place.sayso("check", "email", "delete_vip")
     assert (ran.stdout, ran.returncode) == ("", 1)
     assert "key" in ran.stderr
+
+
+def test_lint_does_not_pass_over_a_title_that_no_call_in_the_store_could_fill(
+    place: Place, gate: Gate, tmp_path: Path
+) -> None:
+    session = open_session(gate, agent="a", owner="host")
+    request = make_request(make_call("save", {"path": "a.txt"}), [Operation("files.write")], session=session)
+    start_call(gate, request, holder="worker")
+    titled = tmp_path / "titled.yaml"
+    titled.write_text(POLICY.replace("files.write}", 'files.write, title: "Save {pth}"}'))
+    found = place.sayso("policy", "lint", str(titled)).stdout
+    assert "its title names {pth}" in found
+    assert "calls of it had path" in found
+    titled.write_text(POLICY.replace("files.write}", 'files.write, title: "Save {path}"}'))
+    assert "its title" not in place.sayso("policy", "lint", str(titled)).stdout

@@ -18,7 +18,8 @@ from sayso.cli.choice import (
     named_policy,
     remark,
 )
-from sayso.cli.operate import show_or_json
+from sayso.cli.operate import looking, show_or_json
+from sayso.cli.shortened import StoreFile
 
 if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
@@ -33,12 +34,19 @@ STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"
 
 @app.command(short_help="Gaps and doubtful entries.")
 def lint(
-    file: PolicyName = None, policy: PolicyFile = None, preset: Preset = None, as_json: Json = False
+    file: PolicyName = None,
+    policy: PolicyFile = None,
+    preset: Preset = None,
+    store: StoreFile = None,
+    as_json: Json = False,
 ) -> None:
-    """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors."""
+    """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors.
+
+    Calls in the store, if there is one, say which arguments a title may name.
+    """
     from sayso.policy.lint import lint as findings_of
 
-    findings = findings_of(_named_or_chosen(file, policy, preset, None), _arguments_seen())
+    findings = findings_of(_named_or_chosen(file, policy, preset, None), _arguments_seen(store))
     if as_json:
         _echo_json(findings)
     else:
@@ -51,14 +59,13 @@ def lint(
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 
-def _arguments_seen() -> dict[str, frozenset[str]]:
+def _arguments_seen(store: str | None) -> dict[str, frozenset[str]]:
     """The arguments of calls in the operator's store, by tool; nothing where there is none to look into."""
-    from sayso.cli.operate import looking
     from sayso.core.errors import SaysoError
     from sayso.gate.seen_arguments import arguments_seen
 
     try:
-        with looking(None) as gate:
+        with looking(store) as gate:
             return arguments_seen(gate)
     except SaysoError:
         return {}
