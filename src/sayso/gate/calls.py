@@ -254,6 +254,7 @@ def retry_call(
     the arguments that state and effect key were found out for: if a person has edited them since, it is not
     run.
     """
+    ready = _read_ahead(gate, call)
     with reporting(gate, session_of(gate, call)) as report, writing(gate) as tx:
         row = row_of(gate, tx, call)
         if row.state not in ("pending", "allowed"):
@@ -267,7 +268,7 @@ def retry_call(
             no = _kept_from_replaying(gate, tx, row, kept)
             if no is not None:
                 return told(gate, tx, moved(gate, tx, row, no))
-        request = as_of_now(read_again(_wanted(gate, row, question), gate.policy), state)
+        request = as_of_now(_read_now(gate, _wanted(gate, row, question), ready), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
         if effect_key is not None:
@@ -281,6 +282,32 @@ def retry_call(
             after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
         after = moved(gate, tx, row, after, named=after.state == "running")
         return told(gate, tx, after, mine=after.state == "running")
+
+
+class _Ahead(msgspec.Struct, frozen=True):
+    """A request as it was read before anything was locked, and by which policy."""
+
+    wanted: Request
+    read: Request
+    policy: Policy
+
+
+def _read_ahead(gate: Gate, call: str) -> _Ahead | None:
+    """Reading takes its time, in which others must be able to write: so it is done first."""
+    with gate.store.read() as tx:
+        row = row_of(gate, tx, call)
+        if row.state not in ("pending", "allowed"):
+            return None
+        question = tx.question(row.question) if row.question is not None else None
+    policy, wish = gate.policy, _wanted(gate, row, question)
+    return _Ahead(wish, read_again(wish, policy), policy)
+
+
+def _read_now(gate: Gate, wish: Request, ahead: _Ahead | None) -> Request:
+    """What was read ahead, if that was this very request under this policy; otherwise it is read here."""
+    if ahead is not None and ahead.wanted == wish and ahead.policy is gate.policy:
+        return ahead.read
+    return read_again(wish, gate.policy)
 
 
 def wanted(gate: Gate, call: str) -> Request:
