@@ -165,6 +165,7 @@ def test_a_grant_without_its_colon_is_refused_with_the_right_form() -> None:
         ('Revoke consent for: git commit -m "a, b", ls', ('git commit -m "a, b"', "ls")),
         ("Revoke consent for: docker stop web", ("docker stop web",)),
         ("Revoke consent for: git push?", ("git push",)),
+        ("Revoke consent for: `git push` and `git pull`", ("git push", "git pull")),
         ("Revoke consent for: a. Revoke consent for: b", ("a", "b")),
     ],
 )
