@@ -92,7 +92,7 @@ def test_readme_and_docs_name_extras_that_exist_in_one_way() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x = 1\n"])
-@pytest.mark.parametrize("name", ["http.py", "httpx.py"])
+@pytest.mark.parametrize("name", ["http.py"])
 def test_a_file_that_hides_a_module_is_not_called_a_missing_extra(
     tmp_path: Path, name: str, text: str
 ) -> None:

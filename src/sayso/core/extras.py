@@ -34,11 +34,6 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     """While modules are imported that this extra brings: `what` is what needs them."""
     try:
         yield
-    except AttributeError as error:
-        module = str(getattr(error.obj, "__name__", "sayso"))
-        if module.partition(".")[0] == "sayso" or not hasattr(error.obj, "__spec__"):
-            raise
-        raise BrokenImport(f"{what} cannot be loaded: {error}") from error
     except ImportError as error:
         if error.name is None or error.name.partition(".")[0] == "sayso":
             raise
