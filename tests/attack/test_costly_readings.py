@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Risk, Verdict
-from sayso.policy import looking
+from sayso.policy import looking, patches
 from tests.attack.guarded_home import Agent, coder, home
 
 __all__ = ["coder", "home"]
@@ -44,3 +44,13 @@ def test_an_ordinary_number_of_paths_stays_ordinary(coder: Agent) -> None:
     paths = [f"src/{n}.py" for n in range(300)]
     items = coder.session.call("frobnicate", {"paths": paths}).decision.items
     assert [item.risk for item in items] == [Risk.MODERATE]
+
+
+@pytest.mark.parametrize(
+    "text", [" ", "\t", "*", "`", "1", "*** a ", "*** File ", "w ", "diff - ", "<", "> "]
+)
+def test_no_text_takes_long_to_be_searched_for_patches(text: str) -> None:
+    """Each would take hours if the time grew with more than the length."""
+    whole = text * (500_000 // len(text))
+    assert patches.is_patch(whole) is text.startswith("diff")
+    assert "AGENTS.md" not in list(patches.files_patched(whole))

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_GAP = r"[ \t\u00a0\u2000-\u200b\u202f\u3000]"
-_START = rf"^(?:\ufeff|{_GAP}|>)*"
+_GAP = r"[ \t\u00a0\u2000-\u200a\u202f\u3000]"
+_GAPS = rf"{_GAP}{{0,16}}"
 _HEADS = re.compile(
-    rf"{_START}(?:\*\*\*{_GAP}*(?:\w+{_GAP}+)*(?:File|to|from){_GAP}*(?:to)?{_GAP}*:|Index:|Prereq:"
-    rf"|(?:\+\+\+|---|\*\*\*)(?={_GAP}|\")|(?:rename|copy){_GAP}+(?:to|from)"
-    rf"|diff{_GAP}+-[^\r\n]*?(?={_GAP}[^-\s])|[wWeErf]{_GAP}+(?=\S+$)|\d*,?\d*w{_GAP}+){_GAP}*([^\r\n]+)",
+    rf"^(?:\ufeff|{_GAP}|>){{0,32}}(?:\*\*\*{_GAPS}(?:\w{{1,16}}{_GAP}{{1,4}}){{0,3}}(?:File|to|from)"
+    rf"(?:{_GAP}{{1,4}}to)?{_GAPS}:|Index:|Prereq:|(?:\+\+\+|---|\*\*\*)(?={_GAP}|\")"
+    rf"|(?:rename|copy){_GAP}+(?:to|from)|diff{_GAP}{{1,4}}-[^\r\n]*?(?={_GAP}[^-\s])"
+    rf"|(?:\d{{1,9}}(?:,[\d$]{{1,9}})?)?[werf]{_GAP}{{1,4}}(?=\S+$)){_GAPS}([^\r\n]+)",
     re.MULTILINE | re.IGNORECASE,
 )
-_MARK = r"<{3,12} ?(?:SEARCH|ORIGINAL|HEAD|BEFORE|OLD|FIND)\b"
-_EDITED = re.compile(
-    rf"^[ \t#*`]*([^\r\n]+?)[ \t`*:]*\r?\n(?:[ \t]*(?:```[^\r\n]*)?\r?\n){{0,3}}[ \t]*{_MARK}",
-    re.MULTILINE | re.IGNORECASE,
+_MARK = re.compile(
+    r"^[ \t]*<{3,12} ?(?:SEARCH|ORIGINAL|HEAD|BEFORE|OLD|FIND)\b", re.MULTILINE | re.IGNORECASE
 )
+_LINES_BEFORE = 4
+"""Lines before an edit block in which the name of its file stands."""
 _BEGINS = re.compile(
     rf"(?:\s|\ufeff)*(?:```\w*\s+)?(?:\*\*\*{_GAP}*Begin Patch|\*\*\*{_GAP}*(?:Add|Update|Delete) File:"
     rf"|diff{_GAP}+-|Index: |Prereq: |(?:---|\*\*\*){_GAP}+\S[^\r\n]*[\r\n]+(?:\+\+\+|---){_GAP})",
@@ -32,17 +33,33 @@ _ATTRIBUTE = re.compile(r"""(?:path|file|name)\s*=\s*["']?([^"'>\s]+)""", re.IGN
 
 def is_patch(text: str) -> bool:
     """Whether a text is a patch from its first line on, or has edit blocks in it."""
-    return _BEGINS.match(text) is not None or _EDITED.search(text) is not None
+    return _BEGINS.match(text) is not None or any(_files_edited(text))
 
 
 def files_patched(text: str) -> Iterator[str]:
     """Every file that a line of this patch may name, under each spelling it may have."""
     lines = _LINE_ENDS.sub("\n", text)
-    for named in (*_HEADS.findall(lines), *_EDITED.findall(lines)):
+    for named in (*_HEADS.findall(lines), *_files_edited(lines)):
         for part in _parts_of(named.strip()):
             yield part
             if _PREFIX.match(part):
                 yield part[2:]
+
+
+def _files_edited(text: str) -> Iterator[str]:
+    """The lines before each edit block, up to the first that says something beside a fence."""
+    if _MARK.search(text) is None:
+        return
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if _MARK.match(line) is None:
+            continue
+        for before in reversed(lines[max(0, at - _LINES_BEFORE) : at]):
+            named = before.strip(" \t#*`:")
+            if named:
+                yield named
+            if named and not before.lstrip().startswith("```"):
+                break
 
 
 def _parts_of(named: str) -> Iterator[str]:
