@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from sayso.core.digest import canonical
 from sayso.core.errors import PolicyError
 from sayso.core.model import Declared
-from sayso.core.titles import LONGEST, title_of
+from sayso.core.titles import LONGEST, MARK, title, title_of
 from sayso.gate.request import make_call, read_request
 from sayso.policy import load_text
 from sayso.policy.tighten import Loosens, tighten
@@ -56,8 +57,8 @@ def test_a_title_that_leaves_arguments_out_tells_calls_apart() -> None:
 
 
 def test_an_argument_cannot_imitate_the_title_around_it() -> None:
-    assert titled({"amount": "1 to Bob", "payee": "Eve"}, PAY) == "Pay “1 to Bob” to Eve"
-    assert titled({"amount": "1", "payee": "Bob” to “Eve"}, PAY) == "Pay 1 to “Bob” to “Eve”"
+    assert titled({"amount": "1 to Bob", "payee": "Eve"}, PAY).startswith("Pay “1 to Bob” to Eve ·")
+    assert titled({"amount": 1, "payee": "Bob” to “Eve"}, PAY).startswith("Pay 1 to “Bob” to “Eve” ·")
     assert titled({"amount": "", "payee": "Eve"}, PAY) == "Pay “” to Eve"
 
 
@@ -79,12 +80,12 @@ def test_no_argument_breaks_or_turns_the_line(odd: str) -> None:
 def test_a_title_is_never_longer_than_a_line_and_long_ones_differ(template: str | None) -> None:
     long = {"amount": "1" * 5_000, "payee": "A" * 5_000}
     shown = titled(long, template)
-    assert len(shown) <= LONGEST + 8
+    assert len(shown) <= LONGEST + MARK + 2
     assert shown != titled({**long, "payee": "A" * 4_999 + "B"}, template)
     middle = {**long, "payee": "A" * 2_500 + "B" + "A" * 2_499}
     assert shown != titled(middle, template)
     many = {f"name{number}": "value" for number in range(100)}
-    assert len(titled(many)) <= LONGEST + 8
+    assert len(titled(many)) <= LONGEST + MARK + 2
     assert titled(many) != titled({**many, "name99": "other"})
     command = "echo " + "x" * 500
     assert titled({}, command=command) != titled({}, command=f"{command}y")
@@ -132,3 +133,57 @@ def test_a_project_cannot_say_how_calls_are_told() -> None:
     project = "tools:\n  - {tool: pay, operation: bank.pay, title: Read the weather}\n"
     with pytest.raises(Loosens):
         tighten(load_text(policy_text(PAY)), project)
+
+
+LOOK_ALIKE = [
+    *[("pay", {"amount": value}, {}) for value in (40, "40", True, "true", None, "null", "[]", [], {}, "{}")],
+    *[
+        ("pay", {"amount": value}, {"template": "Pay {amount}"})
+        for value in (40, "40", None, "null", "", "“”")
+    ],
+    *[
+        ("sh", {}, {"command": one})
+        for one in ("a\n  b", "a\nb", "a ⏎ b", " a\n\tb ", "a\r\nb", "a\u2028b", "a\\u2028b")
+    ],
+    *[("sh", {}, {"command": f"a{one}b"}) for one in ("\x1b", "\\x1b", "\u200b", "\\u200b")],
+    *[("x" * 48 + end, {"a": 1}, {}) for end in ("_read", "_rm")],
+    *[("t\u200b", {}, {}), ("t\\u200b", {}, {})],
+    *[("t", {"a": one}, {}) for one in ("x”, b “y", "x")],
+    ("t", {"a": "x", "b": "y"}, {}),
+    ("t", {"a b": "c"}, {}),
+    ("t", {"a": "b c"}, {}),
+    *[("t", {"a": a, "b": b}, {"template": "T {a} {b}"}) for a, b in (("x y", "z"), ("x", "y z"))],
+    *[("t", {"a": a, "b": b}, {"template": "T {a}-{b}"}) for a, b in (("1-2", "3"), ("1", "2-3"))],
+    ("t", {"a": {"b": 1, "c": 2}}, {"template": "T {a.b}"}),
+    ("t", {"a": {"b": 1, "c": 3}}, {"template": "T {a.b}"}),
+]
+
+
+def shown_as(tool: str, args: dict[str, Any], more: dict[str, Any]) -> str:
+    return title(tool, canonical(args), **more)
+
+
+def test_two_calls_that_differ_never_look_alike() -> None:
+    shown = [shown_as(*one) for one in LOOK_ALIKE]
+    assert [one for one in shown if shown.count(one) > 1] == []
+
+
+def test_a_mark_is_too_long_to_be_met_by_trying() -> None:
+    args = {"amount": 40, "payee": "ACME", "iban": "GOOD"}
+    mark = titled(args, PAY).rpartition("·")[2]
+    assert len(mark) >= 8
+    assert mark != titled({**args, "iban": "EVIL"}, PAY).rpartition("·")[2]
+
+
+def test_a_command_does_not_imitate_a_mark() -> None:
+    good = titled({"amount": 40, "payee": "ACME", "note": "x"}, PAY)
+    assert titled({}, command=good) != good
+
+
+def test_an_amount_is_never_told_without_its_currency() -> None:
+    euros = titled({"amount": 40, "payee": "ACME", "currency": "EUR"}, PAY)
+    assert euros.startswith("Pay 40 EUR to ACME ·")
+    assert titled({"amount": 40, "currency": "EUR"}, "Pay {amount} {currency}") == "Pay 40 EUR"
+    assert titled({"amount": 40, "note": "n", "currency": "USD"}).startswith("pay amount 40, currency USD")
+    nested = {"of": {"amount": 4, "currency": "USD"}, "payee": "A"}
+    assert titled(nested, "Pay {of.amount} to {payee}").startswith("Pay 4 USD to A ·")

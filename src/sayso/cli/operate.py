@@ -312,5 +312,5 @@ def show_or_json(as_json: bool, value: object, lines: list[str]) -> None:
 
     width = width_of(sys.stdout)
     for line in lines:
-        for piece in wrap_line(line, width):
+        for piece in wrap_line(line, width, foreign=True):
             typer.echo(piece)

@@ -21,8 +21,11 @@ def width_of(stream: TextIO) -> int | None:
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
-def wrap_line(line: str, width: int | None) -> list[str]:
-    """The line in pieces of this width. A longer word is broken, so that no line begins with a part of it."""
+def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[str]:
+    """The line in pieces of this width. A longer word stays whole, so that it can be copied.
+
+    In a list that holds `foreign` text it is broken: nothing an agent writes begins a line of its own.
+    """
     if width is None or len(line) <= width:
         return [line]
     indent = line[: len(line) - len(line.lstrip(" "))]
@@ -30,7 +33,7 @@ def wrap_line(line: str, width: int | None) -> list[str]:
         line,
         width,
         subsequent_indent=indent + DEEPER,
-        break_long_words=True,
+        break_long_words=foreign,
         break_on_hyphens=False,
         drop_whitespace=True,
         replace_whitespace=False,

@@ -213,6 +213,12 @@ def what_it_does(name: str, request: Request, policy: Policy) -> str | None:
     return next((text for text in telling if text), None)
 
 
+def only_declared(name: str, request: Request, policy: Policy) -> bool:
+    """Whether what is told of an operation are only the words of whoever declared it."""
+    found = [one.found for one in request.operations if one.name == name]
+    return not any((*found, policy.entry(name).reason))
+
+
 def _for_task(decision: Decision) -> bool:
     """Whether a yes in the conversation holds for the task: offered, and of moderate risk."""
     offered = any(offer.answer == "task" for offer in decision.offers)

@@ -5,7 +5,8 @@
   that could not be filled says so, with the argument it missed.
 - Arguments are foreign text: what does not show is spelled out, and what could pass for a word of the title
   stands in quotes. A title never breaks a line, and never grows longer than one.
-- A title that leaves something out ends in a mark made from all of the call, so that no two look alike.
+- A title that leaves something out, or shows it as another value would be shown, ends in a mark made from all
+  of the call, so that no two look alike.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ from sayso.core.words import visible
 
 LONGEST = 120
 LONGEST_VALUE = 48
+MARK = 8
+"""How many digits the mark has: nobody finds two calls with the same one by trying a few thousand."""
 TAIL = 36
 """How much of its end a line that is too long keeps: danger often stands there."""
 PLACE = re.compile(r"\{(?:args\.)?([^\s{}.]+(?:\.[^\s{}.]+)*)\}")
 """A placeholder: an argument by its name, with or without `args.` before it."""
+MOST_PLACES = 4
+PLAIN_NAME = re.compile(r"[\w.-]+")
 MATTERS = (
     ("path", "file_path", "filepath", "file", "filename", "target", "destination", "dest", "source", "folder",
      "directory", "dir", "paths", "files", "notebook_path"),
@@ -38,6 +43,7 @@ MATTERS = (
     ("subject", "title", "name", "branch", "repository", "repo", "query", "id"),
 )  # fmt: skip
 """Names of arguments by what they tell, the most telling first."""
+AMOUNTS = frozenset({"amount", "price", "total", "sum"})
 _ORDER = {name: (rank, place) for rank, names in enumerate(MATTERS) for place, name in enumerate(names)}
 _BARE = frozenset(name for names in (MATTERS[0], MATTERS[3]) for name in names)
 _OTHER = (len(MATTERS), 0)
@@ -60,7 +66,7 @@ def title(
     given = _decoded(arguments)
     parts = (tool, command or "", target or "")
     known = (*(one.encode(errors="surrogatepass") for one in parts), arguments)
-    whole = sha256(b"\0".join(known)).hexdigest()[:4]
+    whole = sha256(b"\0".join(known)).hexdigest()[:MARK]
     if command is not None:
         return _command(command, given, tool, whole)
     missing = () if template is None else unfilled(template, given)
@@ -103,27 +109,60 @@ def _command(command: str, given: Mapping[str, Any], tool: str, whole: str) -> s
     """The command; never alone where there is more."""
     names = [visible(name, LONGEST_VALUE) for name, value in given.items() if value != command]
     more = f" ({visible(tool, LONGEST_VALUE)}, with {', '.join(names)})" if names else ""
-    lines = " ⏎ ".join(visible(line.strip(), None) for line in command.strip().splitlines())
-    return _line((f"{lines}{more}", bool(names)), whole)
+    lines = [line.strip() for line in command.strip().splitlines()]
+    replaced = "\n".join(lines) != command or "⏎" in command or any(map(_is_spelled, lines))
+    shown = " ⏎ ".join(visible(line, None) for line in lines)
+    return _line((f"{shown}{more}", bool(names) or replaced), whole)
 
 
 def _filled(template: str, given: Mapping[str, Any]) -> tuple[str, bool]:
     """The title with its arguments, and whether some are not in it."""
-    found = {name: _at(given, name) for name in placeholders(template)}
+    named = placeholders(template)
+    found = {name: _at(given, name) for name in named}
     own = set(PLACE.sub(" ", template).casefold().split())
-    text = PLACE.sub(lambda place: _quoted(found[place[1]], own), template)
-    cut = any(_is_cut(value) for value in found.values())
-    return text, cut or bool(set(given) - {name.partition(".")[0] for name in found})
+    text = PLACE.sub(
+        lambda place: _quoted(found[place[1]], own) + _currency(place[1], named, given), template
+    )
+    cut = any(_is_cut(value) for value in found.values()) or not _reads_one_way(template, text)
+    return text, cut or _leaves_out(given, set(named))
+
+
+def _leaves_out(given: Mapping[str, Any], named: set[str], way: str = "") -> bool:
+    """Whether a value in here is not among the named ones."""
+    for name, value in given.items():
+        inside = isinstance(value, Mapping) and value and not _leaves_out(value, named, f"{way}{name}.")
+        if "." in name or not (inside or f"{way}{name}" in named):
+            return True
+    return False
+
+
+def _currency(name: str, named: tuple[str, ...], given: Mapping[str, Any]) -> str:
+    """The currency that stands beside an amount, where the title does not name it: 40 of what?"""
+    around, dot, last = name.rpartition(".")
+    path = f"{around}{dot}currency"
+    currency = _at(given, path)
+    told = last.casefold() not in AMOUNTS or path in named or not isinstance(currency, str)
+    return "" if told else f" {_value(currency)}"
+
+
+def _reads_one_way(template: str, text: str) -> bool:
+    """Whether it can be told where each value begins and ends: the shortest and the longest reading agree."""
+    literals = [re.escape(one) for one in PLACE.sub("\0", template).split("\0")]
+    if len(literals) > MOST_PLACES + 1:
+        return False
+    shortest, longest = (re.fullmatch(way.join(literals), text) for way in ("(.*?)", "(.*)"))
+    return shortest is not None and longest is not None and shortest.groups() == longest.groups()
 
 
 def _by_arguments(tool: str, given: Mapping[str, Any], target: str | None) -> tuple[str, bool]:
     """The tool and its arguments, the most telling first, as many as fit."""
     parts = [visible(tool, LONGEST_VALUE)]
+    left_out = len(tool) > LONGEST_VALUE or _is_spelled(tool)
     if target is not None and target not in given.values():
         parts.append(_value(target))
-    left_out = False
+        left_out = True
     for part, cut in _told(given):
-        if len(", ".join((*parts, part))) > LONGEST - 8:
+        if len(", ".join((*parts, part))) > LONGEST - MARK:
             left_out = True
             break
         parts.append(part)
@@ -137,7 +176,9 @@ def _told(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
         value = given[name]
         bare = index == 0 and name.casefold() in _BARE
         shown = _value(value)
-        yield shown if bare else f"{visible(name, LONGEST_VALUE)} {shown}", _is_cut(value)
+        plain = PLAIN_NAME.fullmatch(name) is not None and len(name) <= LONGEST_VALUE
+        cut = not (bare or plain) or _is_cut(value)
+        yield shown if bare else f"{visible(name, LONGEST_VALUE)} {shown}", cut
 
 
 def _at(given: Any, path: str) -> Any:
@@ -156,7 +197,23 @@ def _text(value: Any) -> str:
 
 def _is_cut(value: Any) -> bool:
     """Whether the title shows less of it, or shows it as another value would be shown."""
-    return len(visible(_text(value), None)) > LONGEST_VALUE or isinstance(value, list)
+    text = _text(value)
+    if isinstance(value, str) and (_is_literal(text) or set(text) & set("“”…")):
+        return True
+    return len(visible(text, None)) > LONGEST_VALUE or isinstance(value, list) or _is_spelled(text)
+
+
+def _is_literal(text: str) -> bool:
+    """Whether this text would be shown as a number, a list, or any other value that is no text, is."""
+    try:
+        return not isinstance(msgspec.json.decode(text), str)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+
+
+def _is_spelled(text: str) -> bool:
+    """Whether something in it is shown by its spelling, as the same spelling in plain letters would be."""
+    return visible(text, None) != text
 
 
 def _value(value: Any) -> str:
@@ -184,7 +241,8 @@ def _line(said: tuple[str, bool], whole: str, note: str = "") -> str:
     room = LONGEST - len(note)
     if len(text) > room:
         text, left_out = f"{text[: room - TAIL]}…{text[-TAIL:]}", True
-    return f"{text}{note} ·{whole}" if left_out else f"{text}{note}"
+    return f"{text}{note} ·{whole}" if left_out or _LIKE_A_MARK.search(text) else f"{text}{note}"
 
 
+_LIKE_A_MARK = re.compile(rf"·[0-9a-f]{{{MARK}}}\s*$")
 _MISSING: Any = object()

@@ -197,7 +197,7 @@ def decayed(days: float) -> str:
 
 
 def unlisted(name: str) -> str:
-    return f"unlisted: {name} stands in none of the policy's lists"
+    return f"unlisted: {name} is not listed in your policy"
 
 
 def suspended(category: str) -> str:

@@ -24,7 +24,9 @@ class ItemTold(msgspec.Struct, frozen=True):
     why: str
     """Why it is asked."""
     does: str | None = None
-    """What it does, as its declaration says."""
+    """What it does: as was found in the call, as the policy says, or as its declaration says."""
+    declared: bool = False
+    """Whether only the declaration says what it does: those are the program's words."""
 
 
 class OfferTold(msgspec.Struct, frozen=True):

@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
-from sayso.core.asking import what_it_does
+from sayso.core.asking import only_declared, what_it_does
 from sayso.core.decision import Item, Question
+from sayso.core.model import Request
+from sayso.core.policy import Policy
 from sayso.core.titles import title_of
 from sayso.gate.coverage import coverage
 from sayso.gate.expiry import ends_at
@@ -102,14 +104,14 @@ def _waits(waits: Waits | None, state: str) -> bool | None:
 
 
 def _items(gate: Gate, asked: Question) -> tuple[ItemTold, ...]:
-    return tuple(
-        _item(name, item, what_it_does(item.operation, asked.request, gate.policy))
-        for name, item in zip(asked.item_ids, asked.items, strict=True)
-    )
+    ids = zip(asked.item_ids, asked.items, strict=True)
+    return tuple(_item(name, item, asked.request, gate.policy) for name, item in ids)
 
 
-def _item(name: str, item: Item, does: str | None) -> ItemTold:
-    return ItemTold(name, item.operation, item.risk.word, item.category, item.ruling.reason, does)
+def _item(name: str, item: Item, request: Request, policy: Policy) -> ItemTold:
+    does = what_it_does(item.operation, request, policy)
+    declared = does is not None and only_declared(item.operation, request, policy)
+    return ItemTold(name, item.operation, item.risk.word, item.category, item.ruling.reason, does, declared)
 
 
 def _arguments(canonical: bytes) -> dict[str, Any]:

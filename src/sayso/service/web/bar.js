@@ -3,11 +3,11 @@
 // Nothing here allows what was not read: above moderate risk every button that allows says "read on" until the
 // whole call was on screen. While the arguments are edited, only the edited call can be allowed.
 
-import { h, show } from "./dom.js";
+import { h, show, svg } from "./dom.js";
 import { HOLD_HINT, holdButton, typedAllow } from "./hold.js";
 import { NAMES, offers, oneByOne } from "./offers.js";
 import { say } from "./parts.js";
-import { inline } from "./visible.js";
+import { inline, told } from "./visible.js";
 import { sleeper } from "./wake.js";
 
 const READ_ON = {
@@ -64,6 +64,7 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   }
   const risk = () => form()?.risk ?? question.risk;
   const unread = () => (risk() === "high" ? reading.towards() : "");
+  const called = () => told(form()?.title ?? question.title, 200);
   const deliberate = () => risk() === "high" && !(form()?.signed ?? question.signed);
   /** A word about a press that did nothing, for a while; also for those who hear it. */
   function explain(text) {
@@ -76,8 +77,9 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   function yes(name, kind, sure, { held = `Hold: ${name}` } = {}) {
     if (next) return button(READ_ON[next], `${kind} read-on`, readOn);
     const proven = form()?.signed ?? question.signed;
-    if (!deliberate()) return button(proven ? `${name} ⚿` : name, kind, sure);
-    return holdButton({ class: kind, "data-what": name }, held, () => run(sure), () => explain(HOLD_HINT));
+    if (!deliberate()) return button(proven ? [name, passkeySign()] : name, kind, sure);
+    const typed = () => typedAllow(name, called());
+    return holdButton({ class: kind }, held, { sure: () => run(sure), short: () => explain(HOLD_HINT), typed });
   }
   function readOn() {
     reading.on();
@@ -136,7 +138,7 @@ export function bar(question, { give, live, edit, why, reading, form }) {
     if (!careful.awake() || !offered.includes(answer)) return;
     if (form()) return explain(EDITING);
     if (unread()) return readOn();
-    if (!deliberate() || (await typedAllow(names[answer]))) await give({ answer });
+    if (!deliberate() || (await typedAllow(names[answer], called()))) await give({ answer });
   }
   function rest() {
     drawYes();
@@ -174,6 +176,14 @@ function spans({ because = [] }) {
     parts.slice(0, MOST_SPANS).map((text) => [h("strong", { class: "span" }, inline(text, 120)), " "]),
     rest > 0 && h("span", { class: "small" }, `and ${rest} more`),
   );
+}
+
+const KEY = "M11 1a4 4 0 0 0-3.9 5L1 12.1V15h3v-2h2v-2h1.9l1-1A4 4 0 1 0 11 1zm1 2.5a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3z";
+
+/** Allowing it asks for a passkey: a key, and the word for those who hear it. */
+function passkeySign() {
+  const sign = svg("svg", { viewBox: "0 0 16 16", class: "passkey", "aria-hidden": "true" }, svg("path", { d: KEY }));
+  return [sign, h("span", { class: "hidden" }, " with a passkey")];
 }
 
 function button(name, kind, does) {

@@ -154,7 +154,7 @@ function ended(question) {
 }
 
 function head(question) {
-  const does = [...new Set(question.items.map((item) => item.does).filter(Boolean))].join(", ");
+  const does = [...new Map(question.items.filter((item) => item.does).map((item) => [item.does, item])).values()];
   const label = question.bundle ? `bundle ${bundled(question)}` : null;
   if (isClaim(question))
     return h("header", { class: "card-head" }, risk(question.risk), h("strong", {}, "Did you write this?"));
@@ -162,7 +162,7 @@ function head(question) {
     "header",
     { class: "card-head" },
     risk(question.risk),
-    does ? h("strong", {}, told(does)) : null,
+    does.map((item) => h("strong", {}, doing(item))),
     label ? told(label) : null,
     told(question.tool),
   );
@@ -204,6 +204,9 @@ const meaning = (question) => plain(question.offers.find((offer) => offer.answer
 /** A sentence that may quote an agent: in the line if it is short, else in a box that can be unfolded. */
 const plain = (text) => (Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : visible(text));
 
+/** What an operation does: in our words, or quoted where only its program says so. */
+const doing = ({ does, declared }) => (declared ? told(does) : plain(does));
+
 const rule = (name) => h("span", { class: "small" }, `(rule ${visible(name)})`);
 
 function items(question) {
@@ -215,7 +218,7 @@ function items(question) {
       risk(item.risk),
       " ",
       h("code", {}, visible(item.operation)),
-      h("span", { class: "small" }, " ", plain(item.does ?? item.why)),
+      h("span", { class: "small" }, " ", item.does ? doing(item) : said(item.why, question)),
     ),
   );
   const later = question.later.map((name) =>

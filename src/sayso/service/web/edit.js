@@ -85,6 +85,7 @@ export function editor(question, { send, close, changed, shows }) {
       risk: highest(question.risk, state.told?.risk ?? "low"),
       signed: state.told?.signed ?? question.signed,
       problem: state.problem,
+      title: state.told?.title,
       allow() {
         const { digest, title } = state.told;
         return send({ answer: "edit", edited: state.values, edited_digest: digest }, title);

@@ -7,10 +7,10 @@ export const HOLD = 800;
 export const HOLD_HINT = "Hold the button for a second to allow.";
 
 /**
- * A button that acts only when it is held. Pressed from the keyboard it asks for the word instead; pressed too
- * briefly it calls `short`.
+ * A button that acts, by `sure`, only when it is held. Pressed from the keyboard it asks for the word instead, by
+ * `typed`; pressed too briefly it calls `short`.
  */
-export function holdButton(properties, children, sure, short = () => {}) {
+export function holdButton(properties, children, { sure, short, typed }) {
   const button = h("button", { type: "button", ...properties }, h("span", { class: "filling" }), children);
   button.classList.add("hold");
   let timer = 0;
@@ -36,13 +36,13 @@ export function holdButton(properties, children, sure, short = () => {}) {
   button.addEventListener("contextmenu", (event) => event.preventDefault());
   button.addEventListener("click", async (event) => {
     if (event.detail > 0) return held || short();
-    if (await typedAllow(properties["data-what"] || "")) sure();
+    if (await typed()) sure();
   });
   return button;
 }
 
-/** Whether the person typed the word `allow`. */
-export function typedAllow(what) {
+/** Whether the person typed the word `allow`, to give this answer to this call. */
+export function typedAllow(answer, call) {
   return new Promise((resolve) => {
     const input = h("input", {
       id: "typed",
@@ -56,7 +56,7 @@ export function typedAllow(what) {
       "form",
       { method: "dialog" },
       h("h2", { id: "typed-title" }, "This is high risk"),
-      what && h("p", {}, what),
+      h("p", {}, h("strong", {}, `${answer}: `), call),
       h("label", { for: "typed" }, "Type ", h("kbd", {}, "allow"), " to let it run."),
       input,
       h("div", { class: "row" }, no, yes),

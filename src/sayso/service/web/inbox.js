@@ -32,10 +32,9 @@ export function view(place, page) {
 
   /** Read this one. The one read before goes, if it is over. */
   function choose(id) {
-    if (id !== chosen) putAside();
+    putAside();
     const left = chosen !== id && all.questions.get(chosen);
     chosen = id;
-    shown = null;
     if (left && left.state !== "open") all.forget(left.id);
     else draw();
     if (id && !all.questions.get(id)?.whole) all.readOne(id);
@@ -191,7 +190,7 @@ export function view(place, page) {
   const unfollow = all.follow(draw);
   const moved = () => shown?.bar?.rest();
   addEventListener("resize", moved);
-  filter.addEventListener("input", filtered);
+  for (const kind of ["input", "search"]) filter.addEventListener(kind, filtered);
   draw();
   return {
     keys: {

@@ -11,7 +11,7 @@ export function row(question, { chosen, choose, changed }) {
   const over = question.state !== "open";
   const where = question.folder.split("/").filter(Boolean).pop();
   // A title that leaves something out ends in a mark; it stands where no line is cut.
-  const [, text, mark] = /^(.*?)(?: ·([0-9a-f]{4}))?$/su.exec(question.title);
+  const [, text, mark] = /^(.*?)(?: ·([0-9a-f]{8}))?$/su.exec(question.title);
   const button = h(
     "button",
     {

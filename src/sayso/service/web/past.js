@@ -156,7 +156,7 @@ function ruled(past) {
     visible(one.rule),
     visible(one.reason),
   ]);
-  return table("How each operation was decided", COLUMNS, rows);
+  return table(`How each operation of entry ${past.decision.seq} was decided`, COLUMNS, rows);
 }
 
 const receipt = (one) =>

@@ -68,7 +68,8 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Stop ${visible(session.agent)}` },
       async () => {
         await stop(session.id);
-        say([inline(session.agent, 60), " is stopped: everything asks until you let it go on."]);
+        const cleared = `It lost ${count(lost(session), "grant")}, and ${count(session.questions, "open question")} ${session.questions === 1 ? "was" : "were"} withdrawn.`;
+        say([inline(session.agent, 60), ` is stopped: everything asks until you let it go on. ${cleared}`]);
         await read();
       },
     );
@@ -124,11 +125,14 @@ function seen(session) {
   return h("span", { title: iso(session.last_seen), data: { seen: session.last_seen } }, ago(session.last_seen));
 }
 
+/** How many grants a stop clears; standing consent for a command stays. */
+const lost = (session) => session.grants.filter((grant) => grant.kind !== "command").length;
+
 /** What stopping all of these clears, in words, before it is done. */
 function clearing({ rows, more }) {
   const working = rows.filter((one) => !one.stopped);
   const sum = (count) => working.reduce((whole, one) => whole + count(one), 0);
-  const grants = sum((one) => one.grants.filter((grant) => grant.kind !== "command").length);
+  const grants = sum(lost);
   const standing = sum((one) => one.grants.filter((grant) => grant.kind === "command").length);
   const and = more ? " at least" : "";
   return [

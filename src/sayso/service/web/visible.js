@@ -89,6 +89,7 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
   let run = "";
   let at = 0;
   let next = 0;
+  let spacesEnd = 0; // spaces before this place were told by their number
   const flush = () => {
     if (run) into.push(run);
     run = "";
@@ -98,7 +99,7 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
     if (into !== found) found.push(mark(into));
     into = found;
   };
-  for (const character of characters) {
+  for (const [index, character] of characters.entries()) {
     if (into !== found && at >= places[next - 1][1]) leave();
     if (next < places.length && at >= places[next][0]) {
       flush();
@@ -106,6 +107,15 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
       next += 1;
     }
     at += character.length;
+    const blanks = character === " " ? blanksAt(characters, index) : 0;
+    if (blanks) {
+      flush();
+      into.push(odd(`⟨${blanks.toLocaleString("en")} spaces⟩`));
+    }
+    if (blanks || (character === " " && index < spacesEnd)) {
+      spacesEnd = Math.max(spacesEnd, index + blanks);
+      continue;
+    }
     const spelling = spelled(character);
     if (spelling === character) {
       run += character;
@@ -117,6 +127,18 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
   }
   leave();
   return found;
+}
+
+const MOST_SPACES = 8;
+const MOST_INDENT = 40;
+
+/** How many spaces begin here, if they are so many that they push what follows out of sight; else 0. */
+function blanksAt(characters, index) {
+  if (characters[index - 1] === " ") return 0;
+  let end = index;
+  while (characters[end] === " ") end += 1;
+  const indents = index === 0 || characters[index - 1] === "\n";
+  return end - index > (indents ? MOST_INDENT : MOST_SPACES) ? end - index : 0;
 }
 
 /** A part that decided something: by shape and weight as well as colour, and in words for those who hear it. */
