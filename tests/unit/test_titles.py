@@ -135,7 +135,7 @@ def test_a_project_cannot_say_how_calls_are_told() -> None:
         tighten(load_text(policy_text(PAY)), project)
 
 
-LOOK_ALIKE = [
+LOOK_ALIKE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     *[("pay", {"amount": value}, {}) for value in (40, "40", True, "true", None, "null", "[]", [], {}, "{}")],
     *[
         ("pay", {"amount": value}, {"template": "Pay {amount}"})

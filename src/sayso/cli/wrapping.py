@@ -15,7 +15,7 @@ NARROWEST = 20
 
 def width_of(stream: TextIO) -> int | None:
     """How wide lines may be: as the terminal is; elsewhere as COLUMNS says, for lists; else any width."""
-    asked = stream is sys.stdout and os.environ.get("COLUMNS")
+    asked = stream is sys.stdout is not sys.stderr and os.environ.get("COLUMNS")
     if not stream.isatty() and not asked:
         return None
     return max(shutil.get_terminal_size().columns, NARROWEST)
