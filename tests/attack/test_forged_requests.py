@@ -208,6 +208,7 @@ def test_an_approval_whose_operations_lack_one_of_the_call_does_not_let_the_call
         "session",
         Pins(operations=("git.commit",)),
         uses=1,
+        given_at=NOW,
         terms=terms_of(POLICY, [("git.commit", Risk.MODERATE)]),
     )
     decision = decided(call, Session(grants={partial.key: (Held(partial),)}))

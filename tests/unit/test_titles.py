@@ -135,8 +135,9 @@ def test_a_project_cannot_say_how_calls_are_told() -> None:
         tighten(load_text(policy_text(PAY)), project)
 
 
+VALUES: list[Any] = [40, "40", True, "true", None, "null", "[]", [], {}, "{}"]
 LOOK_ALIKE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    *[("pay", {"amount": value}, {}) for value in (40, "40", True, "true", None, "null", "[]", [], {}, "{}")],
+    *[("pay", {"amount": value}, {}) for value in VALUES],
     *[
         ("pay", {"amount": value}, {"template": "Pay {amount}"})
         for value in (40, "40", None, "null", "", "“”")
