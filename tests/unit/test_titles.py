@@ -125,8 +125,9 @@ def test_a_project_cannot_say_how_calls_are_told() -> None:
         tighten(load_text(policy_text(PAY)), project)
 
 
-LOOK_ALIKE = [
-    *[("pay", {"amount": value}, {}) for value in (40, "40", True, "true", None, "null", "[]", [], {}, "{}")],
+VALUES: tuple[Any, ...] = (40, "40", True, "true", None, "null", "[]", [], {}, "{}")
+LOOK_ALIKE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    *[("pay", {"amount": value}, {}) for value in VALUES],
     *[
         ("pay", {"amount": value}, {"template": "Pay {amount}"})
         for value in (40, "40", None, "null", "", "“”")
