@@ -34,9 +34,19 @@ def test_the_policys_title_is_filled_from_the_arguments() -> None:
     assert titled({"what": {"amount": 4}, "payee": "A"}, "Pay {args.what.amount} to {payee}") == "Pay 4 to A"
 
 
-def test_a_title_that_names_a_missing_argument_is_not_used() -> None:
-    assert titled({"amount": 40}, PAY) == "pay amount 40"
-    assert titled({"amount": {"eur": 4}}, "Pay {amount.usd}").startswith("pay ")
+def test_a_title_that_names_a_missing_argument_is_not_dropped_without_a_word() -> None:
+    assert titled({"amount": 40}, PAY) == "pay amount 40 (without payee for its title)"
+    usd = titled({"amount": {"eur": 4}}, "Pay {amount.usd}")
+    assert usd.startswith("pay ")
+    assert "without amount.usd for its title" in usd
+    assert "without amont for its title" in titled({"amount": 4, "payee": "A"}, "Pay {amont} to {payee}")
+
+
+def test_the_mark_of_a_call_is_not_pushed_out_by_what_its_title_missed() -> None:
+    one, other = ({"amount": 4, "note": "x" * 300 + end} for end in "ab")
+    assert titled(one, PAY) != titled(other, PAY)
+    assert "xxa” (without payee" in titled(one, PAY)
+    assert len(titled(one, PAY)) <= 121 + len(" ·abcd")
 
 
 def test_a_title_that_leaves_arguments_out_tells_calls_apart() -> None:
@@ -125,7 +135,7 @@ def test_a_project_cannot_say_how_calls_are_told() -> None:
         tighten(load_text(policy_text(PAY)), project)
 
 
-VALUES: tuple[Any, ...] = (40, "40", True, "true", None, "null", "[]", [], {}, "{}")
+VALUES: list[Any] = [40, "40", True, "true", None, "null", "[]", [], {}, "{}"]
 LOOK_ALIKE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     *[("pay", {"amount": value}, {}) for value in VALUES],
     *[
