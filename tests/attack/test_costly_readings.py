@@ -41,7 +41,7 @@ def test_guarded_names_count_however_much_stands_before_them(coder: Agent, args:
 
 
 def test_an_ordinary_number_of_paths_stays_ordinary(coder: Agent) -> None:
-    paths = [f"src/{n}.py" for n in range(300)]
+    paths = [f"src/{n}.py" for n in range(200)]
     items = coder.session.call("frobnicate", {"paths": paths}).decision.items
     assert [item.risk for item in items] == [Risk.MODERATE]
 

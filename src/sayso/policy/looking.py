@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-MOST = 12_000
-"""Looks for one call. A plain path takes some 30."""
+MOST = 20_000
+"""Looks for one call. A plain path takes 30 to 60, by how deep its folder is."""
 
 
 class Looks:
