@@ -8,14 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 import pytest
 
 from sayso.doors.remote.connected import Connected, connect
+from sayso.gate.gate import Gate
 from sayso.gate.open import open_to_act
 from sayso.gate.tokens import Role, issue_token
+from sayso.store.base import StoreError
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
@@ -52,11 +55,18 @@ class Home:
         self.socket = folder / "run" / "sayso.sock"
 
     def token(self, role: Role, name: str = "somebody", *, assured: bool = False) -> str:
-        gate = open_to_act(None, self.store)
+        gate = self._gate()
         try:
             return issue_token(gate, role, name, by="test", assured=assured)[0]
         finally:
             gate.store.close()
+
+    def _gate(self) -> Gate:
+        """The store, opened to act; a server that is busy is asked again."""
+        for _ in range(5):
+            with suppress(StoreError):
+                return open_to_act(None, self.store)
+        return open_to_act(None, self.store)
 
     def serve(self, *more: str, port: int = 0, socket: Path | None = None) -> Service:
         where = ("--port", str(port), "--socket", str(socket or self.socket))

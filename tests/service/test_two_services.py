@@ -93,11 +93,15 @@ def test_of_200_callers_none_is_lost_and_none_runs_twice_though_one_service_is_k
             operator = home.token("operator")
             at_two = two.connect(operator)
 
+            def both() -> tuple[int, int]:
+                """Who waits where: a program goes elsewhere if its first service is slow to answer."""
+                return waiting(one, operator), waiting(two, operator)
+
             async def all_answered() -> dict[int, Result]:
                 async with asyncio.timeout(LONGEST):
                     tasks = [task for program in programs for task in program.start()]
                     await until(lambda: len(asked(at_two)) == CALLERS)
-                    await until(lambda: waiting(one, operator) == waiting(two, operator) == CALLERS // 2)
+                    await until(lambda: min(shared := both()) > 0 and sum(shared) == CALLERS)
                     before = asked(at_two)
                     await asyncio.to_thread(one.kill)
                     assert asked(at_two) == before
