@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -252,7 +253,7 @@ class Side:
         for kind, names in (("session", self._sessions), ("call", self._calls)):
             for number, name in enumerate(names, 1):
                 text = text.replace(name, f"{kind} {number}")
-        return text
+        return re.sub(r"\bop_[0-9a-f]{24}\b", "a call refused before it began", text)
 
 
 class NothingThere(SaysoError):

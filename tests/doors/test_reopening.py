@@ -202,7 +202,8 @@ def test_a_retry_never_finds_the_call_of_a_tokens_session(gate: Sayso) -> None:
     late = gate.run("send", {"to": "ana"}, session=other, wait=0)
     answer_open(gate)
     found = gate.retry(late.operation_id or "")
-    assert (found.status, found.reason) == ("error", f"there is no call {late.operation_id}")
+    assert found.status == "error"
+    assert (found.reason or "").startswith(f"there is no call {late.operation_id}")
 
 
 def test_inside_a_session_a_retry_finds_its_owners_calls_alone(gate: Sayso) -> None:
