@@ -9,6 +9,7 @@ differs from run to run is masked on both sides.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -101,7 +102,10 @@ def run_commands(text: str, question: str) -> str:
         if not line.startswith("$ sayso "):
             continue
         words = [QUESTION.sub(question, word) for word in line.removeprefix("$ ").split()]
-        done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, check=True)
+        wide = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        done = subprocess.run(
+            [sys.executable, "-m", *words], capture_output=True, text=True, check=True, env=wide
+        )
         tell(f"$ {' '.join(words)}\n{done.stdout}")
         question = (QUESTION.findall(done.stdout) or [question])[-1]
     return question
