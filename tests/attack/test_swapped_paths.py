@@ -143,7 +143,7 @@ def test_a_path_that_stays_the_same_is_still_approved(work: Path) -> None:
 # --- what no tool entry reads (SPEC 2: resolved paths are part of every reading) ---
 
 PLAIN = ("{}", "./{}", " {}", "{}\n")
-SPELLED = {name: (*PLAIN, "file:{}", "${{PWD}}/{}") for name in ("path", "file_path", "to")} | {"doc": PLAIN}
+SPELLED = dict.fromkeys(("path", "file_path", "to"), (*PLAIN, "file:{}", "${{PWD}}/{}")) | {"doc": PLAIN}
 """How a path may be written under these names; under the name of a text, only as itself."""
 
 
