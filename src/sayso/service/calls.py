@@ -96,8 +96,8 @@ def request(context: Context) -> CallTold:
         "lease": lease_of(body),
     }
     scope = scope_of(context.gate, wanted.session, body)
-    start = calls.start_ungated if body.ungated else calls.start_call
-    attempt = start(context.gate, wanted, scope, holder=holder, **keys)
+    begin = calls.start_ungated if body.ungated else calls.start_call
+    attempt = begin(context.gate, wanted, scope, holder=holder, **keys)
     return told(context.gate, started_before(context.gate, attempt, holder, body.attempt))
 
 

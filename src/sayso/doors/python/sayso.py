@@ -29,7 +29,10 @@ from sayso.gate import (
     workflows,
 )
 from sayso.gate.acts import sign_off
+from sayso.gate.answer import Stands
+from sayso.gate.authorize import Authorized
 from sayso.gate.gate import Gate
+from sayso.gate.grants import Listed
 from sayso.gate.open import open_gate
 from sayso.gate.recovery import reconcile_calls, recover_calls
 from sayso.gate.settings import in_chosen_mode, own_policy
@@ -153,7 +156,7 @@ class Sayso(Program[Session]):
 
     # --- for the operator ---
 
-    def authorize(self, request: Request) -> authorize.Authorized:
+    def authorize(self, request: Request) -> Authorized:
         return authorize.authorize(self.gate, request)
 
     def answer(
@@ -164,7 +167,7 @@ class Sayso(Program[Session]):
         by: str,
         reason: str | None = None,
         seen: str | None = None,
-    ) -> answer.Stands:
+    ) -> Stands:
         """Answer a question: with one answer, or with one for each item by its number.
 
         `seen` is the digest of the call, if the person was shown all of it. Above moderate risk a yes needs
@@ -177,7 +180,7 @@ class Sayso(Program[Session]):
     def wait(self, question: str, timeout: float = PATIENCE) -> QuestionRow:
         return waiting.wait_for_answer(self.gate, question, timeout)
 
-    def grants(self, session: str | None = None) -> list[grants.Listed]:
+    def grants(self, session: str | None = None) -> list[Listed]:
         return list(grants.list_grants(self.gate, session))
 
     def revoke(self, grant: str, *, by: str, session: Session | str | None = None) -> None:
