@@ -165,6 +165,12 @@ def moved(folder: str, here: str) -> str:
     return f"the call is for {there}, and the program is in {visible(here) or NO_FOLDER} now"
 
 
+def astray(workspace: str, leads_to: str) -> str:
+    """The workspace is not the folder any more that consent was given for."""
+    now = f"leads to {visible(leads_to)} now" if leads_to else "is gone"
+    return f"the workspace {visible(workspace)} {now}: consent given for it does not hold"
+
+
 def go_back(folder: str) -> str:
     if not folder:
         return "make the call again from where it shall run"

@@ -243,12 +243,8 @@ class Door(ABC):
         One without an operation of its own is called by its name, for the ledger, where the policy does not
         know better.
         """
-        call = make_call(
-            capability.name,
-            plain,
-            folder=folder_here() if folder is None else folder,
-            schema=capability.shape.schema,
-        )
+        where = folder_here() if folder is None else folder
+        call = make_call(capability.name, plain, folder=where, schema=capability.shape.schema)
         named = tuple(operations if operations is not None else self.operations(capability))
         declared = Declared(named, "code") if named else Declared((_unnamed(capability.name),), "name")
         return self.requested(call, declared, session)

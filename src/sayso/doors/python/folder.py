@@ -23,7 +23,7 @@ class ProgramMoved(SaysoError):
 def folder_here() -> str:
     """The real working folder of this process, as the system tells it; empty if it is gone."""
     with suppress(OSError):
-        return os.getcwd()
+        return os.getcwd()  # noqa: PTH109  for every call, to which a Path would be slow
     return ""
 
 
