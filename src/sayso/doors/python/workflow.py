@@ -263,7 +263,7 @@ def _done(door: Door, workflow: Workflow, step: Step, known: Known, job: Job, wi
     run = Run(job.call, workflow.name)
     frame = Frame(door, wish.session, run=run, individual=step.requires_individual_consent, job=job)
     crossing = inspect.iscoroutinefunction(step.function) != wish.is_async
-    where = {"folder": job.folder, "crossing": crossing}
+    where: dict[str, Any] = {"folder": job.folder, "crossing": crossing}
     done: Done = yield Enter(frame, lambda: called(step.function, (), arguments, **where))
     failed = done.error is not None or job.stopped is not None
     yield from _noted(door, job, step.name, "failed" if failed else "succeeded")
