@@ -229,7 +229,8 @@ def test_no_retry_over_mcp_runs_an_approved_call_in_another_folder(project: Path
         call = program.run("drop", NOTES)
         program.answer()
         os.chdir(project / "keep")
-        asked = called(gate, gate.named(program.session.id), TOOLS["retry"], {"operation_id": call, "wait": 0})
+        session, wanted = gate.named(program.session.id), {"operation_id": call, "wait": 0}
+        asked = called(gate, session, TOOLS["retry"], wanted)
         told = asyncio.run(asked)
         assert told["status"] == "error"
         assert str(project / "tmp") in told["reason"]
