@@ -171,12 +171,28 @@ def live_grants(view: View, now: float) -> list[Grant]:
     return live
 
 
+def ground_has_changed(request: Request, view: View) -> bool:
+    """SPEC 2: whether the workspace is not the folder any more that it was when consent was given."""
+    is_link, is_gone = request.call.leads_to != "", request.call.workspace in request.call.missing
+    return is_link or (is_gone and view.session.rooted)
+
+
+def with_approvals_alone(view: View) -> View:
+    """Of all consent, what was given for one call as it was shown; a click stays a click."""
+    approvals = {key: held for key, held in view.session.grants.items() if key[0] == "call"}
+    session = msgspec.structs.replace(view.session, grants=approvals, slash=None, imperatives=(), plan=None)
+    scope = msgspec.structs.replace(view.scope, outer=None, reducers={})
+    return msgspec.structs.replace(view, session=session, scope=scope)
+
+
 def pins_fit(grant: Grant, request: Request, name: str) -> bool:
     """Whether the call is the one the grant was pinned to, on every side that is pinned."""
     pins, call = grant.pins, request.call
     if pins.tool is not None and pins.tool != call.tool:
         return False
     if pins.workspace is not None and pins.workspace != call.workspace:
+        return False
+    if pins.folder is not None and pins.folder != call.folder:
         return False
     if pins.command is not None and pins.command != call.command:
         return False

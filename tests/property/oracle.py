@@ -24,6 +24,7 @@ from tests.property.facts import (
     domain_name,
     domain_of,
     facts_of,
+    ground_has_changed,
     live_grants,
     pins_fit,
     plan_consent_lasts,
@@ -32,6 +33,7 @@ from tests.property.facts import (
     spoken_within,
     tightened_since,
     wide_enough,
+    with_approvals_alone,
 )
 
 LOW, MODERATE, HIGH = Risk.LOW, Risk.MODERATE, Risk.HIGH
@@ -74,6 +76,8 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
 ) -> Answer:
     """SPEC 3, row by row."""
     name = operation.name
+    if ground_has_changed(request, view):
+        view = with_approvals_alone(view)
     refuse_look_alikes(name, policy)
     session, scope, settings = view.session, view.scope, policy.settings
     domain, detail = domain_of(name, policy), policy.operations.get(name, Detail())

@@ -117,7 +117,7 @@ def _request(rng: Random, aim: str) -> Request:
         workspace=rng.choice(("/w", "/v")),
         beside=("env",) if likely(rng, 0.1) else (),
     )
-    return make_request(
+    request = make_request(
         call,
         [_operation(rng, aim, name, content) for name in names],
         origin=usually(rng, Origin.AGENT, tuple(Origin), 0.9),
@@ -125,6 +125,9 @@ def _request(rng: Random, aim: str) -> Request:
         if aim == "confident"
         else rng.choice((0.0, 0.85)),
     )
+    if not likely(rng, 0.05):
+        return request
+    return msgspec.structs.replace(request, call=msgspec.structs.replace(request.call, leads_to="/elsewhere"))
 
 
 def _operation(rng: Random, aim: str, name: str, content: str | None) -> Operation:
@@ -283,6 +286,7 @@ def _session(rng: Random, aim: str, request: Request, policy: Policy) -> Session
         suspended=_suspended(rng, request, policy),
         grants=grants_for(rng, aim, request, policy, turn),
         denials=_denials(rng, aim, request, turn),
+        rooted=likely(rng, 0.03),
         sent=_sent(rng, aim, request),
     )
 

@@ -325,6 +325,8 @@ OTHERS: Mapping[str, Any] = {
     "state": "dirty",
     "beside": ("env",),
     "places": ("/elsewhere/a.py",),
+    "leads_to": "/elsewhere",
+    "missing": ("/work",),
 }
 
 

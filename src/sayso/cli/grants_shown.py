@@ -58,6 +58,7 @@ def _pin_lines(one: Listed, arguments: str | None) -> list[str]:
         ("targets", None if pins.targets is None else ", ".join(pins.targets)),
         ("operations", None if pins.operations is None else ", ".join(pins.operations)),
         ("workspace", pins.workspace or None),
+        ("folder", pins.folder),
         ("arguments", None if pins.arguments is None else arguments or AS_ASKED),
     ]
     return [f"    only {name}: {visible(text)}" for name, text in facts if text is not None]

@@ -114,6 +114,10 @@ def _world(call: Call) -> dict[str, Any]:
         world["beside"] = list(call.beside)
     if call.places:
         world["places"] = list(call.places)
+    if call.leads_to:
+        world["leads_to"] = call.leads_to
+    if call.missing:
+        world["missing"] = list(call.missing)
     return world
 
 

@@ -29,6 +29,7 @@ class Pins(msgspec.Struct, frozen=True):
     arguments: str | None = None
     operations: tuple[str, ...] | None = None
     targets: tuple[str, ...] | None = None
+    folder: str | None = None
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -99,6 +100,7 @@ def fits(pins: Pins, request: Request, operation: str) -> bool:
     return (
         (pins.tool is None or pins.tool == call.tool)
         and (pins.workspace is None or pins.workspace == call.workspace)
+        and (pins.folder is None or pins.folder == call.folder)
         and (pins.command is None or pins.command == call.command)
         and (pins.arguments is None or pins.arguments == request.arguments_digest)
         and (pins.operations is None or operation in pins.operations)

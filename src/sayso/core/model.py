@@ -90,6 +90,8 @@ class Call(msgspec.Struct, frozen=True):
 
     `command` is the argument that the tool's declaration says it runs as a command line; `beside` names the
     arguments that could change what that command does. `places` are the real paths its arguments lead to.
+    `leads_to` is where the name of the workspace leads, if a link has taken its place since it was named, and
+    `missing` which of folder and workspace are not there.
     `state` is what the tool says of the world the call would meet, if it says anything. `title` is how the
     policy tells calls of the tool in a line: people see it, and nothing else looks at it, no digest and no
     check.
@@ -108,6 +110,8 @@ class Call(msgspec.Struct, frozen=True):
     beside: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     title: str | None = None
+    leads_to: str = ""
+    missing: tuple[str, ...] = ()
 
     @property
     def command_line(self) -> str | None:

@@ -140,6 +140,7 @@ def _remembering(
     pins = Pins(
         operations=tuple(dict.fromkeys(item.operation for item in items)),
         arguments=request.arguments_digest if exact else None,
+        folder=request.call.folder or None if exact else None,
     )
     return Grant("", "tool", request.call.tool, risk, now + DAY, session.id, pins)
 
@@ -155,7 +156,11 @@ def _pins(request: Request, *, exact: bool) -> Pins:
     if not exact:
         return Pins(workspace=call.workspace)
     return Pins(
-        tool=call.tool, workspace=call.workspace, command=call.command, arguments=request.arguments_digest
+        tool=call.tool,
+        workspace=call.workspace,
+        command=call.command,
+        arguments=request.arguments_digest,
+        folder=call.folder or None,
     )
 
 
@@ -195,6 +200,9 @@ def _says(answer: str, items: tuple[Item, ...], request: Request, policy: Policy
 
 def _pinned(call: Call, operations: str) -> str:
     """The exact call in words: its command alone only where there is nothing beside it."""
+    where = f" in {words.visible(call.folder)}" if call.folder not in ("", call.workspace) else ""
     if call.command is None:
-        return f"{operations} with exactly these arguments"
-    return call.command if is_all(call) else f"{call.command}, with exactly these arguments"
+        return f"{operations} with exactly these arguments{where}"
+    return (
+        f"{call.command}{where}" if is_all(call) else f"{call.command}, with exactly these arguments{where}"
+    )

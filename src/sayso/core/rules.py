@@ -16,7 +16,7 @@ from sayso.core.decision import Ruling
 from sayso.core.effects import Alerted, Noticed, PlanStarted, Retried, SlashUsed, Used
 from sayso.core.grants import MINUTE, Grant, Held, fits
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
-from sayso.core.subject import Subject, covering, eased, fresh, live, outlasts, reduced_to
+from sayso.core.subject import Subject, astray, covering, eased, fresh, live, outlasts, reduced_to
 
 DENIAL_LASTS = 15 * MINUTE
 SLASH_LASTS = 15 * MINUTE
@@ -358,6 +358,8 @@ START_RULES: tuple[Rule, ...] = (*RULES[: RULES.index(slash_command)], user_init
 
 def _why_asked(s: Subject) -> str:
     """The first reason that holds."""
+    if astray(s.request, s.session):
+        return words.astray(s.request.call.workspace, s.request.call.leads_to)
     if s.decayed:
         return words.decayed(s.policy.decay.review_interval_days)
     if s.tier is None:

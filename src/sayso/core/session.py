@@ -121,6 +121,8 @@ class Head(msgspec.Struct, frozen=True):
     asked: int = 0
     unentered: Mapping[str, tuple[str, ...]] = {}
     clearings: int = 0
+    rooted: bool = False
+    """Whether the workspace was there, as seen from the gate, when the session was opened."""
     flood_told_at: float | None = None
     """When the operator was last told that this session asks too much."""
 

@@ -65,10 +65,27 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     weight = entry.weight if entry.weight is not None else operation.weight
     if weight is None or (reading is not None and reading > unread and reading > weight):
         weight = risk
+    if astray(request, view.session):
+        view = _without_consent(view)
     session = view.session
     return Subject(
         request, operation, entry, policy, view, session, now, tier, gone, unread, undecayed, risk, weight
     )
+
+
+def astray(request: Request, session: Session) -> bool:
+    """Whether the workspace that the session's consent was given for is another folder now, or gone."""
+    call = request.call
+    return bool(call.leads_to) or (session.rooted and call.workspace in call.missing)
+
+
+def _without_consent(view: View) -> View:
+    """The view with no consent but approvals of single calls: those are for what was shown."""
+    session, scope = view.session, view.scope
+    calls = {key: held for key, held in session.grants.items() if key[0] == "call"}
+    bare = msgspec.structs.replace(session, grants=calls, slash=None, imperatives=(), plan=None)
+    outside = msgspec.structs.replace(scope, outer=None, reducers={})
+    return msgspec.structs.replace(view, session=bare, scope=outside)
 
 
 def _declared(entry: Entry, declared: Risk) -> Risk:

@@ -156,6 +156,25 @@ def always_ask(entry: Entry) -> str:
 
 
 UNKNOWN_FOLDER = "it is not known which folder this is in"
+NO_FOLDER = "a folder that is gone"
+
+
+def moved(folder: str, here: str) -> str:
+    """The program that would run an approved call works elsewhere by now."""
+    there = visible(folder) or NO_FOLDER
+    return f"the call is for {there}, and the program is in {visible(here) or NO_FOLDER} now"
+
+
+def astray(workspace: str, leads_to: str) -> str:
+    """The workspace is not the folder any more that consent was given for."""
+    now = f"leads to {visible(leads_to)} now" if leads_to else "is gone"
+    return f"the workspace {visible(workspace)} {now}: consent given for it does not hold"
+
+
+def go_back(folder: str) -> str:
+    if not folder:
+        return "make the call again from where it shall run"
+    return f"go back to {visible(folder)} and retry it, or make the call again here"
 
 
 def risky(entry: Entry, found: str | None = None, *, every_time: bool = True) -> str:

@@ -16,6 +16,7 @@ from sayso.core.digest import call_digest, canonical, decode, what_digest
 from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
+from sayso.policy.ground import read_ground
 from sayso.policy.guarding import follow_paths
 from sayso.policy.looking import one_reading
 from sayso.policy.resolve import Where, watches_content
@@ -39,9 +40,10 @@ def make_request(
 ) -> Request:
     """The request for a call. The digest is made once, here, and nowhere else.
 
-    Here, too, every call of every door is looked over for the paths in its arguments.
+    Here, too, every call of every door is looked over for the paths in its arguments and its real folder.
     """
     with one_reading():
+        call = read_ground(call)
         followed = follow_paths(call, operations)
     operations, places = followed.operations, tuple(sorted({*call.places, *followed.links}))
     call = call if places == call.places else msgspec.structs.replace(call, places=places)
@@ -64,6 +66,7 @@ def read_request(
 ) -> Request:
     """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
     with one_reading():
+        call = read_ground(call)
         reading = _reading(call, declared, policy)
         check_command(command, reading, call)
         read = msgspec.structs.replace(
@@ -80,8 +83,16 @@ def read_request(
 def read_again(request: Request, policy: Policy) -> Request:
     """The same request as its call reads now. If it reads otherwise, no approval of before is for it."""
     if request.declared is None:
-        return request
+        return _on_ground(request)
     return read_request(request.call, request.declared, policy, **_who(request))
+
+
+def _on_ground(request: Request) -> Request:
+    """The same request where its folder and workspace are now, if nothing else of it was read."""
+    call = read_ground(request.call)
+    if call == request.call:
+        return request
+    return make_request(call, request.operations, workflow=request.workflow, **_who(request))
 
 
 def with_state(request: Request, state: str | None) -> Request:

@@ -24,7 +24,8 @@ def open_session(
     The workspace is the folder that the name leads to now: one swapped for a link later is not it.
     """
     workspace = os.path.realpath(workspace) if Path(workspace).is_absolute() else workspace
-    session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace)
+    rooted = Path(workspace).is_absolute() and Path(workspace).is_dir()
+    session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace, rooted=rooted)
     with writing(gate) as tx:
         if parent is not None:
             above = loaded(gate, tx, parent, everything())

@@ -192,7 +192,7 @@ def _operation_told(item: Item) -> OperationTold:
 
 
 def _runs(call: Call) -> Runs:
-    return Runs(call.tool, runnable_arguments(call), call.command)
+    return Runs(call.tool, runnable_arguments(call), call.command, call.folder)
 
 
 def _operation(body: DeclaredBody) -> Operation:

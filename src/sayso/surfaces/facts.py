@@ -118,6 +118,8 @@ def _place(call: Call) -> Iterator[Fact]:
         yield _fact("Folder", call.folder)
     if call.workspace and call.workspace != call.folder:
         yield _fact("Workspace", call.workspace)
+    if call.leads_to:
+        yield _fact("Leads to", call.leads_to)
 
 
 def _operation(item: Item, request: Request) -> Iterator[Fact]:

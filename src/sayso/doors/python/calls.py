@@ -119,7 +119,8 @@ def entered(
         try:
             args, kwargs = capability.shape.read(request.call.arguments, objects)
             function = capability.function
-            done: Done = yield Enter(frame, lambda: called(function, args, kwargs, crossing=crossing))
+            where: dict[str, Any] = {"folder": request.call.folder, "crossing": crossing}
+            done: Done = yield Enter(frame, lambda: called(function, args, kwargs, **where))
         except BaseException:  # it never came to the function
             yield Work(lambda: door.end(call, fence, "failed"))
             raise

@@ -12,6 +12,7 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Risk
 from sayso.doors.python.arguments import Shape
+from sayso.doors.python.folder import check_here
 from sayso.doors.python.steps import in_thread
 
 
@@ -52,14 +53,27 @@ class Capability(msgspec.Struct, frozen=True):
 
 
 def called(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], *, crossing: bool = False
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    *,
+    folder: str,
+    crossing: bool = False,
 ) -> Any:
-    """Call a function; crossing from sync code into a coroutine function, or the other way round."""
-    if not crossing:
+    """Call a function in this working folder and in no other: every function is entered here.
+
+    `crossing`: from sync code into a coroutine function, or the other way round.
+    """
+
+    def entered() -> Any:
+        check_here(folder)
         return function(*args, **kwargs)
+
+    if not crossing:
+        return entered()
     if inspect.iscoroutinefunction(function):
-        return asyncio.run(function(*args, **kwargs))
-    return in_thread(lambda: function(*args, **kwargs))
+        return asyncio.run(entered())
+    return in_thread(entered)
 
 
 def check_callable(function: Callable[..., Any], *, from_async: bool) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,6 +19,7 @@ from sayso.core.ledger import State
 from sayso.core.model import Call, Declared, Operation, Request, Risk
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capabilities, Capability
+from sayso.doors.python.folder import ProgramMoved, check_still_here, folder_here
 from sayso.doors.python.keeper import Keeper
 from sayso.doors.python.results import ConsentDenied
 from sayso.doors.python.scope import Job, session_around
@@ -114,7 +113,11 @@ class Door(ABC):
 
     @abstractmethod
     def look(self, call: str, session: str) -> Attempt:
-        """Where a call of this session stands."""
+        """Where a call of this session stands in the ledger."""
+
+    @abstractmethod
+    def look_now(self, call: str, session: str) -> Attempt:
+        """The same, and of a call whose question is over, as it will end."""
 
     @abstractmethod
     def session_of(self, call: str, around: str | None) -> str:
@@ -233,13 +236,15 @@ class Door(ABC):
         plain: Mapping[str, Any],
         session: str,
         operations: Sequence[Operation] | None = None,
+        folder: str | None = None,
     ) -> Request:
-        """The request for a call of this function with these arguments.
+        """The request for a call of this function with these arguments, in this folder or where we are.
 
         One without an operation of its own is called by its name, for the ledger, where the policy does not
         know better.
         """
-        call = make_call(capability.name, plain, folder=_folder(), schema=capability.shape.schema)
+        where = folder_here() if folder is None else folder
+        call = make_call(capability.name, plain, folder=where, schema=capability.shape.schema)
         named = tuple(operations if operations is not None else self.operations(capability))
         declared = Declared(named, "code") if named else Declared((_unnamed(capability.name),), "name")
         return self.requested(call, declared, session)
@@ -271,12 +276,31 @@ class Door(ABC):
         return self.begin_ungated(request, scope, msgspec.structs.replace(keys, effect=effect))
 
     def retry(self, capability: Capability, attempt: Attempt, scope: Scope) -> Attempt:
-        """Try again what was asked for, or what a person made of it."""
-        if capability.state is None and capability.effect_key is None:
-            return self.again(attempt.call, scope)
-        request = self.wanted(attempt.call)
-        effect, state = self.effect_of(capability, request), self.state_of(capability, request)
-        return self.again(attempt.call, scope, state=state, effect=effect, meant=request.call.arguments)
+        """Try again what was asked for, or what a person made of it, if we are still where that would run."""
+        said: dict[str, Any] = {}
+        if capability.state is not None or capability.effect_key is not None:
+            request = self.wanted(attempt.call)
+            effect, state = self.effect_of(capability, request), self.state_of(capability, request)
+            said = {"state": state, "effect": effect, "meant": request.call.arguments}
+        asked = attempt.record.request
+        try:
+            check_still_here(asked.call.folder)
+        except ProgramMoved:
+            now = self.look_now(attempt.call, asked.session)
+            if now.state == "pending":
+                raise
+            return now  # it is over, and would not run anywhere
+        return self.again(attempt.call, scope, **said)
+
+    def enter_again(self, attempt: Attempt, scope: Scope) -> Attempt:
+        """Go on with a parked call from the top, if we are still where it was entered first."""
+        check_still_here(attempt.record.request.call.folder)
+        return self.resume(attempt.call, scope)
+
+    def replay_here(self, call: str, request: Request, session: str, *, state: str | None) -> Attempt:
+        """Start a queued call as a new one, in this session, if we are where it would run."""
+        check_still_here(request.call.folder)
+        return self.replay(call, session, state=state)
 
     def gated(self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Steps[Done]:
         """A call of a decorated function: judged, and run if it may."""
@@ -353,12 +377,6 @@ def _unnamed(name: str) -> Operation:
     return Operation(f"capability.{name}", risk=Risk.LOW)
 
 
-def _folder() -> str:
-    with suppress(OSError):
-        return str(Path.cwd().resolve())
-    return ""
-
-
 def workspace_here(named: str = "") -> str:
     """The workspace of a session of this process: the one named, else the project around its folder."""
-    return named or find_workspace(_folder())
+    return named or find_workspace(folder_here())

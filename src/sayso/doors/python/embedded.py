@@ -109,6 +109,9 @@ class EmbeddedDoor(Door):
     def look(self, call: str, session: str) -> Attempt:
         return calls.look_at(self.gate, call, session)
 
+    def look_now(self, call: str, session: str) -> Attempt:
+        return calls.look_now(self.gate, call, session)
+
     def session_of(self, call: str, around: str | None) -> str:
         with self.gate.store.read() as tx:
             row = tx.call(call)
@@ -176,7 +179,7 @@ class EmbeddedDoor(Door):
         """The same call with other arguments, which must fit the function as well."""
         plain = capability.shape.edited(arguments, request.call.arguments)
         said = request.operations if request.declared is None else request.declared.operations
-        edited = self.request(capability, plain, request.session, said)
+        edited = self.request(capability, plain, request.session, said, request.call.folder)
         return with_state(edited, self.state_of(capability, edited))
 
     def wait(self, attempt: Attempt, seconds: float) -> Waited:
@@ -210,7 +213,7 @@ class EmbeddedDoor(Door):
             return
         operation = self.question(attempt.question or "").items[0].operation
         cancel_question(self.gate, attempt.question or "", NOBODY)
-        self.retry(capability, attempt, scope)
+        self.again(attempt.call, scope)
         raise ConsentDenied(operation, NOBODY, "no_surface")
 
     def tell_left(self, operation: str) -> None:

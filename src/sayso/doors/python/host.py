@@ -39,11 +39,13 @@ NOTHING_SAID = Said()
 
 
 class Runs(msgspec.Struct, frozen=True):
-    """What to run, and nothing else: a person may have edited it."""
+    """What to run, in which folder, and nothing else: a person may have edited it."""
 
     tool: str
     args: dict[str, Any]
     command: str | None = None
+    folder: str = ""
+    """The real working folder that was approved; empty if none was known."""
 
 
 class Called:
@@ -69,7 +71,7 @@ class Called:
     def runs(self) -> Runs | None:
         """What to run, once it is allowed: decoded from the bytes that were approved."""
         call = self._attempt.record.request.call
-        return Runs(call.tool, decode(call.arguments), call.command) if self.allowed else None
+        return Runs(call.tool, decode(call.arguments), call.command, call.folder) if self.allowed else None
 
     @property
     def decision(self) -> Decision:

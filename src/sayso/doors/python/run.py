@@ -102,7 +102,9 @@ def replay(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
         capability = door.capabilities.find(request.call.tool)
         _check_same(capability, request)
         state = door.state_of(capability, request)
-        attempt: Attempt = yield Work(lambda: door.replay(operation_id, wish.session, state=state))
+        attempt: Attempt = yield Work(
+            lambda: door.replay_here(operation_id, request, wish.session, state=state)
+        )
         return (yield from _carried_out(door, capability, attempt, scope_of(door, wish.session), wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
@@ -214,7 +216,7 @@ def unparked(
             wait.over(waited.state, waited.answer)
         if waited.state == "open":
             return None
-    resumed: Attempt = yield Work(lambda: door.resume(attempt.call, scope))
+    resumed: Attempt = yield Work(lambda: door.enter_again(attempt, scope))
     return resumed
 
 
@@ -302,7 +304,8 @@ def _executed(
     door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: Wish, *, runs: int
 ) -> Steps[Result]:
     note = msgspec.structs.replace(note_of(None), runs=runs, restartable=capability.restartable)
-    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope)
+    folder = attempt.record.request.call.folder
+    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)
     outer = resting_on(carried(attempt.record.items, scope), attempt)
     frame = Frame(door, wish.session, outer=outer, job=job)
     crossing = capability.is_async != wish.is_async

@@ -47,13 +47,15 @@ CARRYING = frozenset(
 class Job:
     """One run under way: the gates inside it wait in place, and once one of them fails it is stopped."""
 
-    def __init__(self, call: str, fence: int, deadline: float, note: Note, scope: Scope) -> None:
+    def __init__(self, call: str, fence: int, deadline: float, note: Note, scope: Scope, folder: str) -> None:
         self.call = call
         self.fence = fence
         self.deadline = deadline
         self.note = note
         self.scope = scope
         """Where in the program the run itself was started."""
+        self.folder = folder
+        """The working folder that it was allowed to run in."""
         self.started: list[str] = []
         self.stopped: ConsentRequired | ConsentDenied | None = None
         self.waiting = 0

@@ -19,6 +19,7 @@ from sayso.doors.python.arguments import Shape, WrongArguments
 from sayso.doors.python.calls import cleared, ending, reported
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door, Keys
+from sayso.doors.python.folder import folder_here
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
 from sayso.doors.python.run import (
     Wish,
@@ -99,7 +100,8 @@ class Workflow:
     def request(self, params: Mapping[str, Any], session: str) -> Request:
         """The request to start a run with these parameters."""
         shape = ", ".join(f"{step.name}{self.shapes[step.name].signature}" for step in self.steps)
-        call = make_call(f"workflow:{self.name}", params, schema=sha256(shape.encode()))
+        schema = sha256(shape.encode())
+        call = make_call(f"workflow:{self.name}", params, folder=folder_here(), schema=schema)
         named = tuple(self._door.capabilities.operation(name) for name in self.operations)
         starts = Declared(named or (Operation(f"workflow.{self.name}", risk=Risk.LOW),), "code")
         return self._door.requested(call, starts, session, workflow=self.name)
@@ -223,7 +225,8 @@ def _carried_out(
 ) -> Steps[Result]:
     given: dict[str, Any] = decode(attempt.record.request.call.arguments)
     note = Note(runs=runs, restartable=workflow.restartable)
-    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope)
+    folder = attempt.record.request.call.folder
+    job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)
     door.keeper.hold(job.call, job.fence)
     done = Done()
     results: dict[str, Any] = {}
@@ -260,7 +263,8 @@ def _done(door: Door, workflow: Workflow, step: Step, known: Known, job: Job, wi
     run = Run(job.call, workflow.name)
     frame = Frame(door, wish.session, run=run, individual=step.requires_individual_consent, job=job)
     crossing = inspect.iscoroutinefunction(step.function) != wish.is_async
-    done: Done = yield Enter(frame, lambda: called(step.function, (), arguments, crossing=crossing))
+    where: dict[str, Any] = {"folder": job.folder, "crossing": crossing}
+    done: Done = yield Enter(frame, lambda: called(step.function, (), arguments, **where))
     failed = done.error is not None or job.stopped is not None
     yield from _noted(door, job, step.name, "failed" if failed else "succeeded")
     return done

@@ -101,7 +101,14 @@ def listed_of(answer: object) -> list[Listed]:
 
 def _record(told: CallTold) -> Record:
     runs = told.call or told.wanted or Runs(told.tool, {})
-    call = Call(runs.tool, canonical(runs.args), command=runs.command, schema=told.schema, state=told.state)
+    call = Call(
+        runs.tool,
+        canonical(runs.args),
+        folder=runs.folder,
+        command=runs.command,
+        schema=told.schema,
+        state=told.state,
+    )
     named = tuple(Operation(one.operation) for one in told.operations) or (Operation(told.operation),)
     request = Request(call, named, told.digest, told.digest, session=told.session, workflow=told.workflow)
     items = tuple(_item(one) for one in told.operations)

@@ -1,0 +1,67 @@
+"""The ground a call stands on: its working folder and its workspace, as they are at this moment.
+
+They are part of every reading, like the paths in its arguments. A folder that was replaced by a link is the
+one the link leads to, so that no approval of before is for it. A workspace that was is no other workspace:
+the call says where it leads, and no consent given for the workspace serves it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.model import Call
+from sayso.policy.looking import current
+
+
+def read_ground(call: Call) -> Call:
+    """The call in its real folder, with what became of its workspace."""
+    if not call.folder and not call.workspace:
+        return call
+    seen, named = current().seen, ("ground", call.folder, call.workspace)
+    found = seen.get(named)
+    if found is None:
+        found = seen[named] = _look(call.folder, call.workspace)
+    folder, leads_to, missing = found
+    if (folder, leads_to, missing) == (call.folder, call.leads_to, call.missing):
+        return call
+    return msgspec.structs.replace(call, folder=folder, leads_to=leads_to, missing=missing)
+
+
+def _look(named: str, workspace: str) -> tuple[str, str, tuple[str, ...]]:
+    here = _folder_here()
+    folder = _real(named, here)
+    inside = folder == workspace or folder.startswith(f"{workspace.rstrip('/')}/")
+    root = workspace if inside else _real(workspace, here)  # what holds a real folder is real
+    missing = [folder] if _is_missing(folder, here) else []
+    if workspace != folder and (missing or not inside) and _is_missing(workspace, here):
+        missing.append(workspace)
+    return folder, "" if root == workspace else root, tuple(missing)
+
+
+def _folder_here() -> str:
+    """Where this process works: what the system tells is real, and is looked at no further."""
+    with suppress(OSError):
+        return os.getcwd()  # noqa: PTH109  for every call of a program, to which a Path would be slow
+    return ""
+
+
+def _real(path: str, here: str) -> str:
+    if path == here or not Path(path).is_absolute():
+        return path
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # no path of this system: it leads nowhere
+        return path
+
+
+def _is_missing(path: str, here: str) -> bool:
+    if path == here or not Path(path).is_absolute():
+        return False
+    try:
+        return not Path(path).is_dir()
+    except (OSError, ValueError):
+        return True
