@@ -326,7 +326,7 @@ def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:
     return _replace(session, grants={key: row for key, row in rows.items() if row})
 
 
-def _is_kept(held: Held, gone: Collection[str]) -> bool:
+def _is_kept(held: Held, gone: set[str]) -> bool:
     return held.grant.id not in gone and (not held.grant.stems or gone.isdisjoint(held.grant.stems))
 
 
