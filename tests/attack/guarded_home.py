@@ -130,7 +130,7 @@ ORDINARY = (
     "bin/sayso",
     "tests/claude/settings.json",
     "deploy/sayso.service",
-    ".claude/commands/test.md",
+    "docs/commands/test.md",
     ".github/workflows/ci.yml",
     "settings.json",
     "hooks.json",

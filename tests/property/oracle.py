@@ -59,7 +59,7 @@ def verdict_of(request: Request, policy: Policy, view: View, now: float) -> Answ
         strictest, answers = _strictest(request, policy, view, now)
         if strictest.verdict != "ask":
             break
-        retries = any(answer.rule == "task_grant" and not answer.grants for answer in answers)
+        retries = uses_a_retry(answers, view.session, request.digest)
         if deviates(request, answers, policy, view, now):
             view = msgspec.structs.replace(view, session=without_plan_under_way(view.session))
         elif retries:
@@ -214,9 +214,14 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
 
     # 20 task_grant
     suspension = session.suspended.get(facts.category)
-    if suspension is not None and suspension.digest == request.digest and suspension.left > 0:
-        if view.time_trusted:
-            return allow("task_grant")
+    confirmed = session.task is None or not session.task.unconfirmed
+    if suspension is not None and suspension.digest == request.digest and confirmed:
+        for grant in live_grants(view, now):
+            names_it = grant.pins.operations is not None and name in grant.pins.operations
+            if grant.kind == "retry" and grant.value == request.digest and names_it:
+                ended = tightened_since(grant, name, risk, policy, now)
+                if risk <= grant.risk and pins_fit(grant, request, name) and not ended:
+                    return allow("task_grant", grant)
     if suspension is None and session.task is not None and not session.task.unconfirmed:
         for grant in live_grants(view, now):
             of_this_task = grant.ends_with == "task" and grant.bound_to == session.task.id
@@ -279,13 +284,16 @@ def _strictness(answer: Answer) -> int:
     return STRICTNESS.index(words[answer.rule] if answer.rule in words else plain[answer.verdict])
 
 
+def uses_a_retry(answers: list[Answer], session: Session, digest: str) -> bool:
+    """Whether some operation of the call would run as the retry of a failed call."""
+    retries = {held.grant.id for held in session.grants.get(("retry", digest), ())}
+    return any(answer.grants & retries for answer in answers)
+
+
 def without_retries(view: View, digest: str) -> View:
-    """The same, but the failed call with this digest has no retry left: a yes to a question replaces it."""
-    suspended = {
-        category: msgspec.structs.replace(one, left=0) if one.digest == digest else one
-        for category, one in view.session.suspended.items()
-    }
-    return msgspec.structs.replace(view, session=msgspec.structs.replace(view.session, suspended=suspended))
+    """The same, but the failed call with this digest has no retry: a yes to a question replaces it."""
+    grants = {key: row for key, row in view.session.grants.items() if key != ("retry", digest)}
+    return msgspec.structs.replace(view, session=msgspec.structs.replace(view.session, grants=grants))
 
 
 def deviates(request: Request, answers: list[Answer], policy: Policy, view: View, now: float) -> bool:

@@ -19,6 +19,7 @@ _KINDS: dict[str, Kind] = {
     "remembered": "tool",
     "task_grant": "category",
     "plan": "operation",
+    "retry": "retry",
 }
 
 
@@ -28,7 +29,7 @@ def grants_for(
     """Grants that nearly cover the call: the aimed rule's surely, others now and then."""
     rows: dict[Key, tuple[Held, ...]] = {}
     for rule, kind in _KINDS.items():
-        if not likely(rng, 0.97 if rule == aim else 0.08):
+        if not likely(rng, 0.97 if rule == aim else 0.5 if rule == "retry" else 0.08):
             continue
         for _ in range(rng.choice((2, 3, 4)) if rule == aim else 1):
             number = sum(map(len, rows.values())) + 1
@@ -53,7 +54,7 @@ def _held(rng: Random, name: str, kind: Kind, rule: str, request: Request, polic
         given_at=NOW - usually(rng, 60.0, _ages(policy), 0.8),
         question=rng.choice((None, "session.q1")),
         policy=usually(rng, policy.digest, ("another policy",), 0.8),
-        terms=_terms(rng, request, policy) if kind == "call" else {},
+        terms=_terms(rng, request, policy) if kind in ("call", "retry") else {},
         **_ending(rng, kind, rule, turn),
     )
     return Held(grant, used=usually(rng, 0, (1, 2), 0.8), revoked=likely(rng, 0.06))
@@ -85,6 +86,7 @@ def _value(rng: Random, kind: Kind, request: Request, policy: Policy) -> str:
     operation = rng.choice(request.operations).name
     values = {
         "call": request.digest,
+        "retry": request.digest,
         "command": (request.call.command or "git push").strip(),
         "operation": operation,
         "category": policy.entry(operation).category,
@@ -101,7 +103,7 @@ def _pins(rng: Random, kind: Kind, rule: str, request: Request) -> Pins:
     pins: dict[str, Any] = {}
     if rule == "plan" and not likely(rng, 0.1):
         return Pins(targets=rng.choice((("a.py", "b.py"), ("a.py", "b.py"), ("a.py",), ())))
-    if kind in ("call", "tool", "run", "workflow"):
+    if kind in ("call", "tool", "run", "workflow", "retry"):
         pins["operations"] = usually(rng, names, (names[:1], names[1:], None), 0.85)
     if kind == "command" or likely(rng, 0.2):
         pins["workspace"] = usually(rng, call.workspace, ("/w", "/v"), 0.8)

@@ -8,7 +8,8 @@ import msgspec
 
 from sayso.core.decide import decide
 from sayso.core.decision import Decision
-from sayso.core.model import Operation, Request
+from sayso.core.grants import Grant, Pins
+from sayso.core.model import Operation, Request, Risk
 from sayso.core.policy import Domain, Policy, Settings, compile_policy
 from sayso.core.session import Session, Task, View
 from sayso.gate.request import make_call, make_request
@@ -28,6 +29,13 @@ SURE = compile_policy(
 
 def decided(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> Decision:
     return decide(request, policy, View(session, **view), NOW)
+
+
+def retry_of(request: Request, operation: str, policy: Policy = POLICY) -> Grant:
+    """One more run of this call after it failed."""
+    pins, digest = Pins(operations=(operation,)), request.digest
+    given: dict[str, Any] = {"uses": 1, "given_at": NOW, "policy": policy.digest}
+    return Grant("g9", "retry", digest, Risk.MODERATE, NOW + 60, "session", pins, **given)
 
 
 def bare(operation: Operation) -> Operation:

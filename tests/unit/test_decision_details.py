@@ -15,7 +15,7 @@ from sayso.core.plan_text import PlanText
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Suspension, View
 from sayso.gate.request import make_call, make_request
-from tests.unit.deciding import COMMIT, DAY, NOW, POLICY, READ, SURE, TASK, decided
+from tests.unit.deciding import COMMIT, DAY, NOW, POLICY, READ, SURE, TASK, decided, retry_of
 
 
 def told(policy: Policy, session: Session, request: Request = COMMIT, **view: Any) -> dict[str, str]:
@@ -93,7 +93,10 @@ def test_an_allow_is_explained_as_well_up_to_the_check_that_spoke() -> None:
 
 
 def test_with_an_untrusted_clock_even_the_identical_retry_asks() -> None:
-    session = Session(turn=1, suspended={"git.commit": Suspension(COMMIT.digest)})
+    retry = retry_of(COMMIT, "git.commit")
+    session = Session(
+        turn=1, suspended={"git.commit": Suspension(COMMIT.digest)}, grants={retry.key: (Held(retry),)}
+    )
     assert decided(POLICY, session).rule == "task_grant"
     assert decided(POLICY, session, time_trusted=False).rule == "ask"
 

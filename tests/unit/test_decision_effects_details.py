@@ -14,7 +14,7 @@ from sayso.core.plan_text import PlanText
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Denial, Plan, Session, Suspension, Task, apply
 from sayso.gate.request import make_call, make_request
-from tests.unit.deciding import COMMIT, NOW, POLICY, SURE, TASK, decided
+from tests.unit.deciding import COMMIT, NOW, POLICY, SURE, TASK, decided, retry_of
 
 # Effects
 
@@ -120,7 +120,9 @@ def test_a_question_leaves_no_suspended_operation_out_because_another_one_retrie
     given = Grant(
         "g1", "category", "git.fetch", Risk.MODERATE, NOW + 60, "session", ends_with="task", bound_to="task-1"
     )
-    session = Session(task=TASK, suspended=suspended, grants={given.key: (Held(given),)})
+    retry = retry_of(request, "git.commit", policy)
+    grants = {given.key: (Held(given),), retry.key: (Held(retry),)}
+    session = Session(task=TASK, suspended=suspended, grants=grants)
     decision = decided(policy, session, request)
     assert [item.operation for item in decision.asked] == ["git.commit", "git.push", "git.fetch"]
 

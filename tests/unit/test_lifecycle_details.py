@@ -12,6 +12,7 @@ from sayso.core.decide import decide
 from sayso.core.effects import (
     Changed,
     Cleared,
+    Granted,
     Lifted,
     PlanEnded,
     Suspended,
@@ -86,13 +87,15 @@ def test_a_success_lifts_the_suspension_of_the_identical_call_only() -> None:
 
 
 def test_a_failure_suspends_its_category_and_ends_the_plan_under_way() -> None:
-    assert outcome(Session(), ok=False).effects == (Suspended("git-local", COMMIT.digest),)
+    suspended, retry = outcome(Session(), ok=False).effects
+    assert suspended == Suspended("git-local", COMMIT.digest, 3)
+    assert isinstance(retry, Granted)
     plan = Plan("session.p1", PLAN, 2, 2)
     assert PlanEnded("failed") not in outcome(Session(plan=plan), ok=False).effects
     accepted = msgspec.structs.replace(plan, accepted=True)
     for session in (Session(plan=accepted), Session(plan=plan, shelved=accepted)):
         report = outcome(session, ok=False)
-        assert report.effects == (Suspended("git-local", COMMIT.digest), PlanEnded("failed"))
+        assert report.effects[:2] == (Suspended("git-local", COMMIT.digest, 3), PlanEnded("failed"))
         assert report.cleared
         assert report.announced
     strict = msgspec.structs.replace(POLICY, settings=Settings(on_failure="clear"))

@@ -191,19 +191,16 @@ def test_each_call_on_a_slash_command_is_counted() -> None:
     assert changes(fx.SlashUsed()) == {"slash_calls": 3}
 
 
-def test_a_retry_is_taken_from_its_own_category() -> None:
-    after = {"tests": Suspension("one", 2), "network": Suspension("two", 2)}
-    assert changes(fx.Retried("tests")) == {"suspended": after}
+def test_a_failure_says_how_many_retries_are_left_of_its_call_and_leaves_the_other_categories() -> None:
+    assert changes(fx.Suspended("network", "two", 2)) == {}
+    for category in ("network", "git-local"):
+        after = {**FULL.suspended, category: Suspension("three", 1)}
+        assert changes(fx.Suspended(category, "three", 1)) == {"suspended": after}
 
 
-def test_only_the_failure_of_another_call_gives_new_retries() -> None:
-    assert changes(fx.Suspended("network", "two")) == {}
-    assert changes(fx.Suspended("network", "three")) == {
-        "suspended": {"tests": Suspension("one"), "network": Suspension("three", 3)}
-    }
-    assert changes(fx.Suspended("git-local", "three")) == {
-        "suspended": {**FULL.suspended, "git-local": Suspension("three", 3)}
-    }
+def test_a_run_whose_end_nobody_knows_leaves_no_retry_of_its_call() -> None:
+    after = {**FULL.suspended, "network": Suspension("two", 0)}
+    assert changes(fx.RetriesEnded("two")) == {"suspended": after}
 
 
 def test_lifting_a_suspension_leaves_the_others() -> None:

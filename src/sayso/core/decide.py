@@ -8,12 +8,12 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Decision, Item, Ruling
-from sayso.core.effects import Active, Deviated, Effect, Retried, Sent
+from sayso.core.effects import Active, Deviated, Effect, RetriesEnded, Sent
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rules import RULES, START_RULES
-from sayso.core.session import Session, Suspension, Task, View, apply
+from sayso.core.session import Session, Task, View, apply
 from sayso.core.subject import Subject, subject_of
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
@@ -73,7 +73,10 @@ def _settled(
     in the same question.
     """
     effects: tuple[Effect, ...] = ()
-    while decision.verdict is ASK and (ended := _ended_by_asking(view.session, decision)) is not None:
+    while (
+        decision.verdict is ASK
+        and (ended := _ended_by_asking(view.session, decision, request.digest)) is not None
+    ):
         effects += decision.effects
         view = msgspec.structs.replace(view, session=ended)
         decision = _decide(request, policy, view, now)
@@ -86,16 +89,15 @@ def _settled(
     return decision, view
 
 
-def _ended_by_asking(session: Session, decision: Decision) -> Session | None:
+def _ended_by_asking(session: Session, decision: Decision, digest: str) -> Session | None:
     """The session without what the ask ends; None if it ends nothing."""
     if session.plan is None and not session.suspended:
         return None
-    retried = [item.category for item in decision.items if item.ruling.effects == (Retried(item.category),)]
+    retries = {held.grant.id for held in session.grants.get(("retry", digest), ())}
+    retried = any(not retries.isdisjoint(item.ruling.grants) for item in decision.items)
     if not retried and not decision.effects:
         return None
-    spent = {category: Suspension(session.suspended[category].digest, 0) for category in retried}
-    ended = apply(session, decision.effects)
-    return msgspec.structs.replace(ended, suspended={**ended.suspended, **spent})
+    return apply(session, (*decision.effects, *([RetriesEnded(digest)] if retried else [])))
 
 
 def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:

@@ -96,18 +96,18 @@ class SlashUsed(Effect, frozen=True):
     """One more call ran on this turn's slash command."""
 
 
-class Retried(Effect, frozen=True):
-    """One of the retries left to the identical failed call was taken."""
-
-    category: str
-
-
 class Suspended(Effect, frozen=True):
-    """An operation of this category failed; only the identical call may run again unasked, if any may."""
+    """An operation of this category failed; `left` is how often the identical call may still be retried."""
 
     category: str
     digest: str
-    retries: bool = True
+    left: int = 0
+
+
+class RetriesEnded(Effect, frozen=True):
+    """Nobody can say how a run of this call ended: it is not run again unasked."""
+
+    digest: str
 
 
 class Lifted(Effect, frozen=True):

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 MINUTE = 60.0
 DAY = 24 * 60 * MINUTE
 
-Kind = Literal["call", "command", "operation", "category", "tool", "workflow", "run"]
+Kind = Literal["call", "command", "operation", "category", "tool", "workflow", "run", "retry"]
+EXACT = ("call", "retry")
+"""Kinds that are for one call, by its digest. A stricter policy and a shorter approval time end them."""
 Key = tuple[str, str]
 
 
@@ -36,8 +38,9 @@ class Grant(msgspec.Struct, frozen=True):
     """A right that an answer or a phrase of the user created. It never changes; uses are counted beside it.
 
     `kind` and `value` select what it is for: one call (by digest), a command, an operation, a category,
-    a tool, a workflow, a run. `risk` is what it was given at, and its ceiling (of the weight, for workflows
-    and runs). `bound_to` names the turn, task or run it ends with. A plan is several grants with one `group`.
+    a tool, a workflow, a run, one more run of a failed call (by digest). `risk` is what it was given at, and
+    its ceiling (of the weight, for workflows and runs). `bound_to` names the turn, task or run it ends with.
+    A plan is several grants with one `group`.
     """
 
     id: str
@@ -61,6 +64,8 @@ class Grant(msgspec.Struct, frozen=True):
     """What the policy said of each operation when it was asked about: a stricter policy ends an approval."""
     asked_for: str | None = None
     """The tool whose call was asked about, if it answers a question. The grant may cover other tools too."""
+    stems: tuple[str, ...] = ()
+    """Of a retry: the failed calls, the grants they ran on, the questions behind those. It ends with them."""
 
     @property
     def key(self) -> Key:
@@ -88,7 +93,7 @@ def outlived(grant: Grant, settings: Settings, now: float) -> bool:
 
     What the operator grants by hand, or a plan names, was never pinned to arguments.
     """
-    if grant.kind == "call":
+    if grant.kind in EXACT:
         return now >= grant.given_at + settings.approval_of(grant.risk)
     answers = grant.kind == "operation" and grant.question is not None and grant.group is None
     return answers and grant.pins.arguments is None and settings.grant_pins == "exact"

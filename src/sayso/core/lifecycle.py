@@ -12,6 +12,7 @@ from sayso.core.hear import new_task
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
+from sayso.core.retries import Start, has_retry, retries_left, retry_grant, started_on
 from sayso.core.session import Plan, Session
 
 DONE = "the task is done"
@@ -87,16 +88,20 @@ def outcome(
     policy: Policy,
     now: float,
     *,
+    start: Start | None = None,
     claimed: bool = False,
 ) -> Report:
     """A started call ended: a success counts for its plan and lifts a suspension, a failure suspends.
 
     What is only claimed, by the agent whose call it is, tightens and never loosens: a success lifts nothing,
-    a failure lets nothing run again.
+    a failure lets nothing run again. Without a `start`, the session itself says what the call ran on.
     """
     if ok:
         return _succeeded(session, request, decision, claimed=claimed)
-    return _failed(session, request, decision, policy, now, claimed=claimed)
+    start = started_on(session, decision, policy) if start is None else start
+    if claimed:
+        start = msgspec.structs.replace(start, certain=False)
+    return _failed(session, request, decision, policy, now, start)
 
 
 def _succeeded(session: Session, request: Request, decision: Decision, *, claimed: bool) -> Report:
@@ -139,23 +144,25 @@ def _places(text: PlanText, operation: str) -> tuple[str, ...]:
 
 
 def _failed(
-    session: Session, request: Request, decision: Decision, policy: Policy, now: float, *, claimed: bool
+    session: Session, request: Request, decision: Decision, policy: Policy, now: float, start: Start
 ) -> Report:
     failed = [item for item in decision.items if _counts(item)]
     if not failed:
         return Report()
     categories = dict.fromkeys(item.category for item in failed)
-    suspended = [fx.Suspended(category, request.digest, not claimed) for category in categories]
+    left = {one: retries_left(session, one, request.digest, now, start) for one in categories}
+    suspended = [fx.Suspended(category, request.digest, more) for category, more in left.items()]
     if policy.settings.on_failure == "clear":
         ended = _clear("task", "an operation failed", session, now)
         return Report((*suspended, *ended.effects), ended.announced, ended.cleared)
     ended_plan = (fx.PlanEnded("failed"),) if session.plan_under_way is not None else ()
+    retried = [item for item in failed if item.risk < Risk.HIGH and left[item.category]]
+    retry = retry_grant(session, request, retried, policy, now, start)
     names = ", ".join(dict.fromkeys(item.category_words for item in failed))
-    cleared = ("plan consent (an operation failed)",) if ended_plan else ()
     return Report(
-        (*suspended, *ended_plan),
-        (words.after_failure(names, not claimed and any(item.risk < Risk.HIGH for item in failed)),),
-        cleared,
+        (*suspended, *ended_plan, *(() if retry is None else (fx.Granted(retry),))),
+        (words.after_failure(names, retry is not None or has_retry(session, request.digest, now)),),
+        ("plan consent (an operation failed)",) if ended_plan else (),
     )
 
 

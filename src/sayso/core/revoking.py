@@ -18,7 +18,7 @@ from sayso.core import words
 from sayso.core.grants import Grant, Held, spent
 from sayso.core.phrases import POLITE, pattern
 from sayso.core.policy import Policy
-from sayso.core.session import Session, Suspension, UnderWay, ended_by
+from sayso.core.session import Session, UnderWay, ended_by
 from sayso.core.tools_named import NamedTool, even, is_named, named_tool
 
 if TYPE_CHECKING:
@@ -64,13 +64,9 @@ def _revoke(h: Hearing, name: str) -> bool:
     found = [
         held for held in h.session.held if _covers(held, name, operations, h) or _lets_run(held, tool, h)
     ]
-    retries = _categories(operations, h.policy).intersection(h.session.suspended)
     revoked = tuple(fx.Revoked(held.grant.key, held.grant.id) for held in found)
     ended = ended_by(h.session, revoked, h.now)
     h.do(*revoked)
-    if retries:
-        exhausted = {one: Suspension(h.session.suspended[one].digest, 0) for one in retries}
-        h.change(suspended={**h.session.suspended, **exhausted})
     h.cleared += dict.fromkeys(words.consent(held.grant) for held in ended)
     for one in calls:
         _end_call(h, one)
@@ -109,6 +105,8 @@ def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
     grant = held.grant
     if spent(held, h.now):
         return False
+    if grant.kind == "retry" and _loosely(name) in map(_loosely, grant.stems):
+        return True
     if grant.kind == "command" or grant.kind in ("tool", "workflow", "run"):
         spelled = {_loosely(name), *(_loosely(operation.replace(".", " ")) for operation in operations)}
         return _loosely(grant.value) in spelled or bool(operations.intersection(grant.pins.operations or ()))
@@ -162,11 +160,6 @@ def _operations_in(session: Session) -> set[str]:
     return names.union(*(call.operations for call in session.under_way.values()))
 
 
-def _categories(operations: set[str], policy: Policy) -> set[str]:
-    """The categories of these operations; one that the policy does not list is its own."""
-    return {policy.table[one].category if one in policy.table else one for one in operations}
-
-
 def _loosely(name: str) -> str:
     return " ".join(name.casefold().split())
 
@@ -186,7 +179,7 @@ _EVERYTHING = re.compile(
 )
 _PREFIX = re.compile(
     r"\A(?:standing consent for|(?:remembered )?approvals? (?:of|for)|grants? for|workflow(?: run)?"
-    r"|task consent for|tool)\s+",
+    r"|(?:free )?retr(?:y|ies) (?:of|for)(?: failed)?|task consent for|tool)\s+",
     re.IGNORECASE,
 )
 _SIGNS = re.compile(r"\A[^\w./~$-]+|[^\w./)\"'*-]+\Z")

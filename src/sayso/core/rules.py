@@ -13,9 +13,10 @@ from collections.abc import Callable
 
 from sayso.core import words
 from sayso.core.decision import Ruling
-from sayso.core.effects import Alerted, Noticed, PlanStarted, Retried, SlashUsed, Used
+from sayso.core.effects import Alerted, Noticed, PlanStarted, SlashUsed, Used
 from sayso.core.grants import MINUTE, Grant, Held, fits
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
+from sayso.core.session import Suspension
 from sayso.core.subject import Subject, astray, covering, eased, fresh, live, outlasts, reduced_to
 
 DENIAL_LASTS = 15 * MINUTE
@@ -253,10 +254,7 @@ def task_grant(s: Subject) -> Said:
     """This category was consented to for the task; after a failure, only the identical call goes on."""
     suspension = s.session.suspended.get(s.entry.category)
     if suspension is not None:
-        if suspension.digest != s.request.digest or suspension.left <= 0 or not s.view.time_trusted:
-            return "an operation of this category failed, and this is not its identical retry"
-        retry = Retried(s.entry.category)
-        return Ruling(ALLOW, "task_grant", words.RETRY, words.retrying(suspension.left), effects=(retry,))
+        return _retry(s, suspension)
     task = s.session.task
     if task is None:
         return "there is no task"
@@ -267,6 +265,17 @@ def task_grant(s: Subject) -> Said:
             announce = words.using_task(s.entry.category_words, held.grant.turn)
             return _grant("task_grant", words.in_task(s.entry.category_words), held, announce)
     return "this category was not consented to in this task"
+
+
+def _retry(s: Subject, suspension: Suspension) -> Said:
+    """After a failure one more run of the identical call is granted; nothing else in its category."""
+    if suspension.digest != s.request.digest:
+        return "an operation of this category failed, and this is not its identical retry"
+    if s.session.task is not None and s.session.task.unconfirmed:
+        return UNCONFIRMED
+    for held in covering(s, "retry", s.request.digest):
+        return _grant("task_grant", words.RETRY, held, words.retrying(suspension.left))
+    return "an operation of this category failed, and no retry of it is left"
 
 
 def plan(s: Subject) -> Said:

@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.core import effects as fx
 from sayso.core.decision import Question
-from sayso.core.grants import Grant, Held, Key, spent
+from sayso.core.grants import EXACT, Grant, Held, Key, spent
 from sayso.core.model import Assurance, Risk
 from sayso.core.plan_text import PlanText
 
@@ -52,7 +52,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Suspension(msgspec.Struct, frozen=True):
-    """A category after a failure: the identical call may run again `left` times."""
+    """A category after a failure of the call with this digest, which may be retried `left` more times.
+
+    This only counts. What lets the call run again is a grant of kind "retry", one for each failure.
+    """
 
     digest: str
     left: int = RETRIES
@@ -259,40 +262,44 @@ def _returned(session: Session, effect: fx.Returned) -> Session:
 
 
 def _revoked(session: Session, effect: fx.Revoked) -> Session:
-    """End a grant, and with it the unused approval that the same answer gave to one call."""
-    ended = [held.grant for held in _approvals_of(session, effect)]
+    """End a grant, with the unused approval that the same answer gave and the retries that stem from it."""
+    ended = [held.grant for held in _ending_with(session, effect)]
     keys = [(effect.key, effect.grant), *((grant.key, grant.id) for grant in ended)]
     for key, grant in keys:
         session = _touch(session, key, grant, lambda held: msgspec.structs.replace(held, revoked=True))
-    return session
+    return _exhaust(session, {value for (kind, value), _ in keys if kind == "retry"})
 
 
 def ended_by(session: Session, effects: Iterable[fx.Effect], now: float) -> tuple[Held, ...]:
-    """The grants that these revocations end, each once: those they name, and live approvals beside them."""
+    """The grants that these revocations end, each once: those they name, and live ones that end with them."""
     ended: dict[str, Held] = {}
     for effect in effects:
         if isinstance(effect, fx.Revoked):
             row = session.grants.get(effect.key, ())
             named = [held for held in row if held.grant.id == effect.grant]
-            beside = [held for held in _approvals_of(session, effect) if not spent(held, now)]
+            beside = [held for held in _ending_with(session, effect) if not spent(held, now)]
             ended |= {held.grant.id: held for held in (*named, *beside) if held.grant.id not in ended}
     return tuple(ended.values())
 
 
-def _approvals_of(session: Session, effect: fx.Revoked) -> tuple[Held, ...]:
-    """The unused approvals of the answer that gave this grant, besides itself."""
+def _ending_with(session: Session, effect: fx.Revoked) -> tuple[Held, ...]:
+    """What ends with this grant: unused approvals of the answer that gave it, retries that stem from it."""
     row = session.grants.get(effect.key, ())
     questions = {held.grant.question for held in row if held.grant.id == effect.grant} - {None}
-    if not questions:
-        return ()
+    over = {effect.grant, *questions}
     others = (held for held in session.held if held.grant.id != effect.grant)
-    return tuple(held for held in others if _approves_by(held, questions))
+    return tuple(
+        held for held in others if _approves_by(held, questions) or not over.isdisjoint(held.grant.stems)
+    )
 
 
 def _approves_by(held: Held, questions: Collection[str | None]) -> bool:
     grant = held.grant
-    unused = grant.uses is None or held.used < grant.uses
-    return grant.kind == "call" and grant.question in questions and unused
+    return grant.kind == "call" and grant.question in questions and _has_uses(held)
+
+
+def _has_uses(held: Held) -> bool:
+    return held.grant.uses is None or held.used < held.grant.uses
 
 
 def _call_ended(session: Session, effect: fx.CallEnded) -> Session:
@@ -303,22 +310,45 @@ def _call_ended(session: Session, effect: fx.CallEnded) -> Session:
 def _cleared(session: Session, effect: fx.Cleared) -> Session:
     if effect.reach == "allowlist":
         return _keep(session, lambda grant: grant.kind != "command")
-    exhausted = {name: Suspension(held.digest, 0) for name, held in session.suspended.items()}
+    session = _exhaust(session, {one.digest for one in session.suspended.values()})
     if effect.reach == "task":
-        kept = _keep(session, lambda grant: grant.ends_with != "task" and grant.kind != "call")
-        return _replace(kept, task=None, plan=None, shelved=None, pending=None, suspended=exhausted)
+        kept = _keep(session, lambda grant: grant.ends_with != "task" and grant.kind not in EXACT)
+        return _replace(kept, task=None, plan=None, shelved=None, pending=None)
     kept = _keep(session, lambda grant: effect.reach != "everything" and grant.kind == "command")
-    ended = _replace(
-        kept, task=None, plan=None, shelved=None, pending=None, questions={}, suspended=exhausted
-    )
+    ended = _replace(kept, task=None, plan=None, shelved=None, pending=None, questions={})
     gone = _later(session.outdated_turn, *session.shown.values())
     ended = _replace(ended, shown={}, outdated_turn=gone)
     return _replace(ended, slash=None, imperatives=(), clearings=session.clearings + 1)
 
 
 def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:
-    rows = {key: tuple(held for held in row if wanted(held.grant)) for key, row in session.grants.items()}
+    """The session with the grants wanted, and without retries that stem from one that is not."""
+    gone = {held.grant.id for held in session.held if not wanted(held.grant)}
+    rows = {key: tuple(held for held in row if _is_kept(held, gone)) for key, row in session.grants.items()}
     return _replace(session, grants={key: row for key, row in rows.items() if row})
+
+
+def _is_kept(held: Held, gone: set[str]) -> bool:
+    return held.grant.id not in gone and (not held.grant.stems or gone.isdisjoint(held.grant.stems))
+
+
+def _exhaust(session: Session, digests: Collection[str]) -> Session:
+    """Leave no further retry of these calls, whatever becomes of them; their categories stay suspended."""
+    left = {one.digest for one in session.suspended.values() if one.left}
+    if left.isdisjoint(digests):
+        return session
+    after = {
+        name: Suspension(one.digest, 0) if one.digest in digests else one
+        for name, one in session.suspended.items()
+    }
+    return _replace(session, suspended=after)
+
+
+def _end_retries(session: Session, digest: str) -> Session:
+    """End the unused retry of this call. One that is used belongs to the run that was started with it."""
+    row = session.grants.get(("retry", digest), ())
+    unused = {held.grant.id for held in row if _has_uses(held)}
+    return _keep(session, lambda grant: grant.id not in unused) if unused else session
 
 
 def _refused(session: Session, effect: fx.Refused) -> Session:
@@ -365,22 +395,23 @@ def _slash_used(session: Session, effect: fx.SlashUsed) -> Session:
     return _replace(session, slash_calls=session.slash_calls + 1)
 
 
-def _retried(session: Session, effect: fx.Retried) -> Session:
-    before = session.suspended[effect.category]
-    after = Suspension(before.digest, before.left - 1)
-    return _replace(session, suspended={**session.suspended, effect.category: after})
-
-
 def _suspended(session: Session, effect: fx.Suspended) -> Session:
-    """A further failure of the identical call does not give it new retries."""
+    """Another call that fails in the same category takes the place, and the retry, of the one before."""
     before = session.suspended.get(effect.category)
-    if before is not None and before.digest == effect.digest:
-        return session
-    after = Suspension(effect.digest, RETRIES if effect.retries else 0)
+    if before is not None and before.digest != effect.digest:
+        session = _end_retries(session, before.digest)
+    after = Suspension(effect.digest, effect.left)
     return _replace(session, suspended={**session.suspended, effect.category: after})
+
+
+def _retries_ended(session: Session, effect: fx.RetriesEnded) -> Session:
+    return _exhaust(_end_retries(session, effect.digest), {effect.digest})
 
 
 def _lifted(session: Session, effect: fx.Lifted) -> Session:
+    before = session.suspended.get(effect.category)
+    if before is not None:
+        session = _end_retries(session, before.digest)
     left = {name: held for name, held in session.suspended.items() if name != effect.category}
     return _replace(session, suspended=left)
 
@@ -443,8 +474,8 @@ _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
     fx.Closed: _closed,
     fx.Withdrawn: _withdrawn,
     fx.SlashUsed: _slash_used,
-    fx.Retried: _retried,
     fx.Suspended: _suspended,
+    fx.RetriesEnded: _retries_ended,
     fx.Lifted: _lifted,
     fx.Sent: _sent,
     fx.Active: _active,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sayso.core.grants import Grant, Held, fits, outlived, spent
+from sayso.core.grants import EXACT, Grant, Held, fits, outlived, spent
 from sayso.core.model import Operation, Request, Risk, Tier
 from sayso.core.policy import Entry, Policy, decayed
 from sayso.core.session import Session, View
@@ -16,7 +16,7 @@ from sayso.core.terms import Terms, no_stricter
 AUTONOMOUS, REQUIRES_APPROVAL = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL
 MODERATE = Risk.MODERATE
 
-NAMING = ("call", "tool", "workflow", "run")
+NAMING = ("call", "tool", "workflow", "run", "retry")
 WEIGHED = ("workflow", "run")
 BROAD = ("operation", "category", "tool")
 
@@ -134,7 +134,7 @@ def _covers(s: Subject, grant: Grant) -> bool:
     if outlived(grant, s.policy.settings, s.now):
         return False
     needed = s.weight if grant.kind in WEIGHED else s.risk
-    if grant.kind == "call" and not outlasts(s, grant):
+    if grant.kind in EXACT and not outlasts(s, grant):
         return False
     return needed <= grant.risk and fits(grant.pins, s.request, s.entry.name)
 
@@ -146,7 +146,7 @@ def outlasts(s: Subject, grant: Grant) -> bool:
     """
     then = grant.terms.get(s.entry.name)
     if then is None:
-        return grant.kind != "call" or grant.policy == s.policy.digest
+        return grant.kind not in EXACT or grant.policy == s.policy.digest
     return no_stricter(Terms(s.policy.mode, s.entry.tier, s.entry.always_ask, s.risk), then)
 
 

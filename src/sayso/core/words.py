@@ -542,6 +542,7 @@ def consent(grant: Grant) -> str:
         "tool": f"remembered approval of {visible(grant.value)}",
         "workflow": f"workflow {visible(grant.value)}",
         "run": f"workflow run {visible(grant.value)}",
+        "retry": f"retry of failed {', '.join(grant.pins.operations or ())}",
     }
     return names.get(grant.kind) or f"{grant.value} (granted turn {grant.turn})"
 

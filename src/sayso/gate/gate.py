@@ -82,7 +82,7 @@ def all_that_can_end() -> Wanted:
 def needed_for(request: Request, policy: Policy, scope: Scope) -> Wanted:
     """The rows one decision can depend on: a handful of look-ups, whatever the session holds."""
     call = request.call
-    keys: list[Key] = [("call", request.digest), ("tool", call.tool)]
+    keys: list[Key] = [("call", request.digest), ("retry", request.digest), ("tool", call.tool)]
     if call.command_line is not None:
         keys.append(("command", call.command_line))
     if request.workflow is not None:

@@ -47,7 +47,7 @@ def refuse_to_go_on(
     wanted = needed_for(request, gate.policy, scope)
     own = (*(wanted.keys or ()), ("run", row.id))
     found = loaded(gate, tx, row.session, msgspec.structs.replace(wanted, keys=own))
-    why = _ended_since(found, row, kept)
+    why = ended_since(found, row, kept)
     if why is not None:
         return denied(kept, why)
     return _decided_again(gate, tx, found, kept, request, scope)
@@ -97,7 +97,7 @@ def end_run_grant(gate: Gate, tx: Writer, row: CallRow) -> None:
     settle(gate, tx, found, tuple(Revoked(grant.key, grant.id) for grant in live), call=row.id)
 
 
-def _ended_since(found: Loaded, row: CallRow, kept: Record) -> str | None:
+def ended_since(found: Loaded, row: CallRow, kept: Record) -> str | None:
     """Why the consent that started the call is gone, as far as the session says so."""
     if found.session.clearings != kept.clearings:
         return words.CLEARED_SINCE

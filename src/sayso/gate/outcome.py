@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from sayso.core import ledger, lifecycle, words
-from sayso.core.effects import Changed, Effect, Revoked
-from sayso.core.grants import Held
+from sayso.core.effects import Changed, Effect, Granted, RetriesEnded, Revoked
+from sayso.core.grants import Grant, Held
 from sayso.core.ledger import NotNow
 from sayso.core.lifecycle import Report
+from sayso.core.retries import Start
 from sayso.core.session import Session
 from sayso.gate.call_rows import (
     Record,
@@ -22,10 +23,13 @@ from sayso.gate.call_rows import (
     standing,
     with_record,
 )
+from sayso.gate.consents import record_grant
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.going_on import ended_since
 from sayso.gate.journal import record
+from sayso.gate.state import Loaded, load
 from sayso.gate.telemetry import tampered
-from sayso.store.base import CallRow, Writer
+from sayso.store.base import CallRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
 LONGEST_REASON = 500
@@ -58,7 +62,7 @@ def end_call(
         if claimed or unkept is not None:
             kept = _with_ending(record_of(gate, row), unkept, claimed=claimed)
             ended = with_record(gate, ended, kept)
-        report = follow_up(gate, tx, gate.sealer.call(ended))
+        report = follow_up(gate, tx, gate.sealer.call(ended), doubted=row.state == "ambiguous")
         moved(gate, tx, row, ended)
         return report
 
@@ -69,8 +73,11 @@ def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
     return msgspec.structs.replace(kept, unkept=why, claimed=claimed)
 
 
-def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
-    """What a success or failure means for the session's consent, and the entry about it."""
+def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) -> Report:
+    """What a success or failure means for the session's consent, and the entry about it.
+
+    `doubted`: it was ambiguous before. Then a failure lets nothing run again unasked.
+    """
     kept = found_record(gate, row)
     details: dict[str, Any] = {"call": row.id, "digest": row.digest, "state": row.state}
     if kept is None:
@@ -85,12 +92,16 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
     record(tx, "EXECUTED", session=row.session, operations=operations, details=details, stream=gate.stream)
     session = tx.session(row.session)
-    if row.state == "ambiguous" or session is None or session.ended_at is not None:
+    if session is None or session.ended_at is not None:
+        return Report()
+    if row.state == "ambiguous":
+        end_retries(gate, tx, row, kept)
         return Report()
     found = loaded(gate, tx, row.session, everything())
     ok = row.state == "succeeded"
+    start = _start(gate, tx, found, row, kept, doubted=doubted)
     report = lifecycle.outcome(
-        found.session, kept.request, kept.decision, ok, gate.policy, tx.now, claimed=kept.claimed
+        found.session, kept.request, kept.decision, ok, gate.policy, tx.now, start=start, claimed=kept.claimed
     )
     ending = tuple(
         Revoked(held.grant.key, held.grant.id) for held in found.session.held if _of_run(held, row.id)
@@ -103,7 +114,33 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow) -> Report:
         call=row.id,
         stands=(row.id, None),
     )
+    for effect in report.effects:
+        if isinstance(effect, Granted):
+            record_grant(gate, tx, effect.grant, found.row.agent)
     return report
+
+
+def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:
+    """Nobody can say how this run ended: the identical call does not run again unasked."""
+    found = load(tx, gate.sealer, row.session, everything())
+    if found is not None and found.believed and found.row.ended_at is None:
+        settle(gate, tx, found, (RetriesEnded(kept.request.digest),), call=row.id)
+
+
+def _start(gate: Gate, tx: Reader, found: Loaded, row: CallRow, kept: Record, *, doubted: bool) -> Start:
+    """What the call was started on, and whether that is still there."""
+    used = {grant for item in kept.items for grant in item.ruling.grants}
+    rows = [tx.grant(grant) for grant in sorted(used)]
+    grants = [gate.sealer.open_grant(one) for one in rows if one is not None]
+    known = tuple(grant for grant in grants if grant is not None)
+    lasts = ended_since(found, row, kept) is None and all(_goes_on(grant, found.session) for grant in known)
+    certain = not doubted and len(known) == len(used)
+    return Start(row.id, known, kept.terms, lasts=lasts, certain=certain)
+
+
+def _goes_on(grant: Grant, session: Session) -> bool:
+    """Whether the task that the grant belongs to is still the one under way."""
+    return grant.ends_with != "task" or (session.task is not None and session.task.id == grant.bound_to)
 
 
 def _of_run(held: Held, run: str) -> bool:

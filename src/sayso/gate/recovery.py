@@ -18,12 +18,13 @@ from sayso.gate.call_rows import (
     found_record,
     moved,
     placed,
+    record_of,
     row_of,
     standing,
 )
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
-from sayso.gate.outcome import follow_up
+from sayso.gate.outcome import end_retries, follow_up
 from sayso.gate.telemetry import holder_gone
 from sayso.store.base import CallRow, Reader, Writer
 
@@ -66,7 +67,7 @@ def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None
         ended = _resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
         details = {"call": call, "by": by, "state": state}
         record(tx, "RESOLVED", session=row.session, details=details, stream=gate.stream)
-        follow_up(gate, tx, ended)
+        follow_up(gate, tx, ended, doubted=True)
 
 
 def reconcile_calls(gate: Gate, reconcile: Mapping[str, Reconcile]) -> dict[str, str]:
@@ -100,6 +101,7 @@ def _recover(gate: Gate, call: str) -> bool:
         lapsed = _left(gate, tx, row)
         if lapsed.state == row.state:
             return False
+        end_retries(gate, tx, row, record_of(gate, row))
         moved(gate, tx, row, lapsed)
         record(tx, "AMBIGUOUS", session=row.session, details={"call": row.id}, stream=gate.stream)
     holder_gone(row.id, row.session)

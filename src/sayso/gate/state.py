@@ -143,10 +143,12 @@ def _ended(over: Mapping[str, float], stands: tuple[str, str | None] | None) -> 
 
 
 def _given_with(tx: Reader, sealer: Sealer, session: str, over: Collection[str]) -> dict[str, float]:
-    """The grants that were given by the same answers as these: what one of them started ends with all."""
+    """The grants of the same answers, and retries that stem from these: what they started ends as well."""
     given = [grant for row in tx.grants(session) if (grant := sealer.open_grant(row)) is not None]
     answers = {grant.question for grant in given if grant.id in over and grant.question is not None}
-    return {grant.id: tx.now + ENDED_LASTS for grant in given if grant.question in answers}
+    gone = {*over, *answers}
+    ending = [grant for grant in given if grant.question in answers or not gone.isdisjoint(grant.stems)]
+    return {grant.id: tx.now + ENDED_LASTS for grant in ending}
 
 
 def _under_way(tx: Reader, sealer: Sealer, kept: Kept) -> dict[str, UnderWay]:
