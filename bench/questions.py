@@ -18,9 +18,9 @@ from sayso.core.policy import Settings
 from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize_in
 from sayso.gate.gate import Gate
+from sayso.gate.questions import questions_in
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
-from sayso.gate.state import as_written
 from sayso.store.base import Writer
 
 FEW, MANY = 100, 10_000
@@ -90,7 +90,7 @@ class Crowd:
 
     def _list(self, after: str) -> None:
         with self.gate.store.read() as tx:
-            page = [as_written(row) for row in tx.questions(after=after, limit=PAGE)]
+            page = list(questions_in(self.gate, tx, tx.questions(after=after, limit=PAGE)))
         if len(page) != PAGE:
             raise AssertionError(f"a page of {len(page)} questions")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from sayso import Inbox, Sayso
 from sayso.core.decision import Question
 from sayso.gate.open import open_gate
-from sayso.gate.state import as_written
+from sayso.gate.questions import questions_in
 from sayso.gate.surface import Surface
 from sayso.policy import load_text
 from sayso.store.memory import MemoryStore
@@ -35,7 +35,8 @@ def a_service(gate: Sayso) -> Iterator[Service]:
 def open_questions(gate: Sayso, session: str) -> list[Question]:
     """The open questions of a session, the newest last."""
     with gate.gate.store.read() as tx:
-        return [as_written(row) for row in tx.questions(session, limit=100)]
+        rows = tx.questions(session, limit=100)
+        return [one.question for one in questions_in(gate.gate, tx, rows)]
 
 
 def answer_last(gate: Sayso, session: str, answer: str) -> None:

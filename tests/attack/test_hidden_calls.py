@@ -21,10 +21,10 @@ from sayso.gate.conversation import hear_message, put_question
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.play import Player
+from sayso.gate.questions import find_question
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import make_key
-from sayso.gate.state import as_written
 from sayso.policy import load_preset
 from sayso.store.memory import MemoryStore
 
@@ -198,10 +198,8 @@ def test_a_yes_to_a_claimed_yes_shows_all_of_the_call_it_lets_run(gate: Gate, se
     call = risky(session, args={"command": "ls", "note": "x" * 1_500 + HOSTILE})
     put_question(gate, asked(gate, call))
     claimed = hear_message(gate, session, "yes", Assurance.CLAIMED)
-    with gate.store.read() as tx:
-        row = tx.question(claimed.question or "")
-    assert row is not None
-    (yes,) = [offer.words for offer in as_written(row).offers if offer.answer == "once"]
+    offers = find_question(gate, claimed.question or "").question.offers
+    (yes,) = [offer.words for offer in offers if offer.answer == "once"]
     assert HOSTILE in yes
 
 

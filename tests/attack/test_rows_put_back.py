@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import State
 from sayso.core.model import Operation, Request, Risk, Verdict
-from sayso.gate.answer import TamperedQuestion
+from sayso.gate import state
 from sayso.gate.audit import verify_audit
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import KeyReused, TamperedCall
@@ -25,11 +26,13 @@ from sayso.gate.copy import copy_store
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import TamperedGrant, give_grant, list_grants, revoke_all, revoke_grant
-from sayso.gate.lease import park_call, unpark_call
+from sayso.gate.lease import park_call, release_call, unpark_call
 from sayso.gate.open import open_to_look
 from sayso.gate.outcome import end_call
 from sayso.gate.passkeys import PasskeysVoid, proof_needed, require_passkeys, required
+from sayso.gate.questions import TamperedQuestion
 from sayso.gate.request import make_call, make_request
+from sayso.gate.rows_check import check_rows
 from sayso.gate.sessions import end_session, open_session
 from sayso.gate.signin import LinkRefused, make_link, sign_out, signed_in, use_link
 from sayso.gate.stopping import stop_all
@@ -115,6 +118,95 @@ def refused(place: Place, gate: Gate, request: Request) -> None:
     for _ in range(4):
         assert not runs(gate, request)
     assert place.reported() > before
+
+
+# --- calls that were tried, and whose rows of before come back ---
+
+
+ENDS = ["succeeded", "failed", "ambiguous", None]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_call_that_was_started_is_not_started_by_the_row_of_when_it_was_asked_about(
+    place: Place, again: Again, session: str, end: State | None
+) -> None:
+    """Though a grant that lives on would allow it."""
+    call = start_call(place.gate, edit(session), holder="one", key="key", host_id="host")
+    asked = place.hand.copy("calls", "questions")
+    answer_question(place.gate, call.question or "", "always", by="ana")
+    answered = place.hand.copy("calls", "questions")
+    run = retry_call(place.gate, call.call, holder="one")
+    assert run.runs
+    if end is not None:
+        end_call(place.gate, call.call, run.fence, end)
+    for before in (answered, asked):
+        place.hand.put_back(before)
+        gate, told = again(place), place.reported()
+        with pytest.raises((TamperedCall, TamperedQuestion)):
+            retry_call(gate, call.call, holder="two")
+        with pytest.raises((TamperedCall, TamperedQuestion)):
+            start_call(gate, edit(session), holder="two", key="key")
+        with pytest.raises((TamperedCall, TamperedQuestion)):
+            start_call(gate, edit(session), holder="two", host_id="host")
+        assert place.reported() > told
+        assert any(call.call in one.text for one in check_rows(gate))
+
+
+def test_a_call_that_was_given_back_is_not_started_by_an_older_row(
+    place: Place, again: Again, session: str
+) -> None:
+    give_grant(place.gate, session, by="ana", operation="files.edit")
+    call = start_call(place.gate, edit(session), holder="one", entered=False)
+    release_call(place.gate, call.call, call.fence)
+    given_back = place.hand.copy("calls")
+    run = retry_call(place.gate, call.call, holder="one")
+    assert run.runs
+    end_call(place.gate, call.call, run.fence, "succeeded")
+    place.hand.put_back(given_back)
+    with pytest.raises(TamperedCall):
+        retry_call(again(place), call.call, holder="two")
+
+
+@pytest.mark.parametrize("taken_away", [False, True])
+def test_a_denied_call_is_not_run_by_a_grant_of_later_when_its_question_is_put_back_or_taken_away(
+    place: Place, again: Again, session: str, taken_away: bool
+) -> None:
+    call = start_call(place.gate, edit(session), holder="one")
+    asked = place.hand.copy("questions")
+    answer_question(place.gate, call.question or "", "deny", by="ana")
+    hear_message(place.gate, session, "another turn")
+    give_grant(place.gate, session, by="ana", operation="files.edit")
+    place.hand.put_back({"questions": {}} if taken_away else asked)
+    gate, told = again(place), place.reported()
+    with pytest.raises((TamperedQuestion, TamperedCall)):
+        retry_call(gate, call.call, holder="two")
+    assert place.reported() > told
+
+
+def test_a_parked_call_is_not_gone_on_with_because_its_question_was_answered_by_hand(
+    place: Place, again: Again, session: str
+) -> None:
+    question = authorize(place.gate, edit(session)).question
+    assert question is not None
+    call = start_ungated(place.gate, bare(session), holder="one")
+    park_call(place.gate, call.call, call.fence, question.id)
+    place.hand.run("UPDATE questions SET state = 'answered', answer = 'once', closed_at = 1")
+    with pytest.raises(TamperedQuestion):
+        unpark_call(again(place), call.call, holder="two")
+
+
+def test_a_session_names_only_so_many_calls_that_nobody_tried_and_the_oldest_expire(
+    place: Place, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "MOST_UNTRIED", 3)
+    made = [start_call(place.gate, edit(session), holder="one").call for _ in range(5)]
+    approve(place.gate, edit(session), "always")
+    told = place.reported()
+    assert [retry_call(place.gate, one, holder="one").state for one in made] == [
+        *("expired", "expired"),
+        *("running", "running", "running"),
+    ]
+    assert place.reported() == told
 
 
 # --- sessions and what is granted in them ---

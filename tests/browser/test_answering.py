@@ -10,7 +10,7 @@ from sayso.core.model import Assurance
 from sayso.gate.authorize import Bundle
 from sayso.gate.conversation import hear_message
 from sayso.gate.grants import list_grants
-from sayso.gate.state import as_written
+from sayso.gate.questions import find_question
 from sayso.gate.waiting import question_row
 from sayso.store.base import QuestionRow
 from tests.browser.conftest import SignedIn
@@ -237,7 +237,7 @@ def test_an_edited_call_is_allowed_in_place_of_the_one_asked_about(desk: Desk, s
     page.get_by_role("button", name="Allow the edited call").click()
     gone(page, question)
     assert row(desk, question).answer == "edit"
-    asked: Question = as_written(row(desk, question))
+    asked: Question = find_question(desk.gate, question).question
     assert b"src/parse.py" in asked.request.call.arguments
     assert b"src/other.py" in (row(desk, question).edited or b"")
 

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation
 
 from sayso import Sayso
-from sayso.gate.state import as_written
+from sayso.gate.questions import find_question
 from sayso.store.base import Reader, SessionRow
 from tests.e2e.served import opened
 from tests.gate.answers import digest_of
@@ -120,7 +120,7 @@ class Place:
         """The request that the open question is about, with its items."""
         with self.operator.gate.store.read() as tx:
             (row,) = tx.questions(state="open")
-        return as_written(row)
+        return find_question(self.operator.gate, row.id).question
 
     def sessions(self, *, open_only: bool = True) -> list[SessionRow]:
         with self.operator.gate.store.read() as tx:

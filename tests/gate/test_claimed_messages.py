@@ -8,16 +8,16 @@ import pytest
 from sayso.core.errors import UnknownAnswer
 from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Operation, Risk
-from sayso.gate.answer import EditRefused, UnknownQuestion
+from sayso.gate.answer import EditRefused
 from sayso.gate.authorize import Authorized, authorize
 from sayso.gate.conversation import hear_message, put_question, show_plan
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
 from sayso.gate.grants import list_grants
 from sayso.gate.plans import plan_of
+from sayso.gate.questions import UnknownQuestion, find_question
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
-from sayso.gate.state import as_written
 from sayso.gate.waiting import question_row
 from tests.gate.answers import answer_items, answer_question, edit_and_allow
 from tests.gate.calling import events
@@ -46,7 +46,7 @@ def test_standing_consent_that_is_claimed_is_asked_about_and_given_by_a_yes(gate
     heard = claim(gate, session, GRANT)
     assert heard.question is not None
     assert list_grants(gate, session) == []
-    asked = as_written(question_row(gate, heard.question))
+    asked = find_question(gate, heard.question).question
     assert asked.claim == GRANT
     assert GRANT in asked.text
     assert "claimed" in why_asked(gate, asked)
@@ -106,11 +106,11 @@ def test_whoever_is_asked_is_shown_what_the_message_would_do(gate: Gate, session
     question = push(gate, session).question
     assert question is not None
     put_question(gate, question.id)
-    whether = as_written(question_row(gate, claim(gate, session, "yes").question or ""))
+    whether = find_question(gate, claim(gate, session, "yes").question or "").question
     says, *call = whether.offers[0].words.split("\n")
     assert says == "it counts as written by you: answered: once"
     assert call[:2] == ["- git push", "  tool: shell"]
-    bare = as_written(question_row(gate, claim(gate, session, "yes").question or ""))
+    bare = find_question(gate, claim(gate, session, "yes").question or "").question
     assert "git push" not in bare.offers[0].words, "it was not shown in the turn just before"
 
 
@@ -127,7 +127,7 @@ def test_a_claimed_yes_does_nothing_else_than_was_shown(gate: Gate, session: str
 
 
 def test_a_call_does_not_join_the_question_about_a_message(gate: Gate, session: str) -> None:
-    whether = as_written(question_row(gate, claim(gate, session, GRANT).question or ""))
+    whether = find_question(gate, claim(gate, session, GRANT).question or "").question
     joined = authorize(gate, whether.request).question
     assert joined is not None
     assert joined.id != whether.id
@@ -197,7 +197,7 @@ def test_a_claimed_ok_that_was_asked_back_can_be_confirmed(gate: Gate, session: 
     answer_question(gate, claim(gate, session, "ok").question or "", "once", by="eve")
     assert question_row(gate, question.id).state == "open", "it is asked back"
     whether = claim(gate, session, second).question or ""
-    assert "git push" in as_written(question_row(gate, whether)).offers[0].words
+    assert "git push" in find_question(gate, whether).question.offers[0].words
     assert push(gate, session).decision.rule == "risky"
     answer_question(gate, whether, "once", by="eve")
     assert push(gate, session).decision.rule == "approved_call"

@@ -9,7 +9,7 @@ import pytest
 
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import UnknownQuestion, answer_question
+from sayso.gate.answer import answer_question
 from sayso.gate.authorize import authorize
 from sayso.gate.call_rows import Attempt, KeyReused, TamperedCall
 from sayso.gate.calls import retry_call, start_call
@@ -18,6 +18,7 @@ from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.grants import give_grant, list_grants, revoke_all
 from sayso.gate.lease import enter_call, keep_alive, park_call, release_call, unpark_call
 from sayso.gate.outcome import end_call
+from sayso.gate.questions import UnknownQuestion
 from sayso.gate.recovery import recover_calls, resolve_call
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session

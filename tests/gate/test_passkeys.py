@@ -25,8 +25,8 @@ from sayso.gate.passkeys import (
     require_passkeys,
     required,
 )
+from sayso.gate.questions import find_question
 from sayso.gate.signin import browser_of, make_link, signed_in, use_link
-from sayso.gate.state import as_written
 from sayso.gate.waiting import question_row
 from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.conftest import Clock
@@ -115,7 +115,7 @@ def test_an_edit_to_something_of_high_risk_has_to_be_signed_though_what_was_aske
     device = registered(gate)
     question = asked(gate, risk=Risk.MODERATE)
     edited = push(question_row(gate, question).session, "release")
-    edited = msgspec.structs.replace(edited, agent=as_written(question_row(gate, question)).request.agent)
+    edited = msgspec.structs.replace(edited, agent=find_question(gate, question).question.request.agent)
     with pytest.raises(ProofNeeded):
         edit_and_allow(gate, question, edited, by="ana", signing=on_page())
     proof = signed(gate, device, question, "edit", edited.digest)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
 
 from sayso.core.model import Risk
 from sayso.gate.authorize import authorize
@@ -13,10 +17,11 @@ from sayso.gate.grants import give_grant
 from sayso.gate.lease import park_call, unpark_call
 from sayso.gate.outcome import end_call
 from sayso.gate.passkeys import proof_needed, require_passkeys
+from sayso.gate.questions import TamperedQuestion, find_question
 from sayso.gate.sessions import end_session, open_session
 from sayso.gate.signin import make_link, sign_out, signed_in, use_link
 from sayso.gate.tokens import find_token, issue_token, revoke_token
-from tests.attack.by_hand import load_by_a_yes, save_by_a_yes
+from tests.attack.by_hand import Copy, load_by_a_yes, save_by_a_yes
 from tests.gate.answers import answer_question
 from tests.property.row_attacks import Act, Life, allowed, bare, command, edit
 
@@ -164,7 +169,61 @@ def answer_twice(life: Life, session: str, number: int) -> None:
     life.add("a question that was closed", grants)
 
 
+def run_on_a_lasting_grant(life: Life, session: str, number: int) -> None:
+    """A call that waited runs and ends, and what allowed it lives on."""
+    call = start_call(life.gate, edit(session, number), holder="one", key=f"key {number}")
+    if call.question is None:
+        return
+    life.keep_copy()
+    answer_question(life.gate, call.question, "always", by="ana")
+    life.keep_copy()
+    run = retry_call(life.gate, call.call, holder="one")
+    end_call(life.gate, call.call, run.fence, life.random.choice(("succeeded", "failed", "ambiguous")))
+    life.add("a call that ended, started again", lambda gate: retry_call(gate, call.call, holder="x").runs)
+
+
+def show_and_close(life: Life, session: str, number: int) -> None:
+    """A question is closed; until its store begins anew nobody is shown it as one that waits."""
+    question = authorize(life.gate, edit(session, number)).question
+    if question is None:
+        return
+    life.keep_copy()
+    answer_question(life.gate, question.id, "deny", by="ana")
+    epoch = life.gate.sealer.epoch
+
+    def is_shown_as_open(gate: Gate) -> bool:
+        return find_question(gate, question.id).row.state == "open" and gate.sealer.epoch == epoch
+
+    life.add("a question that was closed, shown as open", is_shown_as_open)
+
+
+def show_rewritten(life: Life, session: str, number: int) -> None:
+    """Somebody rewrites a question for as long as people look at it."""
+    question = authorize(life.gate, edit(session, number)).question
+    if question is None:
+        return
+    truth = life.place.hand.copy("questions")
+    told = life.place.reported()
+    life.place.hand.put_back(
+        {"questions": {**truth["questions"], (question.id,): rewritten(truth, question.id)}}
+    )
+    with pytest.raises(TamperedQuestion):
+        find_question(life.gate, question.id)
+    assert life.place.reported() > told
+    life.place.hand.put_back(truth)
+    assert find_question(life.gate, question.id).question == question
+
+
+def rewritten(copy: Copy, question: str) -> Any:
+    """The row of a question with a text of somebody else's."""
+    row = copy["questions"][question,]
+    body = row["body"] if isinstance(row, dict) else row.body
+    changed = {"body": bytes(body).replace(b".py", b".md")}
+    return {**row, **changed} if isinstance(row, dict) else msgspec.structs.replace(row, **changed)
+
+
 ACTS: tuple[Act, ...] = (
     use_up, use_up, deny, revoke, stop, end, revoke_a_token, sign_in_and_out, demand_passkeys, hand_off,
-    have_an_effect, park_and_end, answer_twice,
+    have_an_effect, park_and_end, answer_twice, run_on_a_lasting_grant, run_on_a_lasting_grant,
+    show_and_close, show_rewritten,
 )  # fmt: skip

@@ -15,12 +15,12 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Call
 from sayso.core.words import visible
 from sayso.gate.approvals import stands
-from sayso.gate.call_rows import Record, UnknownCall, found_record, standing
+from sayso.gate.call_rows import Record, UnknownCall, found_record, sound_call, standing
 from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
 from sayso.gate.recovery import recover_calls
 from sayso.gate.workflows import MOST, Progress
-from sayso.store.base import CallRow
+from sayso.store.base import CallRow, Reader
 
 STATES: tuple[ledger.State, ...] = get_args(ledger.State)
 NOT_OVER = tuple(state for state in STATES if state not in ledger.ENDED)
@@ -76,10 +76,9 @@ def listed(gate: Gate, session: str | None, *, everything: bool) -> list[Listed]
     """The calls that are not over, or all of them, oldest first."""
     with gate.store.read() as tx:
         kept = tx.calls(states=STATES if everything else NOT_OVER, limit=MOST)
-        found = [as_it_is_now(gate, tx, row) for row in kept if session in (None, row.session)]
-        rows = [(row, stands(gate, tx, row)) for row in found]
+        rows = [_as_it_stands(gate, tx, row) for row in kept if session in (None, row.session)]
         now = tx.now
-    told = (Listed(**_short(gate, row, now) | {"state": state}) for row, state in rows)
+    told = (Listed(**_short(gate, row, now) | more) for row, more in rows)
     return [one for one in told if everything or one.state in NOT_OVER]
 
 
@@ -88,12 +87,11 @@ def whole(gate: Gate, call: str) -> Whole:
         row, now = tx.call(call), tx.now
         if row is None:
             raise UnknownCall(f"there is no call {call}")
-        row = as_it_is_now(gate, tx, row)
-        state = stands(gate, tx, row)
+        row, more = _as_it_stands(gate, tx, row)
     kept = found_record(gate, row)
     lease = None if row.lease_until is None else row.lease_until - now
-    told = _short(gate, row, now) | {
-        "state": state,
+    told = _short(gate, row, now) | more
+    told |= {
         "digest": row.digest,
         "holder": row.holder,
         "lease_left": lease,
@@ -103,6 +101,13 @@ def whole(gate: Gate, call: str) -> Whole:
         "result_bytes": None if row.result is None or row.ended_at is None else len(row.result),
     }
     return Whole(**told, **({} if kept is None else _decided(kept)))
+
+
+def _as_it_stands(gate: Gate, tx: Reader, row: CallRow) -> tuple[CallRow, dict[str, Any]]:
+    """The call as it is now, where it stands, and whether its row was changed or put back by hand."""
+    tampered = sound_call(gate, tx, row) is None
+    row = as_it_is_now(gate, tx, row)
+    return row, {"state": stands(gate, tx, row), "tampered": tampered}
 
 
 def to_resolve(gate: Gate, call: str) -> Whole:

@@ -9,7 +9,7 @@ from sayso.cli.operating import span
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.grants import Ended, Listed
-from sayso.gate.state import as_written
+from sayso.gate.questions import read_question
 
 AS_ASKED = "exactly those of the call that was asked about"
 NONE_TOLD: Mapping[str, str] = MappingProxyType({})
@@ -21,7 +21,8 @@ def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
     with gate.store.read() as tx:
         for one in found:
             row = None if one.question is None or one.pins.arguments is None else tx.question(one.question)
-            request = None if row is None else as_written(row).request
+            asked = None if row is None else read_question(gate, tx, row)
+            request = None if asked is None else asked.request
             if request is not None and request.arguments_digest == one.pins.arguments:
                 told[one.id] = request.call.arguments.decode("utf-8", "backslashreplace")
     return told

@@ -48,13 +48,16 @@ def inbox(
     Long values are folded in the list. `sayso inbox ID` folds nothing.
     """
     from sayso.cli import operating, questions_shown
+    from sayso.core import words
 
     with looking(store) as gate:
         if question is not None:
             one = questions_shown.open_question(gate, whole_question(gate, question))
             show_or_json(as_json, one.waiting, questions_shown.whole_lines(one))
             return
-        found = operating.open_questions(gate, in_session(gate, session))
+        found, changed = operating.open_questions(gate, in_session(gate, session))
+    for one_changed in changed:
+        remark(words.question_changed(one_changed))
     show_or_json(as_json, found, operating.question_lines(found))
 
 
@@ -117,8 +120,8 @@ def wait(
     Exit 0 granted, 1 denied or cancelled, 2 timed out or expired, 3 not found.
     """
     from sayso.cli import operating
-    from sayso.gate.answer import UnknownQuestion
     from sayso.gate.open import NoStore
+    from sayso.gate.questions import UnknownQuestion
 
     try:
         with looking(store) as gate:

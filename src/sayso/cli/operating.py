@@ -15,10 +15,10 @@ from sayso.gate.activity import Activity
 from sayso.gate.answer import Stands
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
-from sayso.gate.state import Loaded, Wanted, as_written, load
+from sayso.gate.questions import Read, questions_in
+from sayso.gate.state import Loaded, Wanted, load
 from sayso.gate.stats import Figures
 from sayso.gate.waiting import wait_for_answer
-from sayso.store.base import QuestionRow
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -95,14 +95,18 @@ def operator() -> str:
     return os.getlogin()
 
 
-def open_questions(gate: Gate, session: str | None) -> list[Waiting]:
+def open_questions(gate: Gate, session: str | None) -> tuple[list[Waiting], list[str]]:
+    """The questions that wait for an answer; and those that were changed by hand, which nobody is shown."""
     found: list[Waiting] = []
+    changed: list[str] = []
     after = ""
     with gate.store.read() as tx:
         while page := tx.questions(session, after=after, limit=PAGE):
-            found += [waiting(gate, row, tx.now) for row in page if tx.now < ends_at(gate, row)]
+            sound = {one.row.id: one for one in questions_in(gate, tx, page)}
+            found += [waiting(gate, one, tx.now) for one in sound.values() if tx.now < ends_at(gate, one.row)]
+            changed += [row.id for row in page if row.id not in sound]
             after = page[-1].id
-    return found
+    return found, changed
 
 
 def question_lines(questions: list[Waiting]) -> list[str]:
@@ -233,9 +237,9 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def waiting(gate: Gate, row: QuestionRow, now: float) -> Waiting:
+def waiting(gate: Gate, found: Read, now: float) -> Waiting:
     """An open question with all of the call."""
-    question = as_written(row)
+    row, question = found.row, found.question
     call = question.request.call
     return Waiting(
         id=row.id,
@@ -255,7 +259,7 @@ def waiting(gate: Gate, row: QuestionRow, now: float) -> Waiting:
         target=call.target,
         state=call.state,
         covers={offer.answer: offer.words for offer in question.offers},
-        digest=row.digest,
+        digest=question.request.digest,
         complete=question.complete,
     )
 

@@ -12,13 +12,11 @@ from sayso.core import words
 from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk
 from sayso.core.words import visible
-from sayso.gate.answer import UnknownQuestion
 from sayso.gate.expiry import ends_at
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
-from sayso.gate.state import as_written
+from sayso.gate.questions import UnknownQuestion, find_question, question_of
 from sayso.gate.surface import Asked
-from sayso.gate.waiting import question_row
 
 HOW = "sayso approve {id}   or, from a script that has read all of this: sayso approve {id} --seen {digest}"
 
@@ -32,14 +30,13 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 def open_question(gate: Gate, question: str) -> Shown:
-    row = question_row(gate, question)
     with gate.store.read() as tx:
-        now = tx.now
+        read, now = question_of(gate, tx, question), tx.now
+    row, found = read.row, read.question
     if row.state != "open" or now >= ends_at(gate, row):
         raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
-    found = as_written(row)
     return Shown(
-        Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), waiting(gate, row, now), now
+        Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), waiting(gate, read, now), now
     )
 
 
@@ -66,8 +63,8 @@ def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     """
     from sayso.surfaces.terminal import Terminal
 
-    row = question_row(gate, question)
-    found = as_written(row)
+    read = find_question(gate, question)
+    row, found = read.row, read.question
     if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
         return None
     asked = Asked(found, ends_at(gate, row), lambda: why_asked(gate, found))

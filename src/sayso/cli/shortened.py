@@ -16,13 +16,15 @@ import typer
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
-    from sayso.store.base import Reader
+    from sayso.store.base import GrantRow, Reader, SessionRow
 
 LEAST = 3
 """How many characters a shortened id has at least."""
 MOST_LISTED = 10
 MOST_OFFERED = 100
 PAGE = 1_000
+CHANGED = "changed by hand"
+"""The word about whatever is not as its gate left it: it says nothing that somebody else may have written."""
 CALL_STATES = (
     *("pending", "allowed", "running", "waiting", "ambiguous"),
     *("succeeded", "failed", "denied", "expired", "cancelled"),
@@ -61,16 +63,19 @@ def sessions(gate: Gate) -> Iterator[tuple[str, str]]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.sessions(open_only=False, after=after, limit=PAGE):
-            yield from ((row.id, "ended" if row.ended_at is not None else row.agent) for row in page)
+            yield from ((row.id, _about_session(gate, row)) for row in page)
             after = page[-1].id
 
 
 def questions(gate: Gate) -> Iterator[tuple[str, str]]:
     """Every question, those that are closed among them."""
+    from sayso.gate.questions import questions_in
+
     after = ""
     with gate.store.read() as tx:
         while page := tx.questions(state=None, after=after, limit=PAGE):
-            yield from ((row.id, row.state) for row in page)
+            sound = {one.row.id: one.row.state for one in questions_in(gate, tx, page)}
+            yield from ((row.id, sound.get(row.id, CHANGED)) for row in page)
             after = page[-1].id
 
 
@@ -79,13 +84,16 @@ def grants(gate: Gate) -> Iterator[tuple[str, str]]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.unexpired(tx.now, after=after, limit=PAGE):
-            yield from ((row.id, f"{row.kind} {row.value}") for row in page)
+            yield from ((row.id, _about_grant(gate, row)) for row in page)
             after = page[-1].id
 
 
 def calls(gate: Gate) -> Iterator[tuple[str, str]]:
+    from sayso.gate.call_rows import sound_call
+
     with gate.store.read() as tx:
-        yield from ((row.id, row.state) for row in tx.calls(states=CALL_STATES, limit=1_000_000))
+        for row in tx.calls(states=CALL_STATES, limit=1_000_000):
+            yield row.id, CHANGED if sound_call(gate, tx, row) is None else row.state
 
 
 def tokens(gate: Gate) -> Iterator[tuple[str, str]]:
@@ -98,6 +106,19 @@ def passkeys(gate: Gate) -> Iterator[tuple[str, str]]:
     from sayso.gate.passkeys import list_passkeys
 
     yield from ((one.id, f"{one.name} of {one.user}") for one in list_passkeys(gate))
+
+
+def _about_session(gate: Gate, row: SessionRow) -> str:
+    """A word about it. One that ended is that whatever its row says else: nothing can be done with it."""
+    if row.ended_at is not None:
+        return "ended"
+    known = gate.sealer.open_session(row) or gate.sealer.void_session(row)
+    return CHANGED if known is None else row.agent
+
+
+def _about_grant(gate: Gate, row: GrantRow) -> str:
+    known = gate.sealer.open_grant(row) is not None or gate.sealer.is_void(row)
+    return f"{row.kind} {row.value}" if known else CHANGED
 
 
 def _whole(gate: Gate, typed: str, noun: str, named: Callable[[Reader], object], every: Ids) -> str:

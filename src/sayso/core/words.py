@@ -357,6 +357,10 @@ def not_all_shown(question: str) -> str:
     )
 
 
+def question_changed(question: str) -> str:
+    return f"question {question} was changed by hand: it is not shown, and nobody can answer it"
+
+
 def sign_elsewhere(question: str) -> str:
     return (
         "A yes to this has to be signed with a passkey, so it does not count in the conversation: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
@@ -33,8 +33,8 @@ from sayso.gate.passkeys import (
     use_passkey,
 )
 from sayso.gate.proofs import BadProof, answer_challenge
+from sayso.gate.questions import UnknownQuestion, refuse_question
 from sayso.gate.state import Loaded, close_row
-from sayso.gate.tampering import Tampered
 from sayso.gate.telemetry import answered
 from sayso.store.base import QuestionRow, Writer
 
@@ -48,24 +48,6 @@ class Reply(msgspec.Struct, frozen=True):
     sensitive: dict[str, bytes] = {}
     risk: Risk = Risk.LOW
     """Of what shall run instead of what was asked about."""
-
-
-class UnknownQuestion(SaysoError):
-    code = "unknown_question"
-    advice = "`sayso inbox` lists the open questions"
-
-
-class TamperedQuestion(Tampered, UnknownQuestion):
-    """The row of the question is not as this gate left it. It is not answered."""
-
-    code = "tampered_question"
-
-
-def refuse_question(gate: Gate, row: QuestionRow) -> NoReturn:
-    """Refuse a question that was changed, or opened again, by hand."""
-    finding = f"question {row.id} was changed or opened again by hand"
-    gate.sealer.doubts.note(finding, row.session)
-    raise TamperedQuestion(finding, hint="let the agent ask again")
 
 
 class EditRefused(SaysoError):
@@ -135,8 +117,8 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
         if row is None:
             raise UnknownQuestion(f"there is no question {question}")
         found = loaded(gate, tx, row.session, everything())
-        closed = msgspec.structs.replace(row, state="cancelled", reason=why, closed_at=tx.now)
-        if question in found.session.questions and close_row(tx, gate.sealer, closed):
+        closed = {"state": "cancelled", "reason": why, "closed_at": tx.now}
+        if question in found.session.questions and close_row(tx, gate.sealer, row, **closed):
             settle(gate, tx, found, (Withdrawn(question),))
             details = {"question": row.id, "why": why}
             record(tx, "CANCELLED", session=row.session, details=details, stream=gate.stream)
@@ -249,10 +231,9 @@ def _closed(
             hold(tx)  # after the session and before the stream, as everybody does
         reply = reply_to(tx, asked, found)
         signed = _signed(gate, tx, asked, given, by, reply, signing)
-        closed = msgspec.structs.replace(
-            row, state="answered", answer=given, reason=reason, by=by, closed_at=tx.now, edited=reply.edited
-        )
-        if not close_row(tx, gate.sealer, closed):
+        how: dict[str, Any] = {"answer": given, "reason": reason, "by": by, "edited": reply.edited}
+        how |= {"state": "answered", "closed_at": tx.now}
+        if not close_row(tx, gate.sealer, row, **how):
             return _stands(tx.question(row.id) or row, yours=False)
         settle(gate, tx, found, reply.effects)
         grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, Granted))
@@ -283,11 +264,11 @@ def _closed(
         else:
             told = tuple(one for one in reply.effects if one != Closed(row.id, given))
             record_consents(gate, tx, found.session, told)
-        return _stands(closed, yours=True, grants=grants)
+        return _stands(msgspec.structs.replace(row, **how), yours=True, grants=grants)
 
 
 def _question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
-    """The row of this question, if it is one that this gate wrote."""
+    """The row of this question, if it is one that this gate wrote. Every try to answer another is told."""
     row = tx.question(question)
     if row is None:
         raise UnknownQuestion(f"there is no question {question}")

@@ -1,8 +1,8 @@
 """A call between its row in the ledger and what is told of it.
 
 - The whole row of a call is sealed: what runs after an approval, its state, its number and its keys.
-- While it runs or waits, the sealed row of its session names it with how it stands. So a genuine row of
-  before that was put back by hand is noticed: it is not run, gone on with or ended.
+- While it waits to be tried, runs or is parked, the sealed row of its session names it with how it stands.
+  So a genuine row of before that was put back by hand is noticed: it is not run, gone on with or ended.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sayso.core.ledger import NotNow, Standing
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.gate import Gate, refuse_tampered
-from sayso.gate.sealer import Kept
-from sayso.gate.state import Loaded, Wanted, keep, load, with_call
+from sayso.gate.sealer import Kept, Untried
+from sayso.gate.state import Loaded, Wanted, bounded, keep, kept_in, load, with_call, with_untried
 from sayso.gate.tampering import Tampered
 from sayso.store.base import CallRow, Reader, Writer
 
@@ -138,6 +138,20 @@ def checked(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
     raise TamperedCall(finding, hint="make it anew, and look at the audit")
 
 
+def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
+    """The same row for whoever is only shown it; None if it was changed by hand, which is reported once.
+
+    Results are dropped when they are old, and so are the marks of sessions: then the seal alone counts.
+    """
+    kept = kept_in(tx, gate.sealer, row.session)
+    finding = None if kept is None else finding_beside(row, kept)
+    if gate.sealer.open_call(row, any_result=True) is None:
+        finding = f"call {row.id} was changed by hand"
+    if finding is not None:
+        gate.sealer.doubts.note_once(finding, row.session)
+    return row if finding is None else None
+
+
 def finding_in(gate: Gate, tx: Reader, row: CallRow) -> str | None:
     """What is wrong with this row; None if nothing is."""
     if gate.sealer.open_call(row) is None:
@@ -151,8 +165,14 @@ def finding_in(gate: Gate, tx: Reader, row: CallRow) -> str | None:
 
 def finding_beside(row: CallRow, kept: Kept) -> str | None:
     """What is wrong with this row, held against what is kept in its session; None if nothing is."""
-    same = kept.calls.get(row.id) == _stand(row)
-    return None if same else f"call {row.id} was put back by hand"
+    same = kept.calls.get(row.id) == _stand(row) and kept.untried.get(row.id) == _untried(row)
+    return None if same or is_forgotten(row, kept) else f"call {row.id} was put back by hand"
+
+
+def is_forgotten(row: CallRow, kept: Kept) -> bool:
+    """Whether its session no longer knows if this call was tried: it is too old, and cannot be any more."""
+    named = row.id in kept.calls or row.id in kept.untried
+    return _untried(row) is not None and not named and row.at <= kept.forgotten
 
 
 def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision, **more: Any) -> CallRow:
@@ -233,18 +253,22 @@ def moved(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, named: boo
 
 
 def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: CallRow) -> None:
-    """Let the session say how the call stands, as long as it runs or waits."""
-    stands = _stand(after)
-    if stands == (None if before is None else _stand(before)):
+    """Let the session say how the call stands, as long as it is not over."""
+    stands, untried = _stand(after), _untried(after)
+    if before is not None and (stands, untried) == (_stand(before), _untried(before)):
+        return
+    if before is None and stands is None and untried is None:
         return
     found = _session_of(gate, tx, after)
-    if not found.believed and stands is None:
+    if not found.believed and stands is None and untried is None:
         return  # it ends in a session of an earlier epoch, which says no more
     if not found.believed:
         refuse_tampered(gate, after.session, found)
-    calls = with_call(found.kept.calls, after.id, stands)
-    if calls is not found.kept.calls:
-        keep(tx, gate.sealer, found.row, msgspec.structs.replace(found.kept, calls=calls))
+    was = found.kept
+    calls, waiting = with_call(was.calls, after.id, stands), with_untried(was.untried, after.id, untried)
+    if calls is not was.calls or waiting is not was.untried:
+        kept = msgspec.structs.replace(was, calls=calls, untried=waiting)
+        keep(tx, gate.sealer, found.row, bounded(kept, tx.now))
 
 
 def _session_of(gate: Gate, tx: Reader, row: CallRow) -> Loaded:
@@ -268,6 +292,11 @@ def _stand(row: CallRow) -> str | None:
     if row.state != "waiting":
         return None
     return f"waiting {row.fence} {sha256(row.result or b'').hexdigest()[:32]}"
+
+
+def _untried(row: CallRow) -> Untried | None:
+    """How a call stands that waits to be tried: it was asked about, or given back before it was entered."""
+    return Untried(row.fence, row.at) if row.state in ("pending", "allowed") else None
 
 
 def told(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:

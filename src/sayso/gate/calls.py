@@ -25,9 +25,11 @@ from sayso.gate.call_rows import (
     Attempt,
     KeyReused,
     Record,
+    TamperedCall,
     UnknownCall,
     checked,
     found_record,
+    is_forgotten,
     moved,
     placed,
     put,
@@ -44,8 +46,9 @@ from sayso.gate.expiry import ends_at
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
 from sayso.gate.going_on import denied, kept_from_running
 from sayso.gate.journal import record
+from sayso.gate.questions import read_question, refuse_question
 from sayso.gate.request import read_again, with_state
-from sayso.gate.state import Wanted
+from sayso.gate.state import Wanted, kept_in
 from sayso.store.base import CallRow, QuestionRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"
@@ -109,7 +112,7 @@ def begin(
     """
     if row.state == "allowed":
         row = _started(gate, tx, row, done, holder, entered=entered, lease=lease)
-    row = put(gate, tx, row, named=named)
+    row = put(gate, tx, row, named=named and row.state == "running")
     return told(gate, tx, row, mine=row.state == "running")
 
 
@@ -228,10 +231,11 @@ def as_it_is_now(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
 
     The ledger moves a call when somebody tries it. Until then only its question says that it was denied.
     """
-    kept = found_record(gate, row) if row.state == "pending" and row.question is not None else None
-    if kept is None:
+    kept = found_record(gate, row) if row.state in ("pending", "allowed") else None
+    question = tx.question(row.question) if row.question is not None else None
+    if kept is None or (question is not None and read_question(gate, tx, question) is None):
         return row
-    over = _over(gate, tx, row, tx.question(row.question or ""), kept.request.call.state)
+    over = _over(gate, tx, row, question, kept.request.call.state)
     return row if over is None else gate.sealer.call(over)
 
 
@@ -259,8 +263,8 @@ def retry_call(
         row = row_of(gate, tx, call)
         if row.state not in ("pending", "allowed"):
             return told(gate, tx, row)
-        question = tx.question(row.question) if row.question is not None else None
-        over = _over(gate, tx, row, question, state) if row.state == "pending" else None
+        question = _question_of(gate, tx, row)
+        over = _over(gate, tx, row, question, state)
         if over is not None:
             return told(gate, tx, moved(gate, tx, row, over))
         kept = record_of(gate, row)
@@ -298,7 +302,7 @@ def _read_ahead(gate: Gate, call: str) -> _Ahead | None:
         row = row_of(gate, tx, call)
         if row.state not in ("pending", "allowed"):
             return None
-        question = tx.question(row.question) if row.question is not None else None
+        question = _question_of(gate, tx, row)
     policy, wish = gate.policy, _wanted(gate, row, question)
     return _Ahead(wish, read_again(wish, policy), policy)
 
@@ -314,7 +318,7 @@ def wanted(gate: Gate, call: str) -> Request:
     """The request that trying this call again would run: what was asked for, or what a person made of it."""
     with gate.store.read() as tx:
         row = row_of(gate, tx, call)
-        question = tx.question(row.question) if row.question is not None else None
+        question = _question_of(gate, tx, row)
     return _wanted(gate, row, question)
 
 
@@ -397,14 +401,32 @@ def _wanted(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
     return record_of(gate, row).request if edited is None else edited
 
 
+def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
+    """The question that the call waits for. One that was changed or taken away by hand may have been a no."""
+    if row.question is None:
+        return None
+    question = tx.question(row.question)
+    if question is None:
+        finding = f"the question of call {row.id} was taken away by hand"
+        gate.sealer.doubts.note(finding, row.session)
+        raise TamperedCall(finding, hint="make it anew, and look at the audit")
+    if read_question(gate, tx, question) is None:
+        refuse_question(gate, question)
+    return question
+
+
 def _over(
     gate: Gate, tx: Reader, row: CallRow, question: QuestionRow | None, state: str | None
 ) -> CallRow | None:
     """The call as it ends with its question, denied, withdrawn or not answered in time; None if it goes on.
 
-    What was denied in one state of the world was not denied in another.
+    What was denied in one state of the world was not denied in another. What its session has forgotten, too
+    old or one of too many, has expired.
     """
-    if question is None:
+    session = kept_in(tx, gate.sealer, row.session)
+    if session is not None and is_forgotten(row, session):
+        return placed(row, ledger.move(standing(row), "expired"))
+    if question is None or row.state != "pending":
         return None
     if question.state == "answered" and question.answer == "deny":
         kept = record_of(gate, row)

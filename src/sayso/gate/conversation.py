@@ -15,13 +15,13 @@ from sayso.core.hear import Heard, allowlisted, hear
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply
-from sayso.gate.answer import UnknownQuestion, refuse_question
 from sayso.gate.authorize import flooded, notice_in, tell_flood
 from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, all_that_can_end, everything, loaded, settle, writing
 from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
 from sayso.gate.passkeys import proof_needed, unsigned_risk
+from sayso.gate.questions import UnknownQuestion, refuse_question
 from sayso.gate.request import make_call, make_request
 from sayso.gate.revoking import with_sessions_below
 from sayso.gate.said import keep_said

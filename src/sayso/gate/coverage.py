@@ -13,7 +13,8 @@ from sayso.core.model import Request, Verdict
 from sayso.core.offers import given
 from sayso.core.session import Session, apply
 from sayso.gate.gate import Gate, everything, view_of
-from sayso.gate.state import Loaded, as_written, load
+from sayso.gate.questions import read_question
+from sayso.gate.state import Loaded, load
 from sayso.store.base import Reader
 
 LOOK_BACK = 50
@@ -25,7 +26,7 @@ def coverage(gate: Gate, question: Question) -> tuple[dict[str, int], int]:
         found = load(tx, gate.sealer, question.request.session, everything())
         if found is None or not found.believed:
             return {}, 0
-        earlier = list(_before(tx, question))
+        earlier = list(_before(gate, tx, question))
         bare = msgspec.structs.replace(found.session, grants={}, denials={}, stopped=None)
         asked = [one for one in earlier if not _allowed(gate, tx, found, bare, one)]
         covered = {
@@ -36,14 +37,15 @@ def coverage(gate: Gate, question: Question) -> tuple[dict[str, int], int]:
     return covered, len(earlier)
 
 
-def _before(tx: Reader, question: Question) -> Iterator[Request]:
+def _before(gate: Gate, tx: Reader, question: Question) -> Iterator[Request]:
     """What was asked before it in its session, newest first."""
     session, _, number = question.id.rpartition(".q")
     last = int(number) - 1 if number.isdigit() else 0
     for earlier in range(last, max(last - LOOK_BACK, 0), -1):
         row = tx.question(f"{session}.q{earlier}")
-        if row is not None:
-            yield as_written(row).request
+        asked = None if row is None else read_question(gate, tx, row)
+        if asked is not None:
+            yield asked.request
 
 
 def _given(gate: Gate, bare: Session, question: Question, answer: str, now: float) -> Session | None:

@@ -38,7 +38,6 @@ def _expire_session(gate: Gate, session: str) -> int:
 
 
 def expire_question(gate: Gate, tx: Writer, row: QuestionRow) -> QuestionRow:
-    closed = msgspec.structs.replace(row, state="expired", closed_at=tx.now)
-    close_row(tx, gate.sealer, closed)
+    close_row(tx, gate.sealer, row, state="expired", closed_at=tx.now)
     record(tx, "EXPIRED", session=row.session, details={"question": row.id}, stream=gate.stream)
-    return closed
+    return msgspec.structs.replace(row, state="expired", closed_at=tx.now)

@@ -13,7 +13,6 @@ from sayso.core.decision import Decision
 from sayso.core.effects import Effect, Returned
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.session import Scope, Session
-from sayso.gate.answer import UnknownQuestion
 from sayso.gate.authorize import record_decision
 from sayso.gate.call_rows import (
     Attempt,
@@ -31,6 +30,7 @@ from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle, writing
 from sayso.gate.going_on import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
 from sayso.gate.journal import record
 from sayso.gate.outcome import entering
+from sayso.gate.questions import UnknownQuestion, read_question, refuse_question
 from sayso.gate.request import read_again
 from sayso.gate.workflows import note_of
 from sayso.store.base import CallRow, Writer
@@ -135,7 +135,10 @@ def _refuse_to_enter(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> Deci
     note = note_of(row.result)
     if kept.entries >= MOST_ENTRIES or (note.ran and not note.restartable):
         raise NotNow("this run can only be gone on with where it waits")
-    return refuse_by_question(gate, kept, tx.question(row.question or ""), tx.now)
+    asked = tx.question(row.question or "")
+    if asked is not None and read_question(gate, tx, asked) is None:
+        refuse_question(gate, asked)
+    return refuse_by_question(gate, kept, asked, tx.now)
 
 
 def _ended(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:

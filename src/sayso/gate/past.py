@@ -13,10 +13,10 @@ from sayso.core.audit import MAIN, Entry, read
 from sayso.core.decision import Item, Question
 from sayso.core.model import Request
 from sayso.gate.audit_read import UnknownEntry, entry_at, whole
-from sayso.gate.call_rows import Record, found_record
+from sayso.gate.call_rows import Record, found_record, sound_call
 from sayso.gate.decisions import ASKED, DECISIONS
 from sayso.gate.gate import Gate
-from sayso.gate.state import as_written
+from sayso.gate.questions import Read, read_question
 from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader
 
 
@@ -46,35 +46,34 @@ def past_decision(gate: Gate, seq: int, *, stream: str = MAIN) -> Past:
         if row.event not in DECISIONS:
             raise UnknownEntry(f"entry {seq} of {stream} is no decision")
         said = read(whole(row))
-        question = _question(tx, said)
-        call = _call(tx, said)
+        asked = _asked(gate, tx, said)
+        call = _call(gate, tx, said)
         grants = tuple(_consent(gate, tx, str(name)) for name in said.details.get("grants", ()))
     kept = None if call is None else found_record(gate, call)
-    asked = None if question is None else _written(question)
-    return Past(row, said, _items(said, kept, asked), _request(said, kept, asked), question, call, grants)
+    question, row_of_it = (None, None) if asked is None else (asked.question, asked.row)
+    items, request = _items(said, kept, question), _request(said, kept, question)
+    return Past(row, said, items, request, row_of_it, call, grants)
 
 
-def _question(tx: Reader, said: Entry) -> QuestionRow | None:
+def _asked(gate: Gate, tx: Reader, said: Entry) -> Read | None:
+    """Its question, if that is as this gate left it."""
     name = said.details.get("question")
-    return tx.question(str(name)) if name else None
+    row = tx.question(str(name)) if name else None
+    question = None if row is None else read_question(gate, tx, row)
+    return None if row is None or question is None else Read(row, question)
 
 
-def _call(tx: Reader, said: Entry) -> CallRow | None:
+def _call(gate: Gate, tx: Reader, said: Entry) -> CallRow | None:
+    """Its call in the ledger, if that is as this gate left it."""
     name = said.details.get("call")
-    return tx.call(str(name)) if name else None
+    row = tx.call(str(name)) if name else None
+    return None if row is None else sound_call(gate, tx, row)
 
 
 def _consent(gate: Gate, tx: Reader, name: str) -> Consent:
     row = tx.grant(name)
     grant = None if row is None else gate.sealer.open_grant(row)
     return Consent(name, None if grant is None else words.consent(grant))
-
-
-def _written(row: QuestionRow) -> Question | None:
-    try:
-        return as_written(row)
-    except msgspec.MsgspecError:
-        return None
 
 
 def _request(said: Entry, kept: Record | None, asked: Question | None) -> Request | None:

@@ -71,7 +71,7 @@ def _of_sessions(
             yield Kind.EDITED, finding
     for name, kept in sessions.items():
         there = {"grant": grants, "question": asked, "call": called}
-        named = {"grant": kept.spent, "question": kept.questions, "call": kept.calls}
+        named = {"grant": kept.spent, "question": kept.questions, "call": {**kept.calls, **kept.untried}}
         for what, wanted in named.items():
             yield from (
                 (Kind.DELETED, f"{what} {one} was taken away") for one in wanted if one not in there[what]

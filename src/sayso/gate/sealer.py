@@ -54,11 +54,20 @@ class SentOnce(msgspec.Struct, frozen=True):
     at: float
 
 
+class Untried(msgspec.Struct, frozen=True, array_like=True):
+    """A call that waits to be tried: how often it was started and given back, and when it was made."""
+
+    fence: int
+    at: float
+
+
 class Kept(msgspec.Struct, frozen=True):
     """What is sealed in a session's row: its head, and all that is alive in the session.
 
     A grant that `spent` does not name is over; a question that `questions` does not name is closed, and says
-    until when it is open; a call that `calls` does not name is neither running nor parked. `children` are the
+    until when it is open; a call that `calls` does not name is neither running nor parked; one that `untried`
+    does not name was started, or ended, and is not pending. Of those made until `forgotten` no call is named
+    any more that is not in `untried`: they are too old, or too many came after them. `children` are the
     sessions it started that have not ended. `ended` are the grants that ended while calls were under way,
     which may have been started with them, and when they can be forgotten. `version` grows with every change
     of the row. So no row of theirs comes back, as long as this one does not.
@@ -74,6 +83,8 @@ class Kept(msgspec.Struct, frozen=True):
     version: int = 1
     epoch: int = 0
     ended: Mapping[str, float] = {}
+    untried: Mapping[str, Untried] = {}
+    forgotten: float = 0.0
 
 
 _encode = msgspec.json.Encoder().encode
@@ -227,23 +238,27 @@ class Sealer:
     def _review_parts(self, bare: ReviewRow) -> tuple[bytes, ...]:
         return (self._store, _encode(bare))
 
-    def question(self, row: QuestionRow, question: Question | None = None) -> QuestionRow:
-        """The row sealed as it stands, with this question in it or the one it has."""
+    def question(
+        self, row: QuestionRow, question: Question | None = None, *, epoch: int | None = None
+    ) -> QuestionRow:
+        """The row sealed as it stands, with this question in it or the one it has; for an epoch, or this."""
         body = row.body[MAC_BYTES:] if question is None else _encode(question)
-        return msgspec.structs.replace(row, body=seal(self._key, "question", *self._parts(row, body)) + body)
+        mac = seal(self._key, "question", *self._parts(row, body, epoch))
+        return msgspec.structs.replace(row, body=mac + body)
 
-    def open_question(self, row: QuestionRow) -> Question | None:
-        """The question in this row, if the row is one we wrote in this epoch."""
+    def open_question(self, row: QuestionRow, *, epoch: int | None = None) -> Question | None:
+        """The question in this row, if the row is one we wrote in this epoch, or in an earlier one."""
         mac, body = row.body[:MAC_BYTES], row.body[MAC_BYTES:]
-        if not sealed(self._key, mac, "question", *self._parts(row, body)):
+        if not sealed(self._key, mac, "question", *self._parts(row, body, epoch)):
             return None
         question = _question(body)
         same = (question.id, question.request.session, question.request.digest)
         return question if same == (row.id, row.session, row.digest) else None
 
-    def _parts(self, row: QuestionRow, body: bytes) -> tuple[bytes, ...]:
+    def _parts(self, row: QuestionRow, body: bytes, epoch: int | None = None) -> tuple[bytes, ...]:
+        where = self._where if epoch is None else f"{self._store.decode()}/{epoch}".encode()
         edited = sha256(row.edited or b"").digest()
-        return (self._where, body, _encode(msgspec.structs.replace(row, body=b"", edited=edited)))
+        return (where, body, _encode(msgspec.structs.replace(row, body=b"", edited=edited)))
 
     def edited(self, question: str, request: Request) -> bytes:
         """A request allowed in place of the one that was asked about, sealed for this question."""

@@ -22,11 +22,15 @@ from sayso.core.grants import DAY, Grant, Held, Key
 from sayso.core.model import Request
 from sayso.core.rules import DENIAL_LASTS, FAN_OUT_LASTS
 from sayso.core.session import Head, Sending, Session, UnderWay
-from sayso.gate.sealer import MAC_BYTES, Kept, Sealer, SentOnce, Spent
+from sayso.gate.sealer import Kept, Sealer, SentOnce, Spent, Untried
 from sayso.store.base import CallRow, QuestionRow, Reader, SessionRow, SpendRow, What, Writer
 
 ENDED_LASTS = 30 * DAY
 """How long what ended is remembered for calls under way: longer than one can wait for its answers."""
+UNTRIED_LASTS = 30 * DAY
+"""How long a call can be tried that nobody has tried: longer than questions and approvals can last."""
+MOST_UNTRIED = 256
+"""How many of those a session names. Who polls by making the same call anew leaves one each time."""
 COUNTS: dict[What, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
@@ -45,7 +49,6 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 _fields_of_head = attrgetter(*Head.__struct_fields__)
-_question = msgspec.json.Decoder(Question).decode
 
 
 class _Started(msgspec.Struct, frozen=True):
@@ -129,6 +132,8 @@ def save(
         was.version,
         was.epoch,
         _ended({**was.ended, **over}, stands) if was.calls else {},
+        was.untried if stands is None else with_untried(was.untried, stands[0], None),
+        was.forgotten,
     )
     if spends or kept != was:
         kept = _without_what_is_over(kept, old, after, tx.now)
@@ -174,6 +179,25 @@ def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mappin
         return calls
     rest = {name: one for name, one in calls.items() if name != call}
     return rest if stands is None else rest | {call: stands}
+
+
+def with_untried(waiting: Mapping[str, Untried], call: str, one: Untried | None) -> Mapping[str, Untried]:
+    """The calls that wait to be tried, with this one as it waits; without it once it is started or over."""
+    if waiting.get(call) == one:
+        return waiting
+    rest = {name: other for name, other in waiting.items() if name != call}
+    return rest if one is None else rest | {call: one}
+
+
+def bounded(kept: Kept, now: float) -> Kept:
+    """The same without the calls that wait to be tried for too long, and the oldest if they are too many."""
+    waiting = sorted(kept.untried.items(), key=lambda item: item[1].at)
+    old = [item for item in waiting if item[1].at <= now - UNTRIED_LASTS]
+    gone = waiting[: max(len(old), len(waiting) - MOST_UNTRIED)]
+    if not gone:
+        return kept
+    left = dict(waiting[len(gone) :])
+    return msgspec.structs.replace(kept, untried=left, forgotten=max(kept.forgotten, gone[-1][1].at))
 
 
 def keep(tx: Writer, sealer: Sealer, row: SessionRow, kept: Kept) -> SessionRow:
@@ -243,6 +267,8 @@ def _without_what_is_over(kept: Kept, old: Session, after: Session, now: float) 
         kept.version,
         kept.epoch,
         {name: end for name, end in kept.ended.items() if now < end},
+        kept.untried,
+        kept.forgotten,
     )
 
 
@@ -281,15 +307,29 @@ def _close(tx: Writer, sealer: Sealer, question: str, answer: str | None) -> Non
     if row is None or row.state != "open":
         return
     if answer is None:
-        close_row(tx, sealer, msgspec.structs.replace(row, state="cancelled", closed_at=tx.now))
+        close_row(tx, sealer, row, state="cancelled", closed_at=tx.now)
     else:
-        closed = msgspec.structs.replace(row, state="answered", answer=answer, by="user", closed_at=tx.now)
-        close_row(tx, sealer, closed)
+        close_row(tx, sealer, row, state="answered", answer=answer, by="user", closed_at=tx.now)
 
 
-def close_row(tx: Writer, sealer: Sealer, closed: QuestionRow) -> bool:
-    """Close the question as this row says, sealed as it then stands; False if it was closed before."""
-    return tx.close_question(sealer.question(closed))
+def close_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any) -> bool:
+    """Close the question in this way, sealed as it then stands; False if it was closed before.
+
+    A row that was changed by hand is closed as well, and gets no seal: nobody believes what it says.
+    """
+    kept = kept_in(tx, sealer, row.session)
+    epoch = None if kept is None else kept.epoch
+    closed = msgspec.structs.replace(row, **how)
+    if sealer.open_question(row, epoch=epoch) is None:
+        sealer.doubts.note_once(f"question {row.id} was changed or opened again by hand", row.session)
+        return tx.close_question(closed)
+    return tx.close_question(sealer.question(closed, epoch=epoch))
+
+
+def kept_in(tx: Reader, sealer: Sealer, session: str) -> Kept | None:
+    """What the row of this session keeps, also if it is of an earlier epoch; None if it is not believed."""
+    row = tx.session(session)
+    return None if row is None else sealer.open_session(row) or sealer.void_session(row)
 
 
 def new_row(
@@ -307,11 +347,6 @@ def question_row(sealer: Sealer, question: Question) -> QuestionRow:
     expires = question.opened_at + question.lasts
     row = QuestionRow(question.id, request.session, request.digest, b"", question.opened_at, expires)
     return sealer.question(row, question)
-
-
-def as_written(row: QuestionRow) -> Question:
-    """The question as its row has it, seal or no seal: for figures and lists, never for an answer."""
-    return _question(row.body[MAC_BYTES:])
 
 
 def _without_consent(row: SessionRow) -> Session:

@@ -12,23 +12,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
 
 from sayso.core.audit import Entry
+from sayso.core.commitments import Sealed, opens
 from sayso.core.digest import canonical
 from sayso.core.model import Call, Request
 from sayso.core.titles import title, title_of
 from sayso.core.words import visible
 from sayso.gate.approvals import Approval, approval_of, question_behind
-from sayso.gate.call_rows import found_record
+from sayso.gate.call_rows import found_record, sound_call
 from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
 from sayso.gate.journal import what_would_run
-from sayso.gate.state import as_written
-from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader, SpendRow
+from sayso.gate.questions import Read, questions_in
+from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader, SecretRow, SpendRow
 
 What = Literal[
     "asked",
@@ -44,7 +44,7 @@ What = Literal[
     "ended",
 ]
 """`ran_out` and `taken_back` are said of an approval that nothing was started with."""
-Asked = tuple[QuestionRow, Approval | None]
+Asked = tuple[Read, Approval | None]
 Shown = Mapping[str, Any]
 """A call as it is told: tool, command, arguments, folder."""
 STARTED = ("running", "waiting", "succeeded", "failed", "ambiguous")
@@ -97,7 +97,8 @@ def begins(gate: Gate, tx: Reader, said: Entry) -> bool:
 def story_of(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> Story:
     """The story that begins with this entry, as it stands now."""
     asked = [_with_approval(gate, tx, one) for one in _asked(gate, tx, row, said)]
-    question, approval = asked[-1] if asked else (None, None)
+    last, approval = asked[-1] if asked else (None, None)
+    question = None if last is None else last.row
     used = next((one.used for _, one in reversed(asked) if one is not None and one.used is not None), None)
     ledger = _ledger(gate, tx, said, used)
     first = _first_shown(gate, tx, row, said, asked[0][0] if asked else None)
@@ -108,7 +109,7 @@ def story_of(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> Story:
         *_ran(said, ledger, used),
     )
     call = first if edited is None else _shown(edited.call)
-    request = None if first is None else edited or _request(gate, said, ledger, question)
+    request = None if first is None else edited or _request(gate, said, ledger, last)
     return Story(
         row=row,
         said=said,
@@ -126,50 +127,51 @@ def is_expired(question: QuestionRow, now: float) -> bool:
     return question.state == "expired" or (question.state == "open" and now >= question.expires_at)
 
 
-def _asked(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> list[QuestionRow]:
-    """The questions of this story, in order."""
+def _asked(gate: Gate, tx: Reader, row: EntryRow, said: Entry) -> list[Read]:
+    """The questions of this story, in order; those that were changed by hand are not told."""
     name = said.details.get("call")
     ledger = tx.call(str(name)) if name else None
     kept = None if ledger is None else found_record(gate, ledger, any_result=True)
     own = kept is not None and kept.story == (row.stream, row.seq)
     named = kept.questions if kept is not None and own else (str(said.details.get("question") or ""),)
-    return [one for one in map(tx.question, filter(None, named)) if one is not None]
+    rows = (one for one in map(tx.question, filter(None, named)) if one is not None)
+    return list(questions_in(gate, tx, rows))
 
 
-def _with_approval(gate: Gate, tx: Reader, question: QuestionRow) -> Asked:
-    return question, approval_of(gate, tx, question)
+def _with_approval(gate: Gate, tx: Reader, asked: Read) -> Asked:
+    return asked, approval_of(gate, tx, asked.row)
 
 
 def _ledger(gate: Gate, tx: Reader, said: Entry, used: SpendRow | None) -> CallRow | None:
     """The call in the ledger: the one that ran on the approval, else the one that was decided here."""
     name = said.details.get("call") if used is None or used.call is None else used.call
-    row = tx.call(str(name)) if name else None
+    found = tx.call(str(name)) if name else None
+    row = None if found is None else sound_call(gate, tx, found)
     return None if row is None else as_it_is_now(gate, tx, row)
 
 
-def _first_shown(
-    gate: Gate, tx: Reader, row: EntryRow, said: Entry, question: QuestionRow | None
-) -> Shown | None:
+def _first_shown(gate: Gate, tx: Reader, row: EntryRow, said: Entry, asked: Read | None) -> Shown | None:
     """The call as it was first decided. Entries of calls that were stopped commit to it: erased is erased."""
     kept = next((one for one in tx.secrets(row.stream, row.seq) if one.name == "call"), None)
-    if kept is not None:
-        shown: Shown = msgspec.json.decode(kept.value)
-        return shown
-    if "call" in said.commitments:
-        return None
+    committed = said.commitments.get("call")
+    if committed is not None:
+        return None if kept is None or not _is_meant(kept, committed) else msgspec.json.decode(kept.value)
     name = said.details.get("call")
     ledger = tx.call(str(name)) if name else None
-    found = _request(gate, said, ledger, question)
+    found = _request(gate, said, ledger, asked)
     return None if found is None else _shown(found.call)
 
 
-def _request(gate: Gate, said: Entry, ledger: CallRow | None, question: QuestionRow | None) -> Request | None:
+def _is_meant(kept: SecretRow, committed: str) -> bool:
+    """Whether this is the value that the entry speaks of, and none that was put in its place."""
+    return opens(Sealed(kept.name, kept.value, kept.salt), committed)
+
+
+def _request(gate: Gate, said: Entry, ledger: CallRow | None, asked: Read | None) -> Request | None:
     """The request that was decided, as far as the ledger or the question still has it."""
     kept = None if ledger is None else found_record(gate, ledger)
     known = [] if kept is None else [kept.request]
-    if question is not None:
-        with suppress(msgspec.MsgspecError):
-            known.append(as_written(question).request)
+    known += [] if asked is None else [asked.question.request]
     return next((one for one in known if one.digest == said.details.get("digest")), None)
 
 
@@ -196,22 +198,21 @@ def _decided(said: Entry, asked: Sequence[Asked]) -> tuple[Step, ...]:
 
 def _questioned(gate: Gate, said: Entry, one: Asked, first: Shown | None, now: float) -> tuple[Step, ...]:
     """A question from asking to what became of its answer."""
-    question, approval = one
+    asked, approval = one
+    question = asked.row
     edited = None if first is None else gate.sealer.open_edited(question)
     return (
-        Step("asked", question.opened_at, reason=_why_asked(said, question)),
+        Step("asked", question.opened_at, reason=_why_asked(said, asked)),
         *_unanswered(question, now),
         *_answered(question, first, edited),
         *(() if approval is None or approval.ended is None else (Step(approval.ended, approval.at),)),
     )
 
 
-def _why_asked(said: Entry, question: QuestionRow) -> str:
-    if said.details.get("question") == question.id:
+def _why_asked(said: Entry, asked: Read) -> str:
+    if said.details.get("question") == asked.row.id:
         return str(said.details.get("reason", ""))
-    with suppress(msgspec.MsgspecError):
-        return next((item.ruling.reason for item in as_written(question).items), "")
-    return ""
+    return next((item.ruling.reason for item in asked.question.items), "")
 
 
 def _unanswered(question: QuestionRow, now: float) -> tuple[Step, ...]:

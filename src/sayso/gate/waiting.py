@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from sayso.gate.answer import UnknownQuestion, refuse_question
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
+from sayso.gate.questions import UnknownQuestion, find_question, refuse_question
 from sayso.store.base import QuestionRow
 
 LONGEST = 600.0
@@ -30,9 +30,5 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
 
 
 def question_row(gate: Gate, question: str) -> QuestionRow:
-    """The question as it stands."""
-    with gate.store.read() as tx:
-        row = tx.question(question)
-    if row is None:
-        raise UnknownQuestion(f"there is no question {question}")
-    return row
+    """The question as it stands; an error if its row was changed by hand."""
+    return find_question(gate, question).row

@@ -7,7 +7,7 @@ from typing import Any
 from sayso.core import words
 from sayso.core.decision import Question
 from sayso.gate.answer import Stands, answer_items, answer_question, edit_and_allow
-from sayso.gate.waiting import question_row
+from sayso.gate.questions import find_question
 from sayso.service.editing import edited
 from sayso.service.endpoints import Context
 from sayso.service.problems import Refused
@@ -21,12 +21,12 @@ MOST_REASON = 2_000
 def answer(context: Context) -> Answered:
     """Answer a question. The first answer stands; a later one is told whose it was, and changes nothing."""
     body: AnswerBody = context.body
-    row = question_row(context.gate, context.parameters["question"])
+    found = find_question(context.gate, context.parameters["question"])
+    row = found.row
     check_body(row, body)
     if row.state != "open":
         return Answered(row.id, row.state, row.answer, row.by, row.closed_at, yours=False)
-    asked = context.door.question(row.id)
-    stands = _given(context, asked, body)
+    stands = _given(context, found.question, body)
     return Answered(stands.question, stands.state, stands.answer, stands.by, stands.at, stands.yours)
 
 

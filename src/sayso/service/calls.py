@@ -15,7 +15,7 @@ from sayso.doors.python.host import Said, request_for
 from sayso.doors.remote.shapes import CallTold
 from sayso.gate import calls, outcome
 from sayso.gate.access import PREFIX as ACCESS_REQUEST
-from sayso.gate.call_rows import Attempt, UnknownCall, found_record
+from sayso.gate.call_rows import Attempt, UnknownCall, found_record, sound_call
 from sayso.gate.explaining import preview
 from sayso.gate.telling import tell_decision
 from sayso.gate.workflows import check_workflow
@@ -144,7 +144,9 @@ def list_own(context: Context) -> list[CallTold]:
     """The calls that are not over, of one session or of all that the caller may see."""
     seen = sessions_seen(context, context.query.get("session"))
     with context.gate.store.read() as tx:
-        found = (calls.as_it_is_now(context.gate, tx, row) for row in tx.calls(states=UNDER_WAY, limit=MOST))
+        kept = tx.calls(states=UNDER_WAY, limit=MOST)
+        sound = (row for row in kept if sound_call(context.gate, tx, row) is not None)
+        found = (calls.as_it_is_now(context.gate, tx, row) for row in sound)
         under_way = [row for row in found if row.state in UNDER_WAY]
     rows = [row for row in under_way if seen is None or row.session in seen]
     return [one for row in rows if (one := _listed(context, row)) is not None]

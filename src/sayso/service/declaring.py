@@ -17,9 +17,8 @@ from sayso.doors.python.host import Runs, Said
 from sayso.doors.remote.shapes import CallTold, OperationTold
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record, row_of
 from sayso.gate.gate import NO_SCOPE, Gate
-from sayso.gate.state import as_written
+from sayso.gate.questions import find_question
 from sayso.gate.tokens import Token
-from sayso.gate.waiting import question_row
 from sayso.gate.workflows import Note, note_of
 from sayso.service.evaluated import MARK, runnable_arguments
 from sayso.service.problems import Refused
@@ -159,11 +158,12 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
 
 def _asking(gate: Gate, attempt: Attempt, here: CallTold) -> CallTold:
     """The call with the question it waits for. Of a run that waits, it is that of a call inside."""
-    row = question_row(gate, attempt.question or "")
+    found = find_question(gate, attempt.question or "")
+    row = found.row
     asked = msgspec.structs.replace(here, question=row.id, answered=row.state != "open")
     if here.status != "pending":
         return asked
-    offers = as_written(row).offers
+    offers = found.question.offers
     edited = gate.sealer.open_edited(row)
     wanted = here.wanted if edited is None else _runs(edited.call)
     return msgspec.structs.replace(asked, offers=offers, wanted=wanted)

@@ -20,7 +20,7 @@ from sayso.doors.python.host import Said, request_for
 from sayso.gate.answer import EditRefused, check_edit
 from sayso.gate.explaining import preview, told_reason
 from sayso.gate.passkeys import proof_needed
-from sayso.gate.waiting import question_row
+from sayso.gate.questions import find_question
 from sayso.policy.call_reading import command_argument
 from sayso.service.endpoints import Context
 from sayso.service.evaluated import EVALUATED
@@ -52,8 +52,8 @@ def tell_editing(context: Context, asked: Question) -> EditingTold | None:
 def preview_edit(context: Context) -> EditedTold:
     """Decide the edited call as it would be decided now. Nothing is allowed, used up or written."""
     body: EditBody = context.body
-    gate, row = context.gate, question_row(context.gate, context.parameters["question"])
-    asked = context.door.question(row.id)
+    gate = context.gate
+    asked = find_question(gate, context.parameters["question"]).question
     instead = edited(context, asked, AnswerBody(answer="edit", edited=body.edited))
     check_edit(asked, instead)
     decision = preview(gate, instead)

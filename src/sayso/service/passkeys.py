@@ -20,7 +20,7 @@ from sayso.gate.passkey_signin import (
 )
 from sayso.gate.passkeys import Level, Passkey, list_passkeys, remove_passkey, required
 from sayso.gate.proofs import Proof
-from sayso.gate.waiting import question_row
+from sayso.gate.questions import find_question
 from sayso.service.answering import check_body
 from sayso.service.auth import BROWSER
 from sayso.service.editing import edited
@@ -99,9 +99,9 @@ def finish_signing_in(context: Context) -> Response:
 def what_to_sign(context: Context) -> dict[str, Any]:
     """The options for `navigator.credentials.get` to sign this answer; it is then sent with the proof."""
     body: AnswerBody = context.body
-    row = question_row(context.gate, context.parameters["question"])
-    check_body(row, body)
-    asked = context.door.question(row.id)
+    found = find_question(context.gate, context.parameters["question"])
+    asked = found.question
+    check_body(found.row, body)
     instead = edited(context, asked, body).digest if body.answer == "edit" else ""
     mine = [one.credential for one in list_passkeys(context.gate, context.token.name)]
     if not mine:

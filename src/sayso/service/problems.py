@@ -9,7 +9,7 @@ from sayso.core.audit import AuditError
 from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
 from sayso.gate.allowance import GrantRefused
-from sayso.gate.answer import EditRefused, UnknownQuestion
+from sayso.gate.answer import EditRefused
 from sayso.gate.audit_read import UnknownEntry
 from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.gate import TamperedSession, UnknownSession
@@ -18,6 +18,7 @@ from sayso.gate.handoff import NotAgreed
 from sayso.gate.passkey_signin import SignInRefused
 from sayso.gate.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.proofs import BadProof
+from sayso.gate.questions import UnknownQuestion
 from sayso.gate.reopening import OtherSession
 from sayso.gate.tampering import Tampered
 from sayso.gate.tokens import UnknownToken

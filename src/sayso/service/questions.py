@@ -7,20 +7,18 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from sayso.core.decision import Question
-from sayso.gate.answer import UnknownQuestion
 from sayso.gate.conversation import put_question
 from sayso.gate.expiry import ends_at
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
-from sayso.gate.waiting import question_row
+from sayso.gate.questions import Read, UnknownQuestion, find_question, questions_in
 from sayso.service.answering import answer
 from sayso.service.callers import own_session, owner_seen, sees
 from sayso.service.editing import preview_edit
 from sayso.service.endpoints import ANY, HOST, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered, EditBody, EditedTold, QuestionTold
-from sayso.service.telling import tell_question, with_coverage, written
+from sayso.service.telling import tell_question, with_coverage
 from sayso.store.base import QuestionRow, QuestionState, Reader
 
 STATES = ("open", "answered", "expired", "cancelled", "any")
@@ -56,28 +54,27 @@ def list_questions(context: Context) -> Paged:
     whose = Whose(None if wanted is None else own_session(context, wanted), owner_seen(context))
     with context.gate.store.read() as tx:
         rows = _page(context.gate, tx, whose, state, context.query.get("after", ""), limit)
-        told = [tell_question(context, tx, row, asked) for row in rows if (asked := written(row)) is not None]
+        told = [tell_question(context, tx, one) for one in questions_in(context.gate, tx, rows)]
     full = len(rows) == limit
     return Paged(told, {**context.query, "after": rows[-1].id} if full else None)
 
 
 def look(context: Context) -> QuestionTold:
-    row = _own(context)
-    asked = _written(row)
+    found = _own(context)
     with context.gate.store.read() as tx:
-        told = tell_question(context, tx, row, asked)
-    return with_coverage(context.gate, told, asked)
+        told = tell_question(context, tx, found)
+    return with_coverage(context.gate, told, found.question)
 
 
 def explain(context: Context) -> WhyTold:
-    row = _own(context)
-    return WhyTold(row.id, why_asked(context.gate, _written(row)))
+    found = _own(context)
+    return WhyTold(found.row.id, why_asked(context.gate, found.question))
 
 
 def show(context: Context) -> ShownTold:
     """Put the question in the conversation, for the user's next message to answer."""
-    row = _own(context)
-    return ShownTold(row.id, put_question(context.gate, row.id))
+    name = _own(context).row.id
+    return ShownTold(name, put_question(context.gate, name))
 
 
 def _page(gate: Gate, tx: Reader, whose: Whose, state: str, after: str, limit: int) -> list[QuestionRow]:
@@ -99,18 +96,14 @@ def _rows(tx: Reader, whose: Whose, state: str, after: str, limit: int) -> Itera
         after = page[-1].id
 
 
-def _own(context: Context) -> QuestionRow:
-    row = question_row(context.gate, context.parameters["question"])
-    if not sees(context, row.session):
-        raise UnknownQuestion(f"there is no question {row.id}")
-    return row
-
-
-def _written(row: QuestionRow) -> Question:
-    asked = written(row)
-    if asked is None:
-        raise UnknownQuestion("this question was changed by hand", hint="let the agent ask again")
-    return asked
+def _own(context: Context) -> Read:
+    """The question the path names, if it exists for this caller."""
+    name = context.parameters["question"]
+    with context.gate.store.read() as tx:
+        row = tx.question(name)
+    if row is None or not sees(context, row.session):
+        raise UnknownQuestion(f"there is no question {name}")
+    return find_question(context.gate, name)
 
 
 LISTING: dict[str, str] = {

@@ -15,26 +15,19 @@ from sayso.core.titles import title_of
 from sayso.gate.coverage import coverage
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
+from sayso.gate.questions import Read
 from sayso.gate.said import last_said
-from sayso.gate.state import as_written
 from sayso.service.editing import tell_editing
 from sayso.service.endpoints import Context
 from sayso.service.shapes import ItemTold, OfferTold, QuestionTold
 from sayso.service.signing import must_sign
 from sayso.service.waiters import Waits
-from sayso.store.base import QuestionRow, Reader
+from sayso.store.base import Reader
 
 
-def written(row: QuestionRow) -> Question | None:
-    """The question in this row; None if nobody can read it."""
-    try:
-        return as_written(row)
-    except msgspec.MsgspecError:
-        return None
-
-
-def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Question) -> QuestionTold:
+def tell_question(context: Context, tx: Reader, found: Read) -> QuestionTold:
     """The question without what costs more than a look-up: what its answers would have covered."""
+    row, asked = found.row, found.question
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= ends_at(context.gate, row)
     state = "expired" if expired else row.state
@@ -61,7 +54,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
         offers=tuple(OfferTold(offer.answer, offer.words) for offer in asked.offers),
         bundle=asked.bundle,
         later=asked.later,
-        digest=row.digest,
+        digest=asked.request.digest,
         opened_at=row.opened_at,
         expires_at=ends_at(context.gate, row),
         waiting=_waits(waits, state),

@@ -29,12 +29,12 @@ from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.conversation import put_question
 from sayso.gate.explaining import preview
 from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.questions import find_question
 from sayso.gate.replays import replay_call
 from sayso.gate.request import make_request, read_request, with_state
-from sayso.gate.state import as_written
 from sayso.gate.surface import Surface
 from sayso.gate.tokens import is_token
-from sayso.gate.waiting import LONGEST, question_row
+from sayso.gate.waiting import LONGEST
 from sayso.gate.workflows import check_workflow
 from sayso.store.base import QuestionRow, Reader, SessionRow
 
@@ -63,7 +63,7 @@ class EmbeddedDoor(Door):
         return row
 
     def question(self, name: str) -> Question:
-        return as_written(question_row(self.gate, name))
+        return find_question(self.gate, name).question
 
     # --- how calls are decided and kept ---
 

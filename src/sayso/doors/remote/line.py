@@ -19,10 +19,11 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
-from sayso.gate.answer import EditRefused, UnknownQuestion
+from sayso.gate.answer import EditRefused
 from sayso.gate.call_rows import KeyReused, UnknownCall
 from sayso.gate.gate import UnknownSession
 from sayso.gate.grants import UnknownGrant
+from sayso.gate.questions import UnknownQuestion
 from sayso.gate.reopening import OtherSession
 from sayso.gate.workflows import BeyondPolicy
 
