@@ -11,7 +11,7 @@ import pytest
 from sayso.core.asking import answer, open_question, show
 from sayso.core.decide import decide
 from sayso.core.decision import Decision, Item
-from sayso.core.effects import Cleared, Retried, SlashUsed
+from sayso.core.effects import Cleared, SlashUsed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Risk, Verdict
@@ -92,7 +92,7 @@ def rests_on_what_runs_out(asked: Asked, decision: Decision) -> bool:
     """Whether another operation of the call uses up something of its own, which no answer refills."""
     counted = {held.grant.id for held in asked.session.held if held.grant.uses is not None}
     return bool(counted & set(decision.grants)) or any(
-        isinstance(effect, (Retried, SlashUsed)) for effect in decision.effects
+        isinstance(effect, SlashUsed) for effect in decision.effects
     )
 
 
