@@ -90,6 +90,8 @@ class Call(msgspec.Struct, frozen=True):
 
     `command` is the argument that the tool's declaration says it runs as a command line; `beside` names the
     arguments that could change what that command does. `places` are the real paths its arguments lead to.
+    `target` is what it is declared to work on, in one text; `targets` are these and all other paths in its
+    arguments, as plans write them.
     `state` is what the tool says of the world the call would meet, if it says anything. `title` is how the
     policy tells calls of the tool in a line: people see it, and nothing else looks at it, no digest and no
     check.
@@ -108,6 +110,12 @@ class Call(msgspec.Struct, frozen=True):
     beside: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     title: str | None = None
+    targets: tuple[str, ...] = ()
+
+    @property
+    def works_on(self) -> tuple[str, ...]:
+        """Every target that a plan has to name; empty only if the call names none."""
+        return self.targets or (() if self.target is None else (self.target,))
 
     @property
     def command_line(self) -> str | None:

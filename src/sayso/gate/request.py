@@ -16,6 +16,7 @@ from sayso.core.digest import call_digest, canonical, decode, what_digest
 from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
+from sayso.policy.git_flags import is_git_operation
 from sayso.policy.guarding import follow_paths
 from sayso.policy.looking import one_reading
 from sayso.policy.resolve import Where, watches_content
@@ -44,7 +45,9 @@ def make_request(
     with one_reading():
         followed = follow_paths(call, operations)
     operations, places = followed.operations, tuple(sorted({*call.places, *followed.links}))
-    call = call if places == call.places else msgspec.structs.replace(call, places=places)
+    targets = tuple(dict.fromkeys((*call.works_on, *followed.targets)))
+    if (places, targets) != (call.places, call.targets):
+        call = msgspec.structs.replace(call, places=places, targets=targets)
     return Request(
         call=call,
         operations=operations,
@@ -71,6 +74,7 @@ def read_request(
             command=reading.command,
             beside=reading.beside,
             target=reading.target,
+            targets=reading.targets,
             places=reading.places,
             title=reading.title,
         )
@@ -104,7 +108,7 @@ def _reading(call: Call, declared: Declared, policy: Policy) -> Reading:
     if (
         declared.by == "code"
         and not policy.entries_for(call.tool)
-        and not any(watches_content(one, policy) for one in declared.operations)
+        and not any(watches_content(one, policy) or is_git_operation(one) for one in declared.operations)
     ):
         return Reading(add_declared((), declared, {}, policy))
     where = Where(call.folder, call.workspace, str(Path.home()))

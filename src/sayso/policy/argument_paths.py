@@ -76,7 +76,7 @@ Holds = Literal["paths", "perhaps", "patterns", "mentions", "anything"]
 class Text(msgspec.Struct, frozen=True):
     """A text or number, in which argument, under which name, and in which list, if in one.
 
-    `coded`: it is written in another way there, which nobody reads.
+    `coded`: it is written in another way there, which nobody reads. `key`: it is the name of a member.
     """
 
     argument: str
@@ -84,6 +84,7 @@ class Text(msgspec.Struct, frozen=True):
     text: str
     group: int = 0
     coded: bool = False
+    key: bool = False
 
     @property
     def holds(self) -> Holds:
@@ -135,7 +136,7 @@ def texts_of(arguments: Mapping[str, Any]) -> tuple[Text, ...]:
         if isinstance(value, Mapping):
             for key, member in value.items():
                 if depth or not key.isidentifier():
-                    yield Text(argument or key, name, key, group)
+                    yield Text(argument or key, name, key, group, key=True)
                 yield from walk(member, argument or key, key, 0, depth + 1)
         elif isinstance(value, (list, tuple)):
             inner = 0 if group else next(groups)  # a list in a list is one path in pieces
@@ -257,6 +258,21 @@ def _patched(texts: Sequence[Text], words: set[str]) -> Iterator[Given]:
         if applied or (is_patch(one.text) and not _WRITTEN.search(one.name)):
             found = dict.fromkeys(files_patched(one.text))
             yield from (Given(one.argument, path, sure=True, file=True) for path in found)
+
+
+def files_in_patches(texts: Sequence[Text], words: set[str]) -> Iterator[str]:
+    """The files that the patches among these texts change."""
+    yield from (one.path for one in _patched(texts, words))
+
+
+def holds_content(name: str) -> bool:
+    """Whether an argument of this name holds what is in a file."""
+    return _CONTENT.search(name) is not None
+
+
+def is_remote(text: str) -> bool:
+    """Whether a text is an address on the internet, as most programs read it."""
+    return _REMOTE.match(text) is not None
 
 
 def is_link(text: str, here: str) -> bool:

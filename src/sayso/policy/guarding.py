@@ -16,13 +16,14 @@ import msgspec
 from sayso.core import words
 from sayso.core.digest import decode
 from sayso.core.model import Call, Operation, Piece, Risk
-from sayso.policy.argument_paths import Given, paths_given, texts_of
+from sayso.policy.argument_paths import Given, Text, paths_given, texts_of
 from sayso.policy.because import because, piece
+from sayso.policy.call_targets import targets_in
 from sayso.policy.looking import current
 from sayso.policy.paths import Place, locate
 from sayso.policy.protected import Found
 from sayso.policy.protected_names import DOMAIN, Guarded
-from sayso.policy.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of
+from sayso.policy.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of, words_in
 
 _TOO_MUCH = "more than can be followed"
 
@@ -46,10 +47,11 @@ def guarded_path(operation: str, path: object, *, folder: str, workspace: str, h
 
 
 class Followed(msgspec.Struct, frozen=True):
-    """The operations of a call as its paths make them, and where links among these lead."""
+    """The operations of a call as its paths make them, where links among these lead, and what it works on."""
 
     operations: tuple[Operation, ...]
     links: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
@@ -58,11 +60,12 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
     What touches the guard adds an operation of self_modification; a secret or the system raises the risk.
     """
     named = (call.tool, *(one.name for one in operations))
+    texts = texts_of(decode(call.arguments)) if len(call.arguments) > len(b"{}") else ()
     known = {one.name for one in operations if one.barred is not None}
     found: dict[str, Operation] = {}
     raised: list[Piece] = []
     links: set[str] = set()
-    for one, place in _places(call, named):
+    for one, place in _places(call, texts, named):
         links.update(place.links)
         action = _done_to(place.guarded.at, named, one)
         operation = None if action is None else barred(action, f"{one.argument}: {place.real or one.path}")
@@ -71,19 +74,28 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
         if one.lost or (one.file and _is_risky(place, named)) or _is_doubtful(one, place, named):
             raised += piece(one.argument, one.path)
     kept = (because(_at_high_risk(one), raised) for one in operations) if raised else operations
-    return Followed((*kept, *found.values()), tuple(sorted(links)))
+    return Followed((*kept, *found.values()), tuple(sorted(links)), _targets(call, texts, named))
 
 
-def _places(call: Call, named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
+def _places(call: Call, texts: Sequence[Text], named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
     """Every path in the arguments of a call, and where it leads."""
-    if len(call.arguments) <= len(b"{}"):
+    if not texts:
         return
-    home, texts = str(Path.home()), texts_of(decode(call.arguments))
+    home = str(Path.home())
     given = paths_given(texts, folder=call.folder, home=home, named=named)
     for one in dict.fromkeys(given):
         yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
     if current().spent:
         yield Given(next(one.argument for one in texts), _TOO_MUCH, lost=True), Place(None)
+
+
+def _targets(call: Call, texts: Sequence[Text], named: Sequence[str]) -> tuple[str, ...]:
+    """The paths that a plan has to name for its consent to cover this call."""
+    if not texts:
+        return ()
+    words = {word for name in named for word in words_in(name)}
+    where = {"folder": call.folder, "workspace": call.workspace, "home": str(Path.home())}
+    return targets_in(texts, words, **where)
 
 
 def _is_risky(place: Place, named: Sequence[str]) -> bool:
