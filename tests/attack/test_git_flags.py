@@ -228,3 +228,51 @@ def test_a_task_consent_for_git_never_covers_flags(work: Path) -> None:
             ("git_stash", {"action": "drop"}),
         ):
             assert call(tool, args)["status"] != "allowed", (tool, args)
+
+
+WHOLE_TREES: list[dict[str, Any]] = [
+    {"branch": "evil", "paths": ["."]},
+    {"branch": "evil", "paths": ["./"]},
+    {"branch": "evil", "path": "sub/.."},
+    {"branch": "evil ."},
+    {"branch": "."},
+    {"ref": "evil", "pathspec": "*"},
+    {"ref": "evil", "pathspec": "**/*"},
+    {"ref": "evil", "pathspec": "*.md"},
+    {"ref": "evil", "pathspec": "[A]GENTS.*"},
+    {"ref": "evil", "pathspec": ".cla*"},
+    {"ref": "evil", "pathspec": ".claude"},
+    {"ref": "evil", "pathspec": ":/"},
+    {"ref": "evil", "pathspec": ":(top)"},
+    {"ref": "evil", "pathspec": ":(icase)agents.*"},
+    {"ref": "evil", "pathspec": ":!notes.txt"},
+]
+
+
+@pytest.mark.parametrize("args", WHOLE_TREES)
+def test_checking_out_a_folder_never_changes_guarded_files_in_it(work: Path, args: dict[str, Any]) -> None:
+    (work / "AGENTS.md").write_text("x")
+    (work / ".claude").mkdir()
+    (work / ".claude" / "settings.json").write_text("{}")
+    (work / "sub").mkdir()
+    with a_gate("extends: [coding]") as gate, a_service(gate) as service:
+        session = service.opened("host", workspace=str(work))
+        for tool, more in (
+            ("git_checkout", {}),
+            ("undo", {"operations": [{"operation": "git.checkout"}]}),
+            ("git_restore", {}),
+            ("git_reset", {}),
+        ):
+            body = {"session": session, "tool": tool, "args": args, "folder": str(work), **more}
+            found = service.post("host", "/v1/calls", body).json()
+            assert (found["status"], found["rule"]) == ("blocked", "blocked"), (tool, found)
+
+
+@pytest.mark.parametrize("args", [{"paths": ["notes.txt"]}, {"branch": "fix", "path": "sub"}])
+def test_checking_out_other_files_is_still_a_matter_of_consent(work: Path, args: dict[str, Any]) -> None:
+    (work / "AGENTS.md").write_text("x")
+    (work / "sub").mkdir()
+    with a_gate("extends: [coding]") as gate, a_service(gate) as service:
+        body = {"session": service.opened("host", workspace=str(work)), "tool": "git_checkout", "args": args}
+        found = service.post("host", "/v1/calls", body | {"folder": str(work)}).json()
+    assert found["status"] == "pending", found

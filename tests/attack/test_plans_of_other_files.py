@@ -82,10 +82,15 @@ def planned(service: Service, project: Path, plan: str = PLAN) -> str:
 
 
 def made(
-    service: Service, project: Path, tool: str, args: dict[str, Any], plan: str = PLAN, **more: Any
+    service: Service,
+    project: Path,
+    tool: str,
+    args: dict[str, Any],
+    plan: str = PLAN,
+    more: dict[str, Any] | None = None,
 ) -> Any:
     body = {"session": planned(service, project, plan), "tool": tool, "args": args, "folder": str(project)}
-    return service.post("host", "/v1/calls", body | more).json()
+    return service.post("host", "/v1/calls", body | (more or {})).json()
 
 
 DECLARED = {"operations": [{"operation": "files.edit"}]}
@@ -94,8 +99,8 @@ DECLARED = {"operations": [{"operation": "files.edit"}]}
 @pytest.mark.parametrize("args", OTHERS)
 def test_a_plan_never_covers_a_path_that_it_does_not_name(project: Path, args: dict[str, Any]) -> None:
     with a_gate(POLICY.format(preset="chat")) as gate, a_service(gate) as service:
-        for tool, more in (("rewrite", {}), ("change", DECLARED)):
-            found = made(service, project, tool, args, **more)
+        for tool, more in (("rewrite", None), ("change", DECLARED)):
+            found = made(service, project, tool, args, more=more)
             assert found.get("rule") != "plan", found
             assert found["status"] != "allowed", found
 
@@ -105,8 +110,8 @@ def test_a_plan_covers_calls_on_what_it_names_and_calls_without_a_path(
     project: Path, args: dict[str, Any]
 ) -> None:
     with a_gate(POLICY.format(preset="chat")) as gate, a_service(gate) as service:
-        for tool, more in (("rewrite", {}), ("change", DECLARED)):
-            found = made(service, project, tool, args, **more)
+        for tool, more in (("rewrite", None), ("change", DECLARED)):
+            found = made(service, project, tool, args, more=more)
             assert (found["status"], found["rule"]) == ("allowed", "plan"), found
 
 

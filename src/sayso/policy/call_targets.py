@@ -29,7 +29,8 @@ _LOOKS_LIKE_PATH = re.compile(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/
 """From a root or a folder on, or with a folder and an ending."""
 _FILE_NAME = re.compile(r"[\w-]+\.[A-Za-z]\w{0,7}|[^\s:]*/\S*")
 _NEW_NAMES = re.compile(
-    r"renam|copy|backup|link|save|dump|export|new_?name|(?:^|_)(?:out|to|into|as)(?:_|$)", re.IGNORECASE
+    r"renam|copy|backup|link|save|dump|export|new_?name|output|^de?st|(?:^|_)(?:out|to|into|as)(?:_|$)",
+    re.IGNORECASE,
 )
 """Names of arguments whose text, though a bare name, is that of a file to be made."""
 _REFS = re.compile(r"branch|^ref|remote|revision|commit|^sha$|^tags?$|^base$|^head$|version", re.IGNORECASE)
@@ -61,27 +62,27 @@ def written_in_plans(path: object, place: Place, workspace: str) -> str:
     return real.relative_to(Path(workspace).resolve()).as_posix() if place.inside else str(real)
 
 
+def may_be_file(name: str, text: str, folder: str) -> bool:
+    """Whether a text under this name is spelled like a path, or is a file."""
+    inner = text.strip(AROUND)
+    if len(inner) > LONGEST or "\n" in inner or is_remote(inner):
+        return False
+    if _LOOKS_LIKE_PATH.fullmatch(inner) or (_NEW_NAMES.search(name) and _FILE_NAME.fullmatch(inner)):
+        return True
+    return _is_file(inner, os.path.realpath(folder or "."))
+
+
 def _is_target(one: Text, here: str, workspace: str) -> bool:
     inner = one.text.strip(AROUND)
     if not inner or is_remote(inner) or holds_content(one.name):
         return False
     holds = what_it_holds(one.name)
     if holds == "paths" and "profile" not in one.name.casefold():
-        return not (
-            _is_own_folder(one, inner, here, workspace) or (one.key and not _may_be_file(one, inner, here))
-        )
+        names_file = not one.key or may_be_file(one.name, inner, here)
+        return names_file and not _is_own_folder(one, inner, here, workspace)
     if holds in ("mentions", "patterns") and one.name.casefold() != "script":
         return False
-    return not _REFS.search(one.name) and _may_be_file(one, inner, here)
-
-
-def _may_be_file(one: Text, inner: str, here: str) -> bool:
-    """Whether a text under any name is spelled like a path, or is a file."""
-    if len(inner) > LONGEST or "\n" in inner:
-        return False
-    if _LOOKS_LIKE_PATH.fullmatch(inner) or (_NEW_NAMES.search(one.name) and _FILE_NAME.fullmatch(inner)):
-        return True
-    return _is_file(inner, here)
+    return not _REFS.search(one.name) and may_be_file(one.name, inner, here)
 
 
 def _is_file(text: str, here: str) -> bool:

@@ -19,10 +19,12 @@ from sayso.core.model import Call, Operation, Piece, Risk
 from sayso.policy.argument_paths import Given, Text, paths_given, texts_of
 from sayso.policy.because import because, piece
 from sayso.policy.call_targets import targets_in
+from sayso.policy.git_trees import trees_reached
 from sayso.policy.looking import current
 from sayso.policy.paths import Place, locate
 from sayso.policy.protected import Found
 from sayso.policy.protected_names import DOMAIN, Guarded
+from sayso.policy.urls import is_address
 from sayso.policy.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of, words_in
 
 _TOO_MUCH = "more than can be followed"
@@ -71,8 +73,16 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
         operation = None if action is None else barred(action, f"{one.argument}: {place.real or one.path}")
         if operation is not None and operation.name not in known:
             found[operation.name] = because(operation, piece(one.argument, one.path))
-        if one.lost or (one.file and _is_risky(place, named)) or _is_doubtful(one, place, named):
+        if one.lost or (one.file and _is_risky(one, place, named)) or _is_doubtful(one, place, named):
             raised += piece(one.argument, one.path)
+    for text in texts:
+        if text.is_file_name and is_address(text.text):
+            raised += piece(text.argument, text.text)
+    for tree in trees_reached(texts, named, call.folder, call.workspace):
+        raised += piece(tree.argument, tree.text)
+        if tree.guarded is not None:
+            operation = barred(tree.guarded.change, f"{tree.argument}: {tree.text}")
+            found[operation.name] = because(operation, piece(tree.argument, tree.text))
     kept = (because(_at_high_risk(one), raised) for one in operations) if raised else operations
     return Followed((*kept, *found.values()), tuple(sorted(links)), _targets(call, texts, named))
 
@@ -98,14 +108,19 @@ def _targets(call: Call, texts: Sequence[Text], named: Sequence[str]) -> tuple[s
     return targets_in(texts, words, **where)
 
 
-def _is_risky(place: Place, named: Sequence[str]) -> bool:
+def _only_looks(given: Given, named: Sequence[str]) -> bool:
+    """Whether a tool of these names only reads this path."""
+    return only_reads(named) and not given.written
+
+
+def _is_risky(given: Given, place: Place, named: Sequence[str]) -> bool:
     """Whether a tool of these names does more than its declaration says, on this path."""
-    return place.secret or place.telling or (place.system and not only_reads(named))
+    return place.secret or place.telling or (place.system and not _only_looks(given, named))
 
 
 def _is_doubtful(given: Given, place: Place, named: Sequence[str]) -> bool:
     """Whether a tool is given a guarded file of which its names do not say that it only reads it."""
-    return given.sure and place.guarded.at is not None and not only_reads(named)
+    return given.sure and place.guarded.at is not None and not _only_looks(given, named)
 
 
 def _at_high_risk(operation: Operation) -> Operation:
@@ -129,7 +144,8 @@ def _done_to(guarded: Guarded | None, named: Sequence[str], given: Given) -> str
     """
     if guarded is None or not (given.sure or guarded.own):
         return None
-    if only_reads(named):
+    if _only_looks(given, named):
         return guarded.look
     hidden = given.hidden and not is_git(named)
-    return guarded.change if guarded.own or hidden or changes(named) else guarded.look
+    changed = guarded.own or hidden or given.written or changes(named)
+    return guarded.change if changed else guarded.look

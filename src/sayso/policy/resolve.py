@@ -207,10 +207,13 @@ def _barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> 
 
 
 def _path(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
+    from sayso.policy.urls import is_address
+
     operation = entry.operation or "files.write"
     found = found_at(args, entry.source or "") or [("", _here(operation, where))]
     return [
         *(_at_path(operation, value, policy, where, piece(name, value)) for name, value in found),
+        *(_at_address(operation, value, piece(name, value)) for name, value in found if is_address(value)),
         *_other_paths(operation, entry, args, policy, where),
     ]
 
@@ -225,16 +228,21 @@ def _other_paths(
 ) -> Iterator[Operation]:
     """What the arguments beside the declared ones add: a tool may take a path under another name."""
     from sayso.policy.argument_paths import paths_beside, texts_of
+    from sayso.policy.call_targets import may_be_file
     from sayso.policy.paths import locate
 
     read = {name for name, _ in found_at(args, entry.source or "")}
     given = paths_beside(
         texts_of(args), read, folder=where.folder, home=where.home, named=(entry.tool, operation)
     )
-    for name, value in dict.fromkeys((one.argument, one.path) for one in given):
+    reads, writing = verb_of(operation) in READS, f"{operation.partition('.')[0]}.write"
+    for one in dict.fromkeys((each.argument, each.path, each.written) for each in given):
+        name, value, written = one
         place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
         leads_out = (place.real is not None and not place.inside) or place.system or place.versions
-        if place.secret or (leads_out and verb_of(operation) not in READS):
+        if reads and written and may_be_file(name, value, where.folder):
+            yield _at_path(writing, value, policy, where, piece(name, value))
+        elif place.secret or (leads_out and not reads):
             yield _at_path(operation, value, policy, where, piece(name, value))
 
 
@@ -255,6 +263,16 @@ def _at_path(
     found = found or _at_place(operation, place, policy)
     plain = found.reading is None and (place.inside or found.name == operation)
     return found if plain else because(found, said)
+
+
+def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
+    """What a file tool does besides that is given an address: it goes to the network."""
+    from sayso.policy.urls import reach
+
+    found, reads = reach(url), verb_of(operation) in READS
+    public = reads and found is not None and found.open
+    name = "network.fetch" if reads else "network.api"
+    return because(Operation(name, reading=None if public else Risk.HIGH), said)
 
 
 def _nowhere(path: object, place: Place, where: Where) -> bool:
