@@ -200,7 +200,8 @@ def pins_fit(grant: Grant, request: Request, name: str) -> bool:
         return False
     if pins.operations is not None and name not in pins.operations:
         return False
-    return pins.targets is None or call.target is None or call.target in pins.targets
+    named = set(call.targets) if call.targets else {call.target} - {None}
+    return pins.targets is None or named <= set(pins.targets)
 
 
 def spoken_within(seconds: float, view: View, now: float) -> bool:

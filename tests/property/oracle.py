@@ -297,18 +297,19 @@ def without_retries(view: View, digest: str) -> View:
 
 
 def deviates(request: Request, answers: list[Answer], policy: Policy, view: View, now: float) -> bool:
-    """Whether something above low has to be asked that the plan under way does not name on that target.
+    """Whether something above low has to be asked that the plan under way does not name on all its targets.
 
     A plan is under way from its acceptance on, also while a newer one waits for its answer.
     """
     accepted = [plan for plan in (view.session.plan, view.session.shelved) if plan and plan.accepted]
-    target = request.call.target
+    call = request.call
+    worked_on = set(call.targets) if call.targets else {call.target} - {None}
     for operation, answer in zip(request.operations, answers, strict=True):
         above_low = risk_when_decided(operation, answer, policy, view, now) > LOW
         for plan in accepted:
             named = operation.name in plan.text.operations
             places = plan.text.places.get(operation.name, plan.text.targets)
-            if answer.verdict == "ask" and above_low and not (named and (target is None or target in places)):
+            if answer.verdict == "ask" and above_low and not (named and worked_on <= set(places)):
                 return True
     return False
 

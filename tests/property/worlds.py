@@ -116,6 +116,7 @@ def _request(rng: Random, aim: str) -> Request:
         target=some(rng, "a.py", "b.py"),
         workspace=rng.choice(("/w", "/v")),
         beside=("env",) if likely(rng, 0.1) else (),
+        targets=rng.choice((("a.py", "b.py"), ("b.py",), ("a.py",))) if likely(rng, 0.2) else (),
     )
     request = make_request(
         call,

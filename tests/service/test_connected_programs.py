@@ -27,8 +27,8 @@ class Digest:
         self.pushed: list[str] = []
 
         @gate.requires_consent("git.push")
-        def push_all(made: str) -> str:
-            self.pushed.append(made)
+        def push_all(branch: str) -> str:
+            self.pushed.append(branch)
             return "pushed"
 
         def make(title: str) -> str:

@@ -204,4 +204,4 @@ def _deviates(session: Session, items: tuple[Item, ...], request: Request) -> bo
     if plan is None:
         return False
     asked = [item for item in items if item.ruling.verdict is ASK and item.risk > Risk.LOW]
-    return any(not plan.text.names(item.operation, request.call.target) for item in asked)
+    return any(not plan.text.names(item.operation, request.call.works_on) for item in asked)

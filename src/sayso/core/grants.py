@@ -109,5 +109,5 @@ def fits(pins: Pins, request: Request, operation: str) -> bool:
         and (pins.command is None or pins.command == call.command)
         and (pins.arguments is None or pins.arguments == request.arguments_digest)
         and (pins.operations is None or operation in pins.operations)
-        and (pins.targets is None or call.target is None or call.target in pins.targets)
+        and (pins.targets is None or all(target in pins.targets for target in call.works_on))
     )

@@ -122,11 +122,11 @@ def _progress(session: Session, request: Request) -> Report:
     if plan is None:
         return Report()
     wanted = {(name, place) for name in plan.text.operations for place in _places(plan.text, name)}
-    target = request.call.target
+    targets = request.call.works_on
     done = {
         (operation.name, place)
         for operation in request.operations
-        for place in (_places(plan.text, operation.name) if target is None else (target, ""))
+        for place in (_places(plan.text, operation.name) if not targets else (*targets, ""))
     }
     after = {*plan.done, *(done & wanted)}
     if wanted <= after:

@@ -92,6 +92,8 @@ class Call(msgspec.Struct, frozen=True):
     arguments that could change what that command does. `places` are the real paths its arguments lead to.
     `leads_to` is where the name of the workspace leads, if a link has taken its place since it was named, and
     `missing` which of folder and workspace are not there.
+    `target` is what it is declared to work on, in one text; `targets` are these and all other paths in its
+    arguments, as plans write them.
     `state` is what the tool says of the world the call would meet, if it says anything. `title` is how the
     policy tells calls of the tool in a line: people see it, and nothing else looks at it, no digest and no
     check.
@@ -112,6 +114,12 @@ class Call(msgspec.Struct, frozen=True):
     title: str | None = None
     leads_to: str = ""
     missing: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+    @property
+    def works_on(self) -> tuple[str, ...]:
+        """Every target that a plan has to name; empty only if the call names none."""
+        return self.targets or (() if self.target is None else (self.target,))
 
     @property
     def command_line(self) -> str | None:

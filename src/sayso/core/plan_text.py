@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -61,6 +61,7 @@ class PlanText(msgspec.Struct, frozen=True):
         """The targets that the plan names for an operation; without any, only calls without a target fit."""
         return self.places.get(operation, self.targets) if operation in self.operations else ()
 
-    def names(self, operation: str, target: str | None) -> bool:
-        """Whether the plan names this operation on this target."""
-        return operation in self.operations and (target is None or target in self.targets_of(operation))
+    def names(self, operation: str, targets: Iterable[str]) -> bool:
+        """Whether the plan names this operation on each of these targets."""
+        named = self.targets_of(operation)
+        return operation in self.operations and all(target in named for target in targets)

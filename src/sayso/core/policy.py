@@ -178,7 +178,15 @@ class Policy(msgspec.Struct, frozen=True):
         return found if found is not None else self._unlisted(name)
 
     def entries_for(self, tool: str) -> list[Tool]:
-        """The entries that are about this tool, in their order; some may fit other arguments only."""
+        """The entries that are about this tool, in their order; some may fit other arguments only.
+
+        A name with control or invisible characters that would fit without them is refused.
+        """
+        if not tool.isprintable() and tool not in self.tools_named:
+            seen = "".join(c for c in tool if c.isprintable())
+            if self.entries_for(seen):
+                raise MalformedRequest(f"{tool!r} is not {seen!r}", hint=f"write {seen} exactly")
+            return []
         like = [index for index in self.tools_like if fnmatchcase(tool, self.tools[index].tool)]
         return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
 

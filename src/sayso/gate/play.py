@@ -166,8 +166,9 @@ class Player:
         tool = _optional(call.get("tool"), "tool") or ("shell" if command is not None else "tool")
         place = self.session.workspace
         reading = self._reading(call, tool, args, command)
-        target = _optional(call.get("target"), "target") or reading.target
-        made = make_call(tool, args, target=target, folder=place, workspace=place)
+        named = _optional(call.get("target"), "target")
+        target, targets = (reading.target, reading.targets) if not named else (named, (named,))
+        made = make_call(tool, args, target=target, targets=targets, folder=place, workspace=place)
         made = structs.replace(made, command=reading.command, beside=reading.beside, places=reading.places)
         return make_request(
             made,

@@ -16,6 +16,7 @@ from sayso.core.digest import call_digest, canonical, decode, what_digest
 from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
+from sayso.policy.git_flags import is_git_operation
 from sayso.policy.ground import read_ground
 from sayso.policy.guarding import follow_paths
 from sayso.policy.looking import one_reading
@@ -46,7 +47,9 @@ def make_request(
         call = read_ground(call)
         followed = follow_paths(call, operations)
     operations, places = followed.operations, tuple(sorted({*call.places, *followed.links}))
-    call = call if places == call.places else msgspec.structs.replace(call, places=places)
+    targets = tuple(dict.fromkeys((*call.works_on, *followed.targets)))
+    if (places, targets) != (call.places, call.targets):
+        call = msgspec.structs.replace(call, places=places, targets=targets)
     return Request(
         call=call,
         operations=operations,
@@ -74,6 +77,7 @@ def read_request(
             command=reading.command,
             beside=reading.beside,
             target=reading.target,
+            targets=reading.targets,
             places=reading.places,
             title=reading.title,
         )
@@ -115,7 +119,7 @@ def _reading(call: Call, declared: Declared, policy: Policy) -> Reading:
     if (
         declared.by == "code"
         and not policy.entries_for(call.tool)
-        and not any(watches_content(one, policy) for one in declared.operations)
+        and not any(watches_content(one, policy) or is_git_operation(one) for one in declared.operations)
     ):
         return Reading(add_declared((), declared, {}, policy))
     where = Where(call.folder, call.workspace, str(Path.home()))

@@ -33,10 +33,17 @@ _FILES = re.compile(
     re.IGNORECASE,
 )
 """Names of arguments that hold paths."""
+_FILE_NAMES = re.compile(r"path|(?<!pro)file(?!_?ur[il])|folder|dir(?:ectory)?s?$", re.IGNORECASE)
+"""Those of them that hold files and folders of this machine."""
 _PERHAPS = re.compile(r"^(?:from|to|old|new|out|link|name|id)s?$", re.IGNORECASE)
 """Names of arguments that hold paths in some tools, and other words in others."""
 _OWN = re.compile(r"sayso|gate\.key", re.IGNORECASE)
 """Texts that may name one of Sayso's own files, however they are put."""
+_OUTPUTS = re.compile(
+    r"^(?:out|output|dest|destination|dst|save|write|export|dump|report|log)(?:$|_|[A-Z]|file|path|dir)"
+    r"|(?:^|_)(?:to|into|out|output)(?:_?(?:file|path|dir|folder))?$|[a-z](?:To|Into|Out|Output)(?:$|[A-Z])"
+)
+"""Names of arguments that hold where a tool writes, though it otherwise only reads."""
 _MENTIONS = re.compile(
     r"content|text|string|message|body|prompt|title|descri|comment|command|code|script|subject"
     r"|exclu|ignore",
@@ -76,7 +83,7 @@ Holds = Literal["paths", "perhaps", "patterns", "mentions", "anything"]
 class Text(msgspec.Struct, frozen=True):
     """A text or number, in which argument, under which name, and in which list, if in one.
 
-    `coded`: it is written in another way there, which nobody reads.
+    `coded`: it is written in another way there, which nobody reads. `key`: it is the name of a member.
     """
 
     argument: str
@@ -84,10 +91,17 @@ class Text(msgspec.Struct, frozen=True):
     text: str
     group: int = 0
     coded: bool = False
+    key: bool = False
 
     @property
     def holds(self) -> Holds:
         return what_it_holds(self.name)
+
+    @property
+    def is_file_name(self) -> bool:
+        """Whether its argument is for a file or folder, and not for an address or a file's content."""
+        named = _FILES.search(self.name) is not None and _FILE_NAMES.search(self.name) is not None
+        return named and not _CONTENT.search(self.name)
 
     @property
     def is_piece(self) -> bool:
@@ -115,6 +129,7 @@ class Given(msgspec.Struct, frozen=True):
 
     `sure`: it is a path for the guard, not just a text that looks like one. `file`: it counts for the risk.
     `hidden`: nobody who reads the arguments sees where it leads. `lost`: there is too much to follow.
+    `written`: its argument is for what the tool writes.
     """
 
     argument: str
@@ -123,6 +138,7 @@ class Given(msgspec.Struct, frozen=True):
     file: bool = False
     hidden: bool = False
     lost: bool = False
+    written: bool = False
 
 
 def texts_of(arguments: Mapping[str, Any]) -> tuple[Text, ...]:
@@ -135,7 +151,7 @@ def texts_of(arguments: Mapping[str, Any]) -> tuple[Text, ...]:
         if isinstance(value, Mapping):
             for key, member in value.items():
                 if depth or not key.isidentifier():
-                    yield Text(argument or key, name, key, group)
+                    yield Text(argument or key, name, key, group, key=True)
                 yield from walk(member, argument or key, key, 0, depth + 1)
         elif isinstance(value, (list, tuple)):
             inner = 0 if group else next(groups)  # a list in a list is one path in pieces
@@ -166,7 +182,9 @@ def paths_given(texts: Sequence[Text], *, folder: str, home: str, named: Collect
     words = {word for name in named for word in words_in(name)}
     here = os.path.realpath(folder or ".")
     for one in texts:
-        yield from _alone(one, words, here)
+        found = _alone(one, words, here)
+        is_output = is_for_output(one.name)
+        yield from (msgspec.structs.replace(each, written=True) for each in found) if is_output else found
     yield from _patched(texts, words)
     yield from paths_joined(texts, folder=folder, home=home)
 
@@ -180,7 +198,12 @@ def paths_beside(
     for one in texts:
         mentioned = one.holds in ("mentions", "patterns")
         if one.argument not in read and not mentioned and _may_be_path(one.text):
-            yield Given(one.argument, one.text)
+            yield Given(one.argument, one.text, written=is_for_output(one.name))
+
+
+def is_for_output(name: str) -> bool:
+    """Whether an argument of this name says where a tool writes."""
+    return _OUTPUTS.search(name) is not None
 
 
 def _alone(one: Text, words: set[str], here: str) -> Iterator[Given]:
@@ -257,6 +280,21 @@ def _patched(texts: Sequence[Text], words: set[str]) -> Iterator[Given]:
         if applied or (is_patch(one.text) and not _WRITTEN.search(one.name)):
             found = dict.fromkeys(files_patched(one.text))
             yield from (Given(one.argument, path, sure=True, file=True) for path in found)
+
+
+def files_in_patches(texts: Sequence[Text], words: set[str]) -> Iterator[str]:
+    """The files that the patches among these texts change."""
+    yield from (one.path for one in _patched(texts, words))
+
+
+def holds_content(name: str) -> bool:
+    """Whether an argument of this name holds what is in a file."""
+    return _CONTENT.search(name) is not None
+
+
+def is_remote(text: str) -> bool:
+    """Whether a text is an address on the internet, as most programs read it."""
+    return _REMOTE.match(text) is not None
 
 
 def is_link(text: str, here: str) -> bool:

@@ -5,6 +5,7 @@ Every door reads its calls here, and a call that waited is read here again befor
 - The operations of the tool entry that fits add up with what was declared, and the strictest decides.
 - A command line is the argument that the entry names, and nothing else.
 - Over a connection a declaration only raises; in this process it is believed.
+- Operations of git are what their arguments make of them, whoever declared them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from sayso.core.digest import decode
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declared, Operation, Risk
 from sayso.core.policy import Policy, Tool
+from sayso.policy.git_flags import read_flags
 from sayso.policy.resolve import (
     Where,
+    declared_targets,
     entry_for,
+    joined_targets,
     operations_for,
     real_places,
-    target_for,
     with_content,
 )
 
@@ -40,6 +43,7 @@ class Reading(msgspec.Struct, frozen=True):
     command_from: str | None = None
     beside: tuple[str, ...] = ()
     target: str | None = None
+    targets: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     title: str | None = None
 
@@ -48,18 +52,28 @@ def read_call(
     tool: str, args: Mapping[str, Any], policy: Policy, where: Where, declared: Declared
 ) -> Reading:
     """Read this call as it stands now."""
+    found = _read_entry(tool, args, policy, where, declared)
+    operations = read_flags(found.operations, args, found.command, found.beside)
+    return msgspec.structs.replace(found, operations=operations)
+
+
+def _read_entry(
+    tool: str, args: Mapping[str, Any], policy: Policy, where: Where, declared: Declared
+) -> Reading:
+    """What the entry that fits and the declarations say, before flags are read."""
     entry, _ = entry_for(tool, args, policy, folder=where.folder)
     if entry is None:
         return Reading(_without_entry(tool, args, policy, where, declared))
     folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
     read = operations_for(tool, args, policy, **folders)
-    command = command_in(args, entry)
+    command, targets = command_in(args, entry), declared_targets(entry, args, where)
     return Reading(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),
         command=command,
         command_from=entry.command_from,
         beside=() if command is None else _beside(args, entry, (entry.command_from or "",)),
-        target=target_for(tool, args, policy, **folders),
+        target=joined_targets(targets),
+        targets=targets,
         places=real_places(entry, args, where),
         title=entry.title,
     )

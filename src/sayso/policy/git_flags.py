@@ -1,15 +1,23 @@
-"""What a git tool really does, by the flags among its arguments.
+"""What a git call really does, by its arguments, whoever declared it.
 
-A tool that is declared as `git.push` may take a flag that makes it a force push. Whatever stands among the
-arguments as a flag is not what the operation was declared for: it is the riskier operation where there is
-one, and high risk in any case.
+A tool that is declared as `git.push` may take an argument that makes it a force push.
+
+- An argument is harmless only if its name is known to leave this operation what it is, and its value is of
+  the kind that the name promises. Any other makes the call the riskier operation where there is one, and high
+  risk in any case.
+- One text may say anything: the message of an operation that records one.
+- With a command line, the command is read as git's, and only arguments that count beside it are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from sayso.core.model import Operation, Risk
 
@@ -19,48 +27,150 @@ RISKIER = {
     "git.branch": "git.branch_force_delete",
     "git.branch_delete": "git.branch_force_delete",
 }
-KNOWN = frozenset(
+_MESSAGES = ("message", "msg", "commit_message")
+"""Names of the one argument that is prose, in the operations that record a message."""
+_RECORDING = frozenset({"git.commit", "git.merge", "git.tag", "git.stash", "git.revert", "git.rewrite"})
+_REFS = frozenset(
     {
-        "message", "msg", "body", "title", "description", "comment",
-        "path", "paths", "file", "files", "pathspec", "filename", "file_path",
-        "branch", "branch_name", "name", "remote", "ref", "refspec", "revision", "commit", "sha", "base",
-        "head", "target", "source", "start_point", "tag", "author", "since", "until", "max_count", "limit",
-        "n", "count", "staged", "cached", "stat", "name_only", "oneline", "short", "porcelain", "create",
-        "all", "context", "context_lines", "timeout",
+        "branch", "branch_name", "name", "ref", "refspec", "revision", "commit", "sha", "base", "head",
+        "target", "source", "start_point", "tag",
     }
 )  # fmt: skip
-"""Names of arguments that leave a git command what it is. Any other that is set may make it another one."""
-_PLAIN_REMOTE = re.compile(r"[\w.@-]+")
-_FLAG = re.compile(r"(?:^|\s)[-+]|::")
-PROSE = re.compile(r"message|title|body|text|descri|comment", re.IGNORECASE)
-"""Names of arguments whose text is nobody's flag."""
-_NOTHING: tuple[object, ...] = (None, False, "", [], {}, 0)
+_PATHS = frozenset({"path", "paths", "file", "files", "pathspec", "filename", "file_path"})
+_SAID = frozenset({"author", "since", "until", "body", "title", "description", "comment"})
+_NUMBERS = frozenset({"max_count", "limit", "n", "count", "context", "context_lines", "timeout"})
+_SWITCHES = frozenset(
+    {"staged", "cached", "stat", "name_only", "oneline", "short", "porcelain", "create", "all"}
+)
+_CHANGES_MEANING = {
+    "git.push": frozenset({"all", "create", "tag"}),
+    "git.branch": frozenset({"all", "tag"}),
+    "git.stash": frozenset({"name", "ref", "revision", "commit", "target", "source", "branch", "create"}),
+}
+"""Names that are harmless elsewhere and not in this operation."""
+_MISSED = re.compile(r"no_|not_|without_|verify|hooks?$|safe|protect|keep_|lease", re.IGNORECASE)
+"""Names of arguments that protect something: to say no to one is no default."""
+_NOTHING: tuple[object, ...] = (None, "", [], {})
+
+_PLAIN_REMOTE = re.compile(r"\w[\w@-]*(?:\.[\w@-]+)*")
+_PLAIN_REF = re.compile(r"[\w@][\w./@~^{}#%=+-]*(?::\w[\w./@-]*)?")
+_FLAG = re.compile(r"(?:^|[^\w./@])[-+:](?=\S|$)|::")
+"""A flag, a forced or an empty ref, at the start of any word, however the words are put together."""
+_RUNS = re.compile(r"[;|`\\]|\$[({\w]|&&")
+"""What a shell would read as more than a word."""
+_COUNTED = re.compile(r"\d{1,6}")
+
+_PLAIN_OPTIONS = frozenset(
+    {
+        "-m", "--message", "-am", "-a", "--all", "-u", "--set-upstream", "-q", "--quiet", "-v", "--verbose",
+        "-s", "--short", "--porcelain", "--oneline", "--stat", "--name-only", "--cached", "--staged",
+        "--no-pager", "-b", "-p", "--patch", "--graph", "--decorate",
+    }
+)  # fmt: skip
+"""Options on a command line that leave the command what it is."""
+_WITH_PROSE = frozenset({"-m", "-am", "--message"})
 
 
-def really_done(operation: str, args: Mapping[str, Any]) -> Operation:
-    """The operation of a tool, as its arguments have it."""
-    if not operation.startswith("git.") or not _has_flags(args):
-        return Operation(operation)
-    return Operation(RISKIER.get(operation, operation), reading=Risk.HIGH)
+def is_git_operation(operation: Operation) -> bool:
+    """Whether this is one of git's operations, whose flags count."""
+    return operation.name.startswith("git.")
 
 
-def _has_flags(args: Mapping[str, Any]) -> bool:
-    given = {name: value for name, value in args.items() if value not in _NOTHING}
-    remote = given.get("remote", "")
-    if given.keys() - KNOWN or not (
-        remote == "" or (isinstance(remote, str) and _PLAIN_REMOTE.fullmatch(remote))
-    ):
+def read_flags(
+    operations: Sequence[Operation],
+    args: Mapping[str, Any],
+    command: str | None = None,
+    beside: Iterable[str] = (),
+) -> tuple[Operation, ...]:
+    """The operations of a call, those of git as its arguments have them."""
+    given = args if command is None else {name: args.get(name) for name in beside}
+    return tuple(
+        _riskier(one)
+        if is_git_operation(one) and (_adds_flags(one.name, given) or _command_adds_flags(one.name, command))
+        else one
+        for one in operations
+    )
+
+
+def _riskier(operation: Operation) -> Operation:
+    name = RISKIER.get(operation.name, operation.name)
+    return msgspec.structs.replace(operation, name=name, reading=Risk.HIGH)
+
+
+def _adds_flags(operation: str, args: Mapping[str, Any]) -> bool:
+    """Whether any argument is not known to leave the operation what it is."""
+    prose = next((name for name in _MESSAGES if name in args), None) if operation in _RECORDING else None
+    return any(
+        not _is_harmless(operation, name, value) for name, value in args.items() if name != prose
+    ) or not (prose is None or _is_prose(args[prose]))
+
+
+def _is_harmless(operation: str, name: str, value: Any) -> bool:
+    if value is False or (value == 0 and not isinstance(value, float)):
+        return not _MISSED.match(name)
+    if value in _NOTHING:
         return True
-    spoken = [value for name, value in given.items() if not PROSE.search(name)]
-    return any(_FLAG.search(text) or text.startswith(":") for text in _texts(spoken))
+    fits = _KINDS.get(name)
+    if fits is None or name in _CHANGES_MEANING.get(operation, ()):
+        return False
+    return all(map(fits, value)) if isinstance(value, (list, tuple)) else fits(value)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _is_prose(value: object) -> bool:
+    """Whether a message is one text, and not a flag in a message's place."""
+    return value is None or (isinstance(value, str) and not re.match(r"\s*['\"]?[-+]{1,2}\w\S*\s*$", value))
+
+
+def _is_text(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    text = unicodedata.normalize("NFKC", value)
+    hidden = any(unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp") and one not in "\n\t" for one in value)
+    return not (hidden or _FLAG.search(text) or _RUNS.search(text))
+
+
+def _is_ref(value: object) -> bool:
+    return _is_text(value) and _PLAIN_REF.fullmatch(str(value)) is not None
+
+
+def _is_remote(value: object) -> bool:
+    return isinstance(value, str) and _PLAIN_REMOTE.fullmatch(value) is not None
+
+
+def _is_number(value: object) -> bool:
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for member in value.values():
-            yield from _texts(member)
-    elif isinstance(value, (list, tuple)):
-        for member in value:
-            yield from _texts(member)
+        return _COUNTED.fullmatch(value) is not None
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+
+
+def _is_switch(value: object) -> bool:
+    return value is True or (isinstance(value, str) and value in ("true", "false"))
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "remote": _is_remote,
+    **dict.fromkeys(_REFS, _is_ref),
+    **dict.fromkeys(_PATHS | _SAID, _is_text),
+    **dict.fromkeys(_NUMBERS, _is_number),
+    **dict.fromkeys(_SWITCHES, _is_switch),
+}
+"""Names of arguments that leave a git command what it is, each with the values that do."""
+
+
+def _command_adds_flags(operation: str, command: str | None) -> bool:
+    """Whether a command line has more than plain words and options that are known to be harmless."""
+    if command is None:
+        return False
+    try:
+        spoken = shlex.split(command)
+    except ValueError:
+        return True
+    prose = {index + 1 for index, word in enumerate(spoken) if word in _WITH_PROSE}
+    read = [word for index, word in enumerate(spoken) if index not in prose]
+    return any(_is_odd_word(operation, word) for word in read)
+
+
+def _is_odd_word(operation: str, word: str) -> bool:
+    if word in _PLAIN_OPTIONS:
+        return word in ("--all", "-a") and operation == "git.push"
+    return not _is_text(word)

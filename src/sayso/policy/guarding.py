@@ -16,13 +16,16 @@ import msgspec
 from sayso.core import words
 from sayso.core.digest import decode
 from sayso.core.model import Call, Operation, Piece, Risk
-from sayso.policy.argument_paths import Given, paths_given, texts_of
+from sayso.policy.argument_paths import Given, Text, paths_given, texts_of
 from sayso.policy.because import because, piece
+from sayso.policy.call_targets import targets_in
+from sayso.policy.git_trees import trees_reached
 from sayso.policy.looking import current
 from sayso.policy.paths import Place, locate
 from sayso.policy.protected import Found
 from sayso.policy.protected_names import DOMAIN, Guarded
-from sayso.policy.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of
+from sayso.policy.urls import is_address
+from sayso.policy.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of, words_in
 
 _TOO_MUCH = "more than can be followed"
 
@@ -46,10 +49,11 @@ def guarded_path(operation: str, path: object, *, folder: str, workspace: str, h
 
 
 class Followed(msgspec.Struct, frozen=True):
-    """The operations of a call as its paths make them, and where links among these lead."""
+    """The operations of a call as its paths make them, where links among these lead, and what it works on."""
 
     operations: tuple[Operation, ...]
     links: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
@@ -58,27 +62,36 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
     What touches the guard adds an operation of self_modification; a secret or the system raises the risk.
     """
     named = (call.tool, *(one.name for one in operations))
+    texts = texts_of(decode(call.arguments)) if len(call.arguments) > len(b"{}") else ()
     known = {one.name for one in operations if one.barred is not None}
     found: dict[str, Operation] = {}
     raised: list[Piece] = []
     links: set[str] = set()
-    for one, place in _places(call, named):
+    for one, place in _places(call, texts, named):
         links.update(place.links)
         action = _done_to(place.guarded.at, named, one)
         operation = None if action is None else barred(action, f"{one.argument}: {place.real or one.path}")
         if operation is not None and operation.name not in known:
             found[operation.name] = because(operation, piece(one.argument, one.path))
-        if one.lost or (one.file and _is_risky(place, named)) or _is_doubtful(one, place, named):
+        if one.lost or (one.file and _is_risky(one, place, named)) or _is_doubtful(one, place, named):
             raised += piece(one.argument, one.path)
+    for text in texts:
+        if text.is_file_name and is_address(text.text):
+            raised += piece(text.argument, text.text)
+    for tree in trees_reached(texts, named, call.folder, call.workspace):
+        raised += piece(tree.argument, tree.text)
+        if tree.guarded is not None:
+            operation = barred(tree.guarded.change, f"{tree.argument}: {tree.text}")
+            found[operation.name] = because(operation, piece(tree.argument, tree.text))
     kept = (because(_at_high_risk(one), raised) for one in operations) if raised else operations
-    return Followed((*kept, *found.values()), tuple(sorted(links)))
+    return Followed((*kept, *found.values()), tuple(sorted(links)), _targets(call, texts, named))
 
 
-def _places(call: Call, named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
+def _places(call: Call, texts: Sequence[Text], named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
     """Every path in the arguments of a call, and where it leads."""
-    if len(call.arguments) <= len(b"{}"):
+    if not texts:
         return
-    home, texts = str(Path.home()), texts_of(decode(call.arguments))
+    home = str(Path.home())
     given = paths_given(texts, folder=call.folder, home=home, named=named)
     for one in dict.fromkeys(given):
         yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
@@ -86,14 +99,28 @@ def _places(call: Call, named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
         yield Given(next(one.argument for one in texts), _TOO_MUCH, lost=True), Place(None)
 
 
-def _is_risky(place: Place, named: Sequence[str]) -> bool:
+def _targets(call: Call, texts: Sequence[Text], named: Sequence[str]) -> tuple[str, ...]:
+    """The paths that a plan has to name for its consent to cover this call."""
+    if not texts:
+        return ()
+    words = {word for name in named for word in words_in(name)}
+    where = {"folder": call.folder, "workspace": call.workspace, "home": str(Path.home())}
+    return targets_in(texts, words, **where)
+
+
+def _only_looks(given: Given, named: Sequence[str]) -> bool:
+    """Whether a tool of these names only reads this path."""
+    return only_reads(named) and not given.written
+
+
+def _is_risky(given: Given, place: Place, named: Sequence[str]) -> bool:
     """Whether a tool of these names does more than its declaration says, on this path."""
-    return place.secret or place.telling or (place.system and not only_reads(named))
+    return place.secret or place.telling or (place.system and not _only_looks(given, named))
 
 
 def _is_doubtful(given: Given, place: Place, named: Sequence[str]) -> bool:
     """Whether a tool is given a guarded file of which its names do not say that it only reads it."""
-    return given.sure and place.guarded.at is not None and not only_reads(named)
+    return given.sure and place.guarded.at is not None and not _only_looks(given, named)
 
 
 def _at_high_risk(operation: Operation) -> Operation:
@@ -117,7 +144,8 @@ def _done_to(guarded: Guarded | None, named: Sequence[str], given: Given) -> str
     """
     if guarded is None or not (given.sure or guarded.own):
         return None
-    if only_reads(named):
+    if _only_looks(given, named):
         return guarded.look
     hidden = given.hidden and not is_git(named)
-    return guarded.change if guarded.own or hidden or changes(named) else guarded.look
+    changed = guarded.own or hidden or given.written or changes(named)
+    return guarded.change if changed else guarded.look

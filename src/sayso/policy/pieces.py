@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.policy.argument_paths import AROUND, Given, Text, is_link
+from sayso.policy.argument_paths import AROUND, Given, Text, is_for_output, is_link
 from sayso.policy.folding import fold_away
 from sayso.policy.looking import may_look
 from sayso.policy.own_places import Own, own_things
@@ -73,7 +73,8 @@ def _is_guarded(path: str) -> bool:
 
 
 def _given(argument: str, path: str) -> Given:
-    return Given(argument, path, sure=True, file=True, hidden=True)
+    written = is_for_output(argument)
+    return Given(argument, path, sure=True, file=True, hidden=True, written=written)
 
 
 def _pieces(texts: Iterable[Text]) -> list[_Piece]:

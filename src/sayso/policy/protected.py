@@ -320,5 +320,19 @@ def _holding(real: str) -> Found:
     """A folder with an agent's instructions or a host's settings in it."""
     if not os.path.isdir(real):  # noqa: PTH112  Path.is_dir raises for a name that is too long
         return NOTHING
-    held = (guarded for name, guarded in _AT_ROOTS if os.path.lexists(f"{real}/{name}"))
-    return Found(around=next(held, None))
+    return Found(around=guarded_in(real))
+
+
+def guarded_in(folder: str, pattern: str = "*") -> Guarded | None:
+    """An agent's instructions or a host's settings in this folder that a pattern of git's fits."""
+    wanted = pattern.casefold()
+    fitting = ((name, one) for name, one in _AT_ROOTS if _fits(name.casefold(), wanted))
+    return next((one for name, one in fitting if os.path.lexists(f"{folder}/{name}")), None)
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a pattern fits this name or a folder on its way; `**/` may stand for no folder at all."""
+    parts = name.split("/")
+    ways = ["/".join(parts[: end + 1]) for end in range(len(parts))]
+    short = pattern.replace("**/", "")
+    return any(fnmatch.fnmatchcase(way, each) for way in ways for each in (pattern, short))

@@ -17,7 +17,6 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.policy.arguments import filled, found_at, values_at
 from sayso.policy.because import because, distinct, named_in, piece
-from sayso.policy.git_flags import really_done
 from sayso.policy.verbs import DELETES, INTO, LISTS, READS, verb_of
 
 if TYPE_CHECKING:
@@ -85,22 +84,29 @@ def target_for(
     workspace: str,
     home: str | None = None,
 ) -> str | None:
+    """Everything the call is declared to work on, in one text for people; None if no argument names it."""
+    where = Where(folder, workspace, str(Path.home()) if home is None else home)
+    entry, _ = entry_for(tool, args, policy, folder=folder)
+    return joined_targets(declared_targets(entry, args, where))
+
+
+def joined_targets(targets: tuple[str, ...]) -> str | None:
+    """Several targets as one text; None only if there is none."""
+    return ", ".join(targets) if targets else None
+
+
+def declared_targets(entry: Tool | None, args: Mapping[str, Any], where: Where) -> tuple[str, ...]:
     """What the call works on, for plans, which name targets: the argument `target` names, or its path.
 
-    A path inside the workspace is told from there on, with links resolved. None only if no argument names
-    anything; several targets are one text, which a plan that names one of them does not name.
+    A path inside the workspace is told from there on, with links resolved.
     """
-    entry, _ = entry_for(tool, args, policy, folder=folder)
     if entry is None:
-        return None
+        return ()
     if entry.target:
-        found = [str(value) for value in values_at(args, entry.target)]
-    elif entry.resolve == "path":
-        where = Where(folder, workspace, str(Path.home()) if home is None else home)
-        found = [_path_target(value, where) for value in values_at(args, entry.source or "")]
-    else:
-        found = []
-    return ", ".join(dict.fromkeys(found)) if found else None
+        return tuple(dict.fromkeys(str(value) for value in values_at(args, entry.target)))
+    if entry.resolve != "path":
+        return ()
+    return tuple(dict.fromkeys(_path_target(one, where) for one in values_at(args, entry.source or "")))
 
 
 def real_places(entry: Tool, args: Mapping[str, Any], where: Where) -> tuple[str, ...]:
@@ -125,14 +131,11 @@ def _real_place(value: object, entry: Tool, where: Where) -> str | None:
 
 
 def _path_target(path: object, where: Where) -> str:
-    """A path as plans write it. One that cannot be told is what was given."""
+    from sayso.policy.call_targets import written_in_plans
     from sayso.policy.paths import locate
 
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
-    if place.real is None:
-        return str(path)
-    real = Path(place.real)
-    return real.relative_to(Path(where.workspace).resolve()).as_posix() if place.inside else str(real)
+    return written_in_plans(path, place, where.workspace)
 
 
 def _when(entry: Tool, args: Mapping[str, Any], tool: str, folder: str) -> bool | None:
@@ -160,9 +163,7 @@ def _undeclared(tool: str, policy: Policy) -> Operation:
 def _named(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
     if entry.operation is None:
         return [Operation("tools.unknown", reading=Risk.HIGH)]
-    if entry.command_from is not None:  # the command says what it does, and arguments beside it count
-        return [Operation(entry.operation)]
-    return [really_done(entry.operation, args)]
+    return [Operation(entry.operation)]
 
 
 def _recipient(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
@@ -206,10 +207,13 @@ def _barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> 
 
 
 def _path(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
+    from sayso.policy.urls import is_address
+
     operation = entry.operation or "files.write"
     found = found_at(args, entry.source or "") or [("", _here(operation, where))]
     return [
         *(_at_path(operation, value, policy, where, piece(name, value)) for name, value in found),
+        *(_at_address(operation, value, piece(name, value)) for name, value in found if is_address(value)),
         *_other_paths(operation, entry, args, policy, where),
     ]
 
@@ -224,16 +228,21 @@ def _other_paths(
 ) -> Iterator[Operation]:
     """What the arguments beside the declared ones add: a tool may take a path under another name."""
     from sayso.policy.argument_paths import paths_beside, texts_of
+    from sayso.policy.call_targets import may_be_file
     from sayso.policy.paths import locate
 
     read = {name for name, _ in found_at(args, entry.source or "")}
     given = paths_beside(
         texts_of(args), read, folder=where.folder, home=where.home, named=(entry.tool, operation)
     )
-    for name, value in dict.fromkeys((one.argument, one.path) for one in given):
+    reads, writing = verb_of(operation) in READS, f"{operation.partition('.')[0]}.write"
+    for one in dict.fromkeys((each.argument, each.path, each.written) for each in given):
+        name, value, written = one
         place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
         leads_out = (place.real is not None and not place.inside) or place.system or place.versions
-        if place.secret or (leads_out and verb_of(operation) not in READS):
+        if reads and written and may_be_file(name, value, where.folder):
+            yield _at_path(writing, value, policy, where, piece(name, value))
+        elif place.secret or (leads_out and not reads):
             yield _at_path(operation, value, policy, where, piece(name, value))
 
 
@@ -254,6 +263,16 @@ def _at_path(
     found = found or _at_place(operation, place, policy)
     plain = found.reading is None and (place.inside or found.name == operation)
     return found if plain else because(found, said)
+
+
+def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
+    """What a file tool does besides that is given an address: it goes to the network."""
+    from sayso.policy.urls import reach
+
+    found, reads = reach(url), verb_of(operation) in READS
+    public = reads and found is not None and found.open
+    name = "network.fetch" if reads else "network.api"
+    return because(Operation(name, reading=None if public else Risk.HIGH), said)
 
 
 def _nowhere(path: object, place: Place, where: Where) -> bool:

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 _NUMERIC = re.compile(r"[0-9a-fx.]+")
+_AROUND = " \t\r\n'\"`<>()[]"
 _NEAR = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "test", "invalid", "onion")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
@@ -22,6 +23,14 @@ class Reach(msgspec.Struct, frozen=True):
     host: str
     path: str
     open: bool
+
+
+_ADDRESS = re.compile(r"(?!file:|unix:|vscode|cursor)[a-z][a-z0-9+.-]+:[/\\\\]{2}|https?:", re.IGNORECASE)
+
+
+def is_address(text: object) -> bool:
+    """Whether a text given as a path begins as an address that some program would fetch."""
+    return isinstance(text, str) and _ADDRESS.match(text.strip(_AROUND)) is not None
 
 
 def reach(url: object) -> Reach | None:

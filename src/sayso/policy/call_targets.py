@@ -1,0 +1,99 @@
+"""Which paths a call works on, as plans write them: what a plan's consent is compared with.
+
+- A text counts under a name for paths, whatever it is; under any other name if it looks like a path or is a
+  file that exists. Texts that only mention paths (content, messages, search terms) do not count.
+- Files that a patch changes count. Addresses on the internet are no paths.
+- A working folder that is the call's own is where it works, not what it works on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sayso.policy.argument_paths import (
+    AROUND,
+    Text,
+    files_in_patches,
+    holds_content,
+    is_remote,
+    what_it_holds,
+)
+from sayso.policy.folding import LONGEST
+from sayso.policy.looking import may_look
+from sayso.policy.paths import Place, locate
+
+_LOOKS_LIKE_PATH = re.compile(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
+"""From a root or a folder on, or with a folder and an ending."""
+_FILE_NAME = re.compile(r"[\w-]+\.[A-Za-z]\w{0,7}|[^\s:]*/\S*")
+_NEW_NAMES = re.compile(
+    r"renam|copy|backup|link|save|dump|export|new_?name|output|^de?st|(?:^|_)(?:out|to|into|as)(?:_|$)",
+    re.IGNORECASE,
+)
+"""Names of arguments whose text, though a bare name, is that of a file to be made."""
+_REFS = re.compile(r"branch|^ref|remote|revision|commit|^sha$|^tags?$|^base$|^head$|version", re.IGNORECASE)
+_FOLDER = re.compile(r"^(?:cwd|work(?:ing_?)?dir(?:ectory)?|workspace)$", re.IGNORECASE)
+_MOST = 256
+"""Targets to keep. A call with more of them is covered by no plan."""
+_SHOWN = 200
+TOO_MANY = "more targets than can be followed"
+
+
+def targets_in(
+    texts: Sequence[Text], words: set[str], *, folder: str, workspace: str, home: str
+) -> tuple[str, ...]:
+    """Every path that these texts name as something to work on, each once."""
+    where = {"folder": folder, "workspace": workspace, "home": home}
+    here = os.path.realpath(folder or ".")
+    named = [one.text for one in texts if _is_target(one, here, workspace)]
+    named += (path for path in files_in_patches(texts, words))
+    found = dict.fromkeys(written_in_plans(path, locate(path, **where), workspace) for path in named[:_MOST])
+    return (*found, TOO_MANY) if len(named) > _MOST else tuple(found)
+
+
+def written_in_plans(path: object, place: Place, workspace: str) -> str:
+    """A path as plans write it: from the workspace on, links resolved. An unknown one is what was given."""
+    if place.real is None:
+        text = str(path)
+        return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    real = Path(place.real)
+    return real.relative_to(Path(workspace).resolve()).as_posix() if place.inside else str(real)
+
+
+def may_be_file(name: str, text: str, folder: str) -> bool:
+    """Whether a text under this name is spelled like a path, or is a file."""
+    inner = text.strip(AROUND)
+    if len(inner) > LONGEST or "\n" in inner or is_remote(inner):
+        return False
+    if _LOOKS_LIKE_PATH.fullmatch(inner) or (_NEW_NAMES.search(name) and _FILE_NAME.fullmatch(inner)):
+        return True
+    return _is_file(inner, os.path.realpath(folder or "."))
+
+
+def _is_target(one: Text, here: str, workspace: str) -> bool:
+    inner = one.text.strip(AROUND)
+    if not inner or is_remote(inner) or holds_content(one.name):
+        return False
+    holds = what_it_holds(one.name)
+    if holds == "paths" and "profile" not in one.name.casefold():
+        names_file = not one.key or may_be_file(one.name, inner, here)
+        return names_file and not _is_own_folder(one, inner, here, workspace)
+    if holds in ("mentions", "patterns") and one.name.casefold() != "script":
+        return False
+    return not _REFS.search(one.name) and may_be_file(one.name, inner, here)
+
+
+def _is_file(text: str, here: str) -> bool:
+    if "\0" in text or not may_look(1 + text.count("/")):
+        return False
+    path = os.path.join(here, text)  # noqa: PTH118  never raises
+    return os.path.isfile(path) or os.path.islink(path)  # noqa: PTH113, PTH114  never raises
+
+
+def _is_own_folder(one: Text, inner: str, here: str, workspace: str) -> bool:
+    if not _FOLDER.match(one.name):
+        return False
+    named = os.path.realpath(os.path.join(here, inner)) if "\0" not in inner else ""  # noqa: PTH118  a text
+    return named in (here, os.path.realpath(workspace) if workspace else here)
