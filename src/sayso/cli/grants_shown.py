@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from sayso.cli.operating import span
+from sayso.core.digest import spell_exactly
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.grants import Ended, Listed
@@ -23,7 +24,7 @@ def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
             row = None if one.question is None or one.pins.arguments is None else tx.question(one.question)
             request = None if row is None else as_written(row).request
             if request is not None and request.arguments_digest == one.pins.arguments:
-                told[one.id] = request.call.arguments.decode("utf-8", "backslashreplace")
+                told[one.id] = spell_exactly(request.call.arguments)
     return told
 
 

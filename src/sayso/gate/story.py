@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from sayso.core.audit import Entry
-from sayso.core.digest import canonical
+from sayso.core.digest import canonical, decode
 from sayso.core.model import Call, Request
 from sayso.core.titles import title, title_of
 from sayso.core.words import visible
@@ -153,7 +153,7 @@ def _first_shown(
     """The call as it was first decided. Entries of calls that were stopped commit to it: erased is erased."""
     kept = next((one for one in tx.secrets(row.stream, row.seq) if one.name == "call"), None)
     if kept is not None:
-        shown: Shown = msgspec.json.decode(kept.value)
+        shown: Shown = decode(kept.value)
         return shown
     if "call" in said.commitments:
         return None
@@ -174,7 +174,8 @@ def _request(gate: Gate, said: Entry, ledger: CallRow | None, question: Question
 
 
 def _shown(call: Call) -> Shown:
-    return msgspec.json.decode(what_would_run(call)["call"], type=dict[str, Any])
+    shown: Shown = decode(what_would_run(call)["call"])
+    return shown
 
 
 def _title(said: Entry, call: Shown | None, request: Request | None) -> str:
