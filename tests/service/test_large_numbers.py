@@ -9,7 +9,10 @@ from tests.service.process import Home, Service
 from tests.service.programs import say
 
 LARGE = {"id": 2**53 + 2, "big": 2**60, "more": [10**16, {"deep": 10**21}], "amount": 10.0, "rate": 0.5}
-TOLD = '"big":1152921504606846976,"id":9007199254740994,"more":[10000000000000000,{"deep":1000000000000000000000}]'
+TOLD = (
+    '"big":1152921504606846976,"id":9007199254740994,'
+    '"more":[10000000000000000,{"deep":1000000000000000000000}]'
+)
 
 
 def test_what_http_tells_of_a_call_and_what_it_lets_run_is_what_was_sent(service: InProcess) -> None:
