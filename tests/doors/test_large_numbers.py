@@ -34,7 +34,7 @@ def test_no_whole_number_is_refused_or_changed_by_the_way_it_is_declared(gate: S
     ) -> list[Any]:
         return [bare, key, either, row.id, model.id, ids[0], more["id"]]
 
-    params = {"bare": number, "key": number, "either": number, "row": {"id": number}}
+    params: dict[str, Any] = {"bare": number, "key": number, "either": number, "row": {"id": number}}
     params |= {"model": {"id": number}, "ids": [number], "more": {"id": number}}
     typed = params | {"row": Row(number), "model": Model(id=number)}
     with gate.user_initiated("rows.read"):

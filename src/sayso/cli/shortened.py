@@ -41,6 +41,15 @@ def whole_question(gate: Gate, typed: str) -> str:
 
 
 def whole_grant(gate: Gate, typed: str) -> str:
+    """The grant meant. A session is none, even if it holds only one grant."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.core.words import visible
+
+    if "." not in typed and len(typed) >= LEAST and any(fits(name, typed) for name, _ in sessions(gate)):
+        raise MalformedRequest(
+            f"{visible(typed)} is a session, and no grant",
+            hint=f"`sayso revoke --all {visible(typed)}` takes back all that it was granted",
+        )
     return _whole(gate, typed, "grant", lambda tx: tx.grant(typed), grants)
 
 
@@ -79,8 +88,19 @@ def grants(gate: Gate) -> Iterator[tuple[str, str]]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.unexpired(tx.now, after=after, limit=PAGE):
-            yield from ((row.id, f"{row.kind} {row.value}") for row in page)
+            yield from ((row.id, _about_grant(row.kind, row.value)) for row in page)
             after = page[-1].id
+
+
+def live_grants(gate: Gate) -> Iterator[tuple[str, str]]:
+    """The grants that still allow something."""
+    from sayso.gate.grants import list_grants
+
+    yield from ((one.id, one.words) for one in list_grants(gate))
+
+
+def _about_grant(kind: str, value: str) -> str:
+    return "approval of one call" if kind == "call" else f"{kind} {value}"
 
 
 def calls(gate: Gate) -> Iterator[tuple[str, str]]:
@@ -182,7 +202,7 @@ SessionId = Annotated[str, _argument("SESSION", "sayso sessions", open_sessions)
 OneSession = Annotated[str | None, _argument("[SESSION]", "sayso sessions", open_sessions)]
 QuestionId = Annotated[str, _argument("ID", "sayso inbox", open_questions)]
 OneQuestion = Annotated[str | None, _argument("[ID]", "sayso inbox", open_questions)]
-GrantId = Annotated[str | None, _argument("[GRANT]", "sayso grants", grants)]
+GrantId = Annotated[str | None, _argument("[GRANT]", "sayso grants", live_grants)]
 CallId = Annotated[str, _argument("ID", "sayso calls", calls)]
 RunId = Annotated[str, _argument("ID", "sayso runs", calls)]
 TokenId = Annotated[str, _argument("TOKEN", "sayso token list", tokens)]

@@ -768,3 +768,8 @@ def not_passed_on(why: str) -> str:
 
 
 NAME_ITS_SESSION = "or it is of a session of somebody else: then name that session (session=…)"
+
+WITHDRAWN = (
+    "the question was withdrawn, because its session ended or was cleared: make the call again "
+    "(a session opened with session(key=…) outlives the program)"
+)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sayso.core import words
 from sayso.core.ledger import NotNow, State
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
@@ -39,7 +40,7 @@ STATES = {
     "failed": "the call has failed",
     "ambiguous": "nobody knows whether the call ran: the operator has to say what happened",
     "expired": "nobody answered in time",
-    "cancelled": "the question was withdrawn",
+    "cancelled": words.WITHDRAWN,
 }
 """What is told of a call that is over, or in other hands."""
 
