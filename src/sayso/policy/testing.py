@@ -27,6 +27,7 @@ OUTCOMES = ("SILENT", "VISIBLE", "FORCED", "BLOCKED")
 VERDICTS = ("allow", "ask", "deny")
 EXAMPLE = "- {check: [email, send, 0.9], expect: ask}"
 CALL_EXAMPLE = "- {call: pay, args: {amount: 500}, expect: deny}"
+NONE_EXPECTED = "it is empty: expected decisions are a list with at least one entry"
 SHAPE = "an entry has check and expect, or call, args and expect, and nothing else"
 Read = Callable[[str, Mapping[str, Any], float, Policy], Request]
 """Makes the request of a call: tool, arguments, confidence and policy."""
@@ -69,7 +70,7 @@ def read_expectations(text: str, *, name: str = "tests") -> tuple[Expectation, .
     if problems:
         raise PolicyProblems(problems)
     if tree.value == []:
-        raise PolicyProblems([_problem(tree, "it is empty: expected decisions are a list with at least one entry", name)])
+        raise PolicyProblems([_problem(tree, NONE_EXPECTED, name)])
     if not isinstance(tree.value, list):
         raise PolicyProblems([_problem(tree, "expected decisions are a list", name)])
     found = [_expectation(node, name) for node in tree.value]
