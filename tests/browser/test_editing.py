@@ -301,3 +301,22 @@ def test_axe_finds_nothing_in_the_form_and_every_target_is_large_enough(
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert page.locator(".card-body").evaluate("box => box.scrollWidth - box.clientWidth") <= 0
         page.keyboard.press("Escape")
+
+
+def test_a_large_number_is_shown_digit_by_digit_and_an_edit_beside_it_leaves_it_alone(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    args = {"note": "old", "id": 2**60, "ids": [10**16, {"deep": 10**21}]}
+    question = desk.ask(desk.session(), "files.edit", tool="tune", args=args)
+    page = signed_in()
+    card = page.locator(".card")
+    for digits in ("1152921504606846976", "10000000000000000", "1000000000000000000000"):
+        expect(card).to_contain_text(digits)
+    open_form(page)
+    expect(field(page, "id")).to_have_value("1152921504606846976")
+    field(page, "id").fill("1152921504606846977")
+    expect(page.locator(".fault")).to_contain_text("too long a number to be exact")
+    field(page, "id").fill("1152921504606846976")
+    field(page, "note").fill("new")
+    allow_edited(page)
+    assert edited_args(desk, question) == {**args, "note": "new"}

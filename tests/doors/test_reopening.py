@@ -206,6 +206,41 @@ def test_a_retry_never_finds_the_call_of_a_tokens_session(gate: Sayso) -> None:
     assert (found.reason or "").startswith(f"there is no call {late.operation_id}")
 
 
+@pytest.mark.parametrize("owner", ["someone", "PYTHON", "python ", "", "ana:1:x"])
+def test_a_retry_without_a_session_never_finds_the_call_of_another_owner(gate: Sayso, owner: str) -> None:
+    sent = sends(gate)
+    late = gate.session(owner=owner).run("send", {"to": "ana"}, wait=0)
+    keyed = gate.session(key="O", owner=owner).run("send", {"to": "ben"}, wait=0)
+    for row in questions(gate, "open"):
+        gate.answer(row.id, "once", by="ana", seen=row.digest)
+    for one in (late, keyed):
+        found = gate.retry(one.operation_id or "", wait=0)
+        assert found.status == "error"
+        assert "session=" in (found.reason or ""), "it says how to go on with it"
+    assert sent == []
+    assert gate.retry(late.operation_id or "", session=questions(gate)[0].session).ok
+
+
+def test_a_retry_never_finds_the_call_of_a_process_that_still_runs(
+    policy: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}:{ROOT}")
+    program = PROGRAM.replace("os._exit(9)", "sys.stdin.read()")
+    words = [sys.executable, "-c", program, str(policy), str(store)]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        call = other.stdout.readline().strip()
+        with opened(policy, store) as gate:
+            sent = sends(gate)
+            answer_open(gate)
+            assert gate.retry(call, wait=0).status == "error"
+            assert sent == []
+            other.kill()
+            other.wait()
+            assert gate.retry(call, wait=0).ok
+
+
 def test_inside_a_session_a_retry_finds_its_owners_calls_alone(gate: Sayso) -> None:
     sent = sends(gate)
     ana, ben, more = gate.session(owner="ana"), gate.session(owner="ben"), gate.session(owner="ana")

@@ -294,3 +294,12 @@ def test_a_refusal_for_an_effect_key_uses_no_approval_and_is_written_by_every_wa
     assert len(refused_by(gate, session)) == 3
     assert retry_call(gate, parked.call, holder="one").runs
     assert verify_audit(gate).clean
+
+
+def test_a_key_or_id_that_stands_for_another_call_is_named_as_what_it_is(gate: Gate, session: str) -> None:
+    start_call(gate, edit(session), holder="hook", host_id="toolu_1", key="k")
+    with pytest.raises(KeyReused, match="this id stands"):
+        start_call(gate, edit(session, "b.py"), holder="hook", host_id="toolu_1")
+    with pytest.raises(KeyReused, match="this key stands") as told:
+        start_call(gate, edit(session, "b.py"), holder="hook", key="k")
+    assert "key" in str(told.value.hint)

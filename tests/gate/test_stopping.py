@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from msgspec.structs import replace
 
+from sayso.cli.shortened import live_grants, whole_grant
+from sayso.core.errors import MalformedRequest
 from sayso.core.model import Assurance
 from sayso.core.session import Session
 from sayso.gate import stopping
@@ -221,3 +224,26 @@ def test_a_stop_that_is_only_claimed_does_not_weaken_the_operators(gate: Gate) -
     stop_session(gate, session, by="host", assurance=Assurance.CLAIMED)
     hear_message(gate, session, "go on with the parser", Assurance.CLAIMED)
     assert stopped(gate, session)
+
+
+def test_stopping_everything_collects_what_that_cleared(gate: Gate) -> None:
+    for session in (opened(gate), opened(gate)):
+        give_grant(gate, session, by="ana", operation="files.edit")
+    cleared: Counter[str] = Counter()
+    stop_all(gate, by="ana", cleared=cleared)
+    assert cleared["grant for files.edit"] == 2
+
+
+def test_a_session_is_never_taken_for_the_only_grant_in_it(gate: Gate) -> None:
+    session = opened(gate)
+    grant = give_grant(gate, session, by="ana", operation="files.edit")
+    for typed in (session, session[:6]):
+        with pytest.raises(MalformedRequest, match="is a session") as refused:
+            whole_grant(gate, typed)
+        assert f"--all {typed}" in str(refused.value.hint)
+    name = str(list_grants(gate)[0].id)
+    assert whole_grant(gate, f"{name[:6]}.{name.partition('.')[2]}") == name
+    assert grant is not None
+    assert [one for one, _ in live_grants(gate)] == [name]
+    stop_all(gate, by="ana")
+    assert list(live_grants(gate)) == []

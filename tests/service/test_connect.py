@@ -136,7 +136,7 @@ def test_a_function_that_fails_is_reported_as_failed(home: Home, served: Service
             broken()
         result = gate.run("broken")
         assert (result.status, result.reason) == ("error", "ValueError: no such list")
-        assert gate.retry(result.operation_id or "").reason == "the call has failed"
+        assert gate.retry(result.operation_id or "").reason == result.reason
 
 
 def test_the_policys_reading_of_a_tool_stands_whatever_is_declared(home: Home, served: Service) -> None:

@@ -61,3 +61,27 @@ def test_a_service_is_announced_as_long_as_it_runs_and_only_to_its_user(home: Ho
         assert file.stat().st_mode & 0o077 == 0
         assert file.stat().st_uid == os.getuid()
     assert running_services(data_folder()) == []
+
+
+def test_a_page_that_is_named_gets_the_link_of_its_own_service_beside_another(
+    home: Home, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    demo = Home(tmp_path / "other")
+    with home.serve() as own, demo.serve() as other:
+        out, errors = link("--url", f"http://127.0.0.1:{other.port}")
+        assert out.startswith(f"http://localhost:{other.port}/sign-in#")
+        assert str(other.port) in errors
+        code = out.strip().partition("#")[2]
+        taken = [
+            httpx.post(f"{one.url}/sign-in", json={"code": code}, headers={"Origin": one.url}).status_code
+            for one in (own, other)
+        ]
+        assert taken == [400, 200]
+
+
+def test_a_page_at_which_nobody_answers_is_said_to_be_one(home: Home) -> None:
+    with home.serve() as service:
+        port = service.port
+    _, errors = link("--store", home.store, "--url", f"http://127.0.0.1:{port}")
+    assert f"nobody answers at http://127.0.0.1:{port}" in errors

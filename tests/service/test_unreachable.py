@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from sayso import Sayso
+from sayso.core.errors import SaysoError
 from sayso.doors.remote.line import NEVER_THERE, Place, Sent, Unreachable, _Tries
 from tests.service.process import Home, Service
 
@@ -99,3 +100,27 @@ def test_a_refused_connection_is_not_paused_for_longer_than_what_is_left_of_two_
     tries = _Tries(Sent("GET", "/v1/sessions"), 0.01, places=100, began=True)
     for _ in range(20):
         assert tries.pause(httpx.ConnectError("refused"), place) <= 0.01
+
+
+@pytest.mark.parametrize(
+    ("where", "hint"),
+    [
+        ("127.0.0.1:7411", "http://127.0.0.1:7411"),
+        ("localhost:7411/", "http://localhost:7411/"),
+        ("[::1]:7411", "http://[::1]:7411"),
+        ("ws://sayso.example.org:1", "http://sayso.example.org:1"),
+        ("http://127.0.0.1:7411x", "http://"),
+        ("https://", "http://"),
+    ],
+)
+def test_what_is_no_url_is_not_taken_for_a_socket_and_says_what_to_write(where: str, hint: str) -> None:
+    with pytest.raises(SaysoError) as told:
+        Sayso.connect(where, "sayso_host_x")
+    assert told.value.code == "no_address"
+    assert hint in str(told.value.hint)
+
+
+def test_a_service_without_tls_that_is_asked_with_it_is_said_to_be_one(served: Service) -> None:
+    found: list[BaseException] = []
+    failing(f"https://127.0.0.1:{served.port}", found)
+    assert f"http://127.0.0.1:{served.port}" in str(getattr(found[0], "hint", ""))

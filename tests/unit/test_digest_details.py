@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 
 import pytest
 
-from sayso.core.digest import call_digest, canonical, decode, what_digest
+from sayso.core.digest import call_digest, canonical, decode, spell_exactly, what_digest
 from sayso.core.errors import NotCanonical
 from sayso.gate.request import make_call
 
@@ -20,21 +21,38 @@ def test_sixty_four_levels_are_taken_and_one_more_is_refused(opening: str, closi
         canonical(json.loads(f"{opening}{text}{closing}"))
 
 
-@pytest.mark.parametrize(("text", "kind"), [(b"9007199254740992", int), (b"9007199254740994", float)])
-def test_a_whole_number_is_read_as_one_up_to_two_to_the_53rd_and_as_a_double_beyond(
-    text: bytes, kind: type
-) -> None:
-    for spelled in (text, b"-" + text):
-        value = decode(spelled)
-        assert type(value) is kind
-        assert canonical(value) == spelled
+@pytest.mark.parametrize(
+    "value",
+    [2**53, 2**53 + 2, 10**16 - 2, 10**17, 2**60, 2**63, 2**64, 10**20, 10**21, 10**22, 2**80, 2**1000],
+)
+def test_a_whole_number_that_a_double_holds_is_read_back_as_that_whole_number(value: int) -> None:
+    for one in (value, -value):
+        read = decode(canonical(one))
+        assert type(read) is int
+        assert read == one
+        assert canonical(read) == canonical(one)
 
 
-def test_a_whole_number_of_more_than_1023_bits_is_refused_whether_a_double_could_hold_it_or_not() -> None:
-    assert canonical(2**1022) == canonical(2.0**1022)
-    for value in (2**1023, 2**1024 - 1, 2**1024):
-        with pytest.raises(NotCanonical):
-            canonical(value)
+def test_a_whole_number_is_shown_with_all_its_digits_and_not_as_the_digest_spells_it() -> None:
+    assert canonical({"id": 2**60}) == b'{"id":1152921504606847000}'
+    assert spell_exactly(canonical({"id": 2**60, "rate": 0.5})) == '{"id":1152921504606846976,"rate":0.5}'
+    assert spell_exactly(b"{\xff") == "{\\xff"
+
+
+@pytest.mark.parametrize("text", [b"1e999", b"-1e+400"])
+def test_no_number_is_read_as_endless(text: bytes) -> None:
+    with pytest.raises(NotCanonical):
+        decode(text)
+
+
+def test_a_whole_number_is_taken_up_to_the_largest_double_and_refused_beyond() -> None:
+    largest = int(sys.float_info.max)
+    assert canonical(2**1023) == canonical(2.0**1023)
+    assert decode(canonical(sys.float_info.max)) == largest
+    for value in (largest + 1, 2**1024 - 1, 2**1024, 10**400):
+        for one in (value, -value):
+            with pytest.raises(NotCanonical):
+                canonical(one)
 
 
 @pytest.mark.parametrize("text", [b"100000000000000000000", b"-100000000000000000000"])

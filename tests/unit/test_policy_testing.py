@@ -81,3 +81,14 @@ def test_all_faults_come_at_once() -> None:
     with pytest.raises(PolicyProblems) as caught:
         read_expectations("- {check: [a], expect: allow}\n- {check: [a, b], expect: never}")
     assert len(caught.value.problems) == 2
+
+
+def test_an_empty_list_is_not_said_to_be_no_list() -> None:
+    with pytest.raises(PolicyProblems, match="empty"):
+        read_expectations("[]")
+
+
+def test_a_call_that_is_misspelled_is_shown_how_calls_are_written() -> None:
+    with pytest.raises(PolicyProblems) as told:
+        read_expectations("- {call: pay, arg: {amount: 5}, expect: deny}")
+    assert "- {call: pay, args:" in str(told.value)

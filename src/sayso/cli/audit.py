@@ -39,6 +39,8 @@ MOST_BYTES = 1 << 24
 Seq = Annotated[int, typer.Argument(metavar="SEQ", help="The number of an entry.", min=1)]
 Stream = Annotated[str, typer.Option("--stream", metavar="NAME", help="Of this stream.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
+DISCLOSES = "this receipt discloses the call it is about, with its arguments"
+DISCLOSES_NOTHING = "this entry commits to no call that is still kept: the receipt discloses nothing more"
 OTHER_KEY = "The public key to trust, as `sayso audit checkpoint --json` tells it; else your own."
 
 
@@ -121,11 +123,12 @@ def prove(
     """
     from sayso.gate.audit import prove as proof_of
     from sayso.gate.audit import prove_opened
+    from sayso.gate.audit_open import discloses
 
     with _audit(store) as gate:
         proof = prove_opened(gate, seq) if opened else proof_of(gate, seq)
         if opened:
-            remark("this receipt discloses the call it is about, with its arguments")
+            remark(DISCLOSES if discloses(proof) else DISCLOSES_NOTHING)
         remark(f"whoever checks it needs the public key {_public(gate)}")
     if output is None:
         typer.echo(proof.decode(), nl=False)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from sayso.cli.operating import span
+from sayso.core.digest import spell_exactly
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.grants import Ended, Listed
@@ -24,7 +25,7 @@ def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
             asked = None if row is None else read_question(gate, tx, row)
             request = None if asked is None else asked.request
             if request is not None and request.arguments_digest == one.pins.arguments:
-                told[one.id] = request.call.arguments.decode("utf-8", "backslashreplace")
+                told[one.id] = spell_exactly(request.call.arguments)
     return told
 
 

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from sayso.gate.served import Served
 
 USUAL = "http://localhost:7333"
+HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOKS = 1.0
 NOT_RUNNING = "no service runs on this store here; `sayso serve` starts one"
 
 
 def link(
     context: typer.Context,
     url: Annotated[
-        str | None, typer.Option("--url", help="Where the service is reached, if not on this machine.")
+        str | None,
+        typer.Option("--url", help="Where the service's page is: one of this machine, or another."),
     ] = None,
     store: StoreFile = None,
     as_json: Json = False,
@@ -38,28 +41,64 @@ def link(
 
     source = context.get_parameter_source("store")
     named = source is not None and source.name == "COMMANDLINE"
-    with _to_sign_in(url, store, any_service=url is None and not named) as (gate, page):
+    with _to_sign_in(url, store, named=named) as (gate, page):
         code = make_link(gate, operator())
     address = f"{page.rstrip('/')}/sign-in#{code}"
     show_or_json(as_json, {"url": address}, [address])
 
 
 @contextmanager
-def _to_sign_in(url: str | None, store: str | None, *, any_service: bool) -> Iterator[tuple[Gate, str]]:
-    """The store to make the link in, and where its service is; with `any_service`, that of the only one."""
+def _to_sign_in(url: str | None, store: str | None, *, named: bool) -> Iterator[tuple[Gate, str]]:
+    """The store to make the link in, and where its service is: of the store or page named, else the only."""
     from sayso.gate.open import data_folder
     from sayso.gate.served import running_services
 
     running = running_services(data_folder(make=False))
-    others = running if any_service else []
+    fitting = [] if named else [one for one in running if url is None or _is_at(one.page, url)]
+    if url is not None and not _listens(url):
+        remark(f"nobody answers at {url}")
     with ExitStack() as held:
-        own = _own(held, store, needed=len(others) != 1)
+        own = _own(held, store, needed=len(fitting) != 1)
         mine = [] if own is None else [one for one in running if one.name == _name(own)]
-        if own is not None and (url is not None or mine or len(others) != 1):
+        elsewhere = [one for one in fitting if one not in mine] if len(fitting) == 1 or url is None else []
+        if own is not None and (len(elsewhere) != 1 or (url is None and mine)):
             yield own, url or _page(mine)
             return
-        remark(f"for the service that runs at {others[0].page}")
-        yield held.enter_context(_opened(others[0])), others[0].page
+        remark(f"for the service that runs at {elsewhere[0].page}")
+        yield held.enter_context(_opened(elsewhere[0])), elsewhere[0].page
+
+
+def _is_at(page: str, url: str) -> bool:
+    """Whether both name the same port of this machine."""
+    one, other = _host_and_port(page), _host_and_port(url)
+    return one[1] == other[1] and {one[0], other[0]} <= HERE
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    from urllib.parse import urlsplit
+
+    from sayso.core.errors import MalformedRequest
+
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError as error:
+        raise MalformedRequest(f"{url!r} is not a URL", hint=f"it looks like {USUAL}") from error
+    return parts.hostname or "", port
+
+
+def _listens(url: str) -> bool:
+    """Whether anybody takes a connection there; of what is not on this machine, nothing is known."""
+    import socket
+
+    host, port = _host_and_port(url)
+    if host not in HERE:
+        return True
+    try:
+        with socket.create_connection((host, port), timeout=LOOKS):
+            return True
+    except OSError:
+        return False
 
 
 def _own(held: ExitStack, store: str | None, *, needed: bool) -> Gate | None:

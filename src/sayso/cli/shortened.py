@@ -43,6 +43,15 @@ def whole_question(gate: Gate, typed: str) -> str:
 
 
 def whole_grant(gate: Gate, typed: str) -> str:
+    """The grant meant. A session is none, even if it holds only one grant."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.core.words import visible
+
+    if "." not in typed and len(typed) >= LEAST and any(fits(name, typed) for name, _ in sessions(gate)):
+        raise MalformedRequest(
+            f"{visible(typed)} is a session, and no grant",
+            hint=f"`sayso revoke --all {visible(typed)}` takes back all that it was granted",
+        )
     return _whole(gate, typed, "grant", lambda tx: tx.grant(typed), grants)
 
 
@@ -88,6 +97,13 @@ def grants(gate: Gate) -> Iterator[tuple[str, str]]:
             after = page[-1].id
 
 
+def live_grants(gate: Gate) -> Iterator[tuple[str, str]]:
+    """The grants that still allow something."""
+    from sayso.gate.grants import list_grants
+
+    yield from ((one.id, one.words) for one in list_grants(gate))
+
+
 def calls(gate: Gate) -> Iterator[tuple[str, str]]:
     from sayso.gate.call_rows import sound_call
 
@@ -118,7 +134,9 @@ def _about_session(gate: Gate, row: SessionRow) -> str:
 
 def _about_grant(gate: Gate, row: GrantRow) -> str:
     known = gate.sealer.open_grant(row) is not None or gate.sealer.is_void(row)
-    return f"{row.kind} {row.value}" if known else CHANGED
+    if not known:
+        return CHANGED
+    return "approval of one call" if row.kind == "call" else f"{row.kind} {row.value}"
 
 
 def _whole(gate: Gate, typed: str, noun: str, named: Callable[[Reader], object], every: Ids) -> str:
@@ -203,7 +221,7 @@ SessionId = Annotated[str, _argument("SESSION", "sayso sessions", open_sessions)
 OneSession = Annotated[str | None, _argument("[SESSION]", "sayso sessions", open_sessions)]
 QuestionId = Annotated[str, _argument("ID", "sayso inbox", open_questions)]
 OneQuestion = Annotated[str | None, _argument("[ID]", "sayso inbox", open_questions)]
-GrantId = Annotated[str | None, _argument("[GRANT]", "sayso grants", grants)]
+GrantId = Annotated[str | None, _argument("[GRANT]", "sayso grants", live_grants)]
 CallId = Annotated[str, _argument("ID", "sayso calls", calls)]
 RunId = Annotated[str, _argument("ID", "sayso runs", calls)]
 TokenId = Annotated[str, _argument("TOKEN", "sayso token list", tokens)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -20,14 +21,19 @@ def stop(
 
     Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
     """
+    import msgspec
+
     from sayso.cli.operating import operator
     from sayso.gate.stopping import stop_all, stop_session
 
     _check_one(session, everything)
     with acting(store) as gate:
         if session is None:
-            done = stop_all(gate, by=operator())
-            show_or_json(as_json, done, [_stopped_words(done.stopped, done.tampered, done.settled)])
+            lost: Counter[str] = Counter()
+            done = stop_all(gate, by=operator(), cleared=lost)
+            told = {**msgspec.structs.asdict(done), "cleared": dict(lost)}
+            head = _stopped_words(done.stopped, done.tampered, done.settled)
+            show_or_json(as_json, told, [head, *_cleared_lines(lost)])
             return
         one = stop_session(gate, whole_session(gate, session), by=operator())
     head = f"Was stopped already: {one.session}" if one.already else f"Stopped: {one.session}"
@@ -66,6 +72,12 @@ def _stopped_words(stopped: int, tampered: int, settled: bool) -> str:
     if tampered:
         words += f" {_sessions(tampered)} tampered with: nothing is decided there."
     return words if settled else f"{words} More were opened meanwhile, or are held: stop them again."
+
+
+def _cleared_lines(lost: Counter[str]) -> list[str]:
+    """What was cleared in all sessions together; the same in several of them once, with how often."""
+    lines = [f"  cleared: {one}{'' if often == 1 else f' ({often} times)'}" for one, often in lost.items()]
+    return lines or ["  There was no consent to clear."]
 
 
 def _resumed_words(resumed: int, tampered: int, busy: int) -> str:

@@ -17,7 +17,7 @@ from sayso.core.model import Call
 TAG = "sayso/1"
 MAX_DEPTH = 64
 _EXACT = 2**53
-_MOST_BITS = 1023
+_MOST_BITS = 1024
 _MOST_DIGITS = 22
 _PLAIN_DEPTH = 16
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -59,14 +59,23 @@ def plain(value: object, depth: int = 0) -> bool:
 def decode(text: bytes) -> Any:
     """Canonical bytes to values: what runs is decoded from what was digested.
 
-    A canonical whole number beyond 2^53 is the short spelling of a double, so that is what it becomes.
+    A whole number becomes an int with the exact value of its double, however large: RFC 8785 spells only as
+    many of its digits as tell doubles apart.
     """
-    return _loads(text, _whole)
+    return _loads(text, _whole, _fraction)
+
+
+def spell_exactly(text: bytes) -> str:
+    """Canonical bytes as JSON for people, with every digit of a whole number; what is not JSON as it is."""
+    try:
+        return msgspec.json.encode(decode(text)).decode()
+    except NotCanonical:
+        return text.decode("utf-8", "backslashreplace")
 
 
 def parse(text: bytes | str) -> Any:
     """JSON text to values, refusing duplicate keys instead of letting the last one win."""
-    return _loads(text, int)
+    return _loads(text, int, float)
 
 
 def sha256(data: bytes) -> str:
@@ -185,11 +194,21 @@ def _number(value: int | float) -> str:
     if isinstance(value, int):
         if abs(value) <= _EXACT:
             return str(int(value))
-        if value.bit_length() > _MOST_BITS or int(float(value)) != value:
+        if not _is_double(value):
             raise NotCanonical("a whole number is too large to be held exactly", hint="send it as text")
     elif not math.isfinite(value):
         raise NotCanonical(f"{value} is not a number JSON can hold")
     return _shortest(float(value))
+
+
+def _is_double(value: int) -> bool:
+    """Whether a double holds this whole number exactly."""
+    if value.bit_length() > _MOST_BITS:
+        return False
+    try:
+        return int(float(value)) == value
+    except OverflowError:
+        return False
 
 
 def _shortest(value: float) -> str:
@@ -220,19 +239,35 @@ def _place(digits: str, point: int) -> str:
     return f"{digits[0]}{fraction}e{'+' if power > 0 else '-'}{abs(power)}"
 
 
-def _loads(text: bytes | str, whole: Callable[[str], int | float]) -> Any:
+def _loads(text: bytes | str, whole: Callable[[str], int], fraction: Callable[[str], int | float]) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant, parse_int=whole)
+        return json.loads(
+            text,
+            object_pairs_hook=_no_twins,
+            parse_constant=_no_constant,
+            parse_int=whole,
+            parse_float=fraction,
+        )
     except (ValueError, RecursionError) as error:
         raise NotCanonical(f"this is not JSON: {error}") from error
 
 
-def _whole(digits: str) -> int | float:
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise NotCanonical("a whole number is not spelled as the double it is")
     if abs(int(digits)) <= _EXACT:
         return int(digits)
-    if len(digits) > _MOST_DIGITS or _shortest(float(digits)) != digits:
+    if _shortest(float(digits)) != digits:
         raise NotCanonical("a whole number is not spelled as the double it is")
-    return float(digits)
+    return int(float(digits))
+
+
+def _fraction(spelled: str) -> int | float:
+    """A number with a point or an exponent. Those from 10^21 on are whole, and all written like this."""
+    value = float(spelled)
+    if not math.isfinite(value):
+        raise NotCanonical(f"{spelled} is not a number JSON can hold")
+    return int(value) if value.is_integer() else value
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Item, Question
-from sayso.core.errors import NotSeen
+from sayso.core.digest import decode
+from sayso.core.errors import NotSeen, SaysoError
 from sayso.core.model import Call, Request, Risk
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -103,25 +104,26 @@ def _facts(request: Request, items: tuple[Item, ...], fold: int | None) -> Itera
 def _arguments(call: Call, fold: int | None) -> Iterator[str]:
     """Every argument on a line of its own, two columns further in than what is said about the call."""
     try:
-        arguments = msgspec.json.decode(call.arguments, type=dict[str, msgspec.Raw])
-    except msgspec.MsgspecError:
+        arguments = msgspec.convert(decode(call.arguments), dict[str, Any])
+    except (SaysoError, msgspec.ValidationError):
         yield f"arguments: {words.visible(call.arguments.decode('utf-8', 'backslashreplace'), fold)}"
         return
     if arguments:
         yield "arguments:"
-    for name, raw in arguments.items():
-        same = call.command is not None and msgspec.json.decode(raw) == call.command
-        value = words.AS_ABOVE if same else _value(bytes(raw).decode(), fold)
+    for name, given in arguments.items():
+        same = call.command is not None and given == call.command
+        value = words.AS_ABOVE if same else _value(given, fold)
         yield f"  {_named(name, fold)}: {value}"
 
 
-def _value(written: str, fold: int | None) -> str:
+def _value(given: Any, fold: int | None) -> str:
     """An argument as JSON. A long text is folded by its own characters, not by those of its escapes."""
-    value = msgspec.json.decode(written) if written.startswith('"') else written
-    if fold is None or len(value) <= fold:
+    written = msgspec.json.encode(given).decode()
+    text = given if isinstance(given, str) else written
+    if fold is None or len(text) <= fold:
         return words.visible(written, None)
-    part = msgspec.json.encode(value[:fold]).decode() if written.startswith('"') else value[:fold]
-    return f"{words.visible(part, None)}{words.in_all(value)}"
+    part = msgspec.json.encode(text[:fold]).decode() if isinstance(given, str) else text[:fold]
+    return f"{words.visible(part, None)}{words.in_all(text)}"
 
 
 def _named(argument: str, fold: int | None) -> str:

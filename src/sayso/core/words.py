@@ -789,3 +789,11 @@ def not_kept(why: str | None) -> str:
 
 def not_passed_on(why: str) -> str:
     return f"it ran, but what it returned cannot be passed on: {why}"
+
+
+NAME_ITS_SESSION = "or it is of a session of somebody else: then name that session (session=…)"
+
+WITHDRAWN = (
+    "the question was withdrawn, because its session ended or was cleared: make the call again "
+    "(a session opened with session(key=…) outlives the program)"
+)

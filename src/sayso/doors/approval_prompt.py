@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from sayso.core.digest import canonical, parse
+from sayso.core.digest import canonical, parse, spell_exactly
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Mode
 from sayso.core.words import FOLD_AT, visible
@@ -118,7 +118,7 @@ def _value(value: Any, whole: bool) -> str:
 
 
 def _json(value: Any) -> str:
-    return canonical(value).decode()
+    return spell_exactly(canonical(value))
 
 
 def _speaks_for_itself(text: str) -> bool:

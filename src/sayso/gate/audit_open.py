@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from sayso.core.audit import MAIN, Body, read_body
 from sayso.core.errors import SaysoError
-from sayso.core.opened import Part, Value, format_opened, is_about
+from sayso.core.opened import Opened, Part, Value, format_opened, is_about
 from sayso.gate.audit_read import entry_at, whole
 from sayso.gate.audit_sign import prove
 from sayso.gate.gate import Gate
@@ -29,6 +31,11 @@ def prove_opened(gate: Gate, seq: int) -> bytes:
         places = [seq] if said.commitments else [seq, *_committing(tx, seq, said)]
         values = {place: _values(tx, place) for place in places}
     return format_opened([Part(prove(gate, place).decode(), values[place]) for place in places])
+
+
+def discloses(proof: bytes) -> bool:
+    """Whether an opened receipt that was made here holds any value."""
+    return any(part.values for part in msgspec.json.decode(proof, type=Opened).parts)
 
 
 def _values(tx: Reader, seq: int) -> dict[str, Value]:

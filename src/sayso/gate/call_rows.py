@@ -77,7 +77,7 @@ class Record(msgspec.Struct, frozen=True):
     """The other sessions that a replayed call comes from."""
     effect_turn: int = 0
     unkept: str | None = None
-    """Why what it returned is not kept."""
+    """Why there is no result: why what it returned is not kept, or how it failed."""
     story: tuple[str, int] | None = None
     """The entry, by stream and number, that its story begins with; None if it is told with another call."""
     questions: tuple[str, ...] = ()

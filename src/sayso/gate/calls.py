@@ -332,11 +332,12 @@ def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: s
     named = tx.call_by_host(request.session, host_id) if host_id is not None else None
     keyed = tx.call_by_key(request.session, request.call.tool, key) if key is not None else None
     for found in filter(None, (named, keyed)):
+        name = "id" if found is named else "key"
         if found.digest == request.digest:
             continue
         recorded = with_state(record_of(gate, found).request, request.call.state)
         if read_again(recorded, gate.policy).digest != request.digest:
-            raise KeyReused("this id stands for another call", hint="use a new id for every call")
+            raise KeyReused(f"this {name} stands for another call", hint=f"use a new {name} for every call")
         if recorded.digest != request.digest and named is not None:
             raise KeyReused(
                 "what this call would do has changed since it was decided", hint="make it under a new id"

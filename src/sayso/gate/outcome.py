@@ -48,8 +48,8 @@ def end_call(
 ) -> Report:
     """The holder says how the call ended; what follows from that for consent is written, and told.
 
-    `unkept` says why what it returned is not kept, where it is not. `claimed`: the holder is the agent
-    itself, whose word tightens and frees nothing.
+    `unkept` says why there is no result: why what it returned is not kept, or how it failed.
+    `claimed`: the holder is the agent itself, whose word tightens and frees nothing.
     """
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")

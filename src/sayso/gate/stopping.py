@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from sayso.core import lifecycle
@@ -53,13 +55,14 @@ def stop_session(gate: Gate, session: str, *, by: str, assurance: Assurance = As
     return stopped
 
 
-def stop_all(gate: Gate, *, by: str) -> StoppedAll:
-    """Stop every open session, those that are opened meanwhile as well.
+def stop_all(gate: Gate, *, by: str, cleared: Counter[str] | None = None) -> StoppedAll:
+    """Stop every open session, those that are opened meanwhile as well. `cleared` collects what that cleared.
 
     Looks again until it finds none that it has not seen to, a bounded number of times. A session that begins
     after the last look is not stopped: nothing is granted in it, and it asks as the policy says.
     """
     seen: dict[str, str] = {}
+    lost: Counter[str] = Counter() if cleared is None else cleared
     settled = False
     mark = gate.sealer.mark
     begun = mark.tick
@@ -68,7 +71,7 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
         if not found:
             settled = True
             break
-        done = ((name, _try_to_stop(gate, name, by)) for name in found)
+        done = ((name, _try_to_stop(gate, name, by, lost)) for name in found)
         seen.update((name, how) for name, how in done if how != "busy")
     if settled and mark.burn("session", set(seen), before=begun):
         _tell_hidden(gate)
@@ -162,10 +165,10 @@ def _tell_hidden(gate: Gate) -> None:
         record(tx, "TAMPERED", details=details, stream=gate.stream)
 
 
-def _try_to_stop(gate: Gate, session: str, by: str) -> str:
+def _try_to_stop(gate: Gate, session: str, by: str, lost: Counter[str]) -> str:
     """What became of it. One that somebody holds must not keep the others from being stopped."""
     try:
-        _stop(gate, session, by, Assurance.ASSURED)
+        lost.update(_stop(gate, session, by, Assurance.ASSURED).cleared)
     except StoreBusy:
         return "busy"
     except UnknownSession:

@@ -18,7 +18,7 @@ import msgspec
 
 from sayso.core.audit import Entry
 from sayso.core.commitments import Sealed, opens
-from sayso.core.digest import canonical
+from sayso.core.digest import canonical, decode
 from sayso.core.model import Call, Request
 from sayso.core.titles import title, title_of
 from sayso.core.words import visible
@@ -155,7 +155,10 @@ def _first_shown(gate: Gate, tx: Reader, row: EntryRow, said: Entry, asked: Read
     kept = next((one for one in tx.secrets(row.stream, row.seq) if one.name == "call"), None)
     committed = said.commitments.get("call")
     if committed is not None:
-        return None if kept is None or not _is_meant(kept, committed) else msgspec.json.decode(kept.value)
+        if kept is None or not _is_meant(kept, committed):
+            return None
+        shown: Shown = decode(kept.value)
+        return shown
     name = said.details.get("call")
     ledger = tx.call(str(name)) if name else None
     found = _request(gate, said, ledger, asked)
@@ -176,7 +179,8 @@ def _request(gate: Gate, said: Entry, ledger: CallRow | None, asked: Read | None
 
 
 def _shown(call: Call) -> Shown:
-    return msgspec.json.decode(what_would_run(call)["call"], type=dict[str, Any])
+    shown: Shown = decode(what_would_run(call)["call"])
+    return shown
 
 
 def _title(said: Entry, call: Shown | None, request: Request | None) -> str:

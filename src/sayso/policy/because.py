@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import canonical
+from sayso.core.digest import canonical, spell_exactly
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece
 from sayso.policy.arguments import found_at
@@ -32,7 +32,7 @@ def piece(argument: str, value: object) -> tuple[Piece, ...]:
         text = value
     elif isinstance(value, (bool, int, float)):
         try:
-            text = canonical(value).decode()
+            text = spell_exactly(canonical(value))
         except NotCanonical:
             return ()
     else:

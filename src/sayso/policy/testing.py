@@ -27,6 +27,7 @@ OUTCOMES = ("SILENT", "VISIBLE", "FORCED", "BLOCKED")
 VERDICTS = ("allow", "ask", "deny")
 EXAMPLE = "- {check: [email, send, 0.9], expect: ask}"
 CALL_EXAMPLE = "- {call: pay, args: {amount: 500}, expect: deny}"
+NONE_EXPECTED = "it is empty: expected decisions are a list with at least one entry"
 SHAPE = "an entry has check and expect, or call, args and expect, and nothing else"
 Read = Callable[[str, Mapping[str, Any], float, Policy], Request]
 """Makes the request of a call: tool, arguments, confidence and policy."""
@@ -68,7 +69,9 @@ def read_expectations(text: str, *, name: str = "tests") -> tuple[Expectation, .
     )
     if problems:
         raise PolicyProblems(problems)
-    if not isinstance(tree.value, list) or not tree.value:
+    if tree.value == []:
+        raise PolicyProblems([_problem(tree, NONE_EXPECTED, name)])
+    if not isinstance(tree.value, list):
         raise PolicyProblems([_problem(tree, "expected decisions are a list", name)])
     found = [_expectation(node, name) for node in tree.value]
     problems = [one for one in found if isinstance(one, Problem)]
@@ -108,7 +111,8 @@ def _decision(one: Expectation, policy: Policy, read: Read | None, now: float) -
 def _expectation(node: Node, source: str) -> Expectation | Problem:
     entry = node.value
     if not isinstance(entry, dict) or not (set(entry) == {"check", "expect"} or _is_call(entry)):
-        return _problem(node, SHAPE, source)
+        call = isinstance(entry, dict) and "call" in entry
+        return _problem(node, SHAPE, source, CALL_EXAMPLE if call else EXAMPLE)
     expected = entry["expect"].value
     if expected not in (*OUTCOMES, *VERDICTS):
         words = (*OUTCOMES, *VERDICTS)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from sayso.core import words
 from sayso.core.asking import only_declared, what_it_does
 from sayso.core.decision import Item, Question
+from sayso.core.digest import decode
 from sayso.core.model import Request
 from sayso.core.policy import Policy
 from sayso.core.titles import title_of
@@ -43,7 +42,7 @@ def tell_question(context: Context, tx: Reader, found: Read) -> QuestionTold:
         risk=asked.risk.word,
         tool=call.tool,
         command=call.command,
-        arguments=_arguments(call.arguments),
+        arguments=decode(call.arguments),
         target=call.target,
         folder=call.folder,
         world=call.state,
@@ -105,8 +104,3 @@ def _item(name: str, item: Item, request: Request, policy: Policy) -> ItemTold:
     does = what_it_does(item.operation, request, policy)
     declared = does is not None and only_declared(item.operation, request, policy)
     return ItemTold(name, item.operation, item.risk.word, item.category, item.ruling.reason, does, declared)
-
-
-def _arguments(canonical: bytes) -> dict[str, Any]:
-    arguments: dict[str, Any] = msgspec.json.decode(canonical)
-    return arguments

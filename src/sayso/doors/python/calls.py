@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from sayso.core import words
 from sayso.core.ledger import NotNow, State
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capability, called
@@ -39,7 +40,7 @@ STATES = {
     "failed": "the call has failed",
     "ambiguous": "nobody knows whether the call ran: the operator has to say what happened",
     "expired": "nobody answered in time",
-    "cancelled": "the question was withdrawn",
+    "cancelled": words.WITHDRAWN,
 }
 """What is told of a call that is over, or in other hands."""
 
@@ -130,11 +131,37 @@ def entered(
     return done
 
 
+class End(NamedTuple):
+    """How a call ended, as it is written down: with its result, or with why there is none."""
+
+    state: State
+    result: bytes | None
+    unkept: str | None
+
+
+def end_of(done: Done) -> End:
+    if done.error is not None:
+        return End(ended_as(done.error), None, told_error(done.error))
+    return End("succeeded", *keep_result(done.value))
+
+
+def told_error(error: BaseException) -> str:
+    """An error as every caller reads it."""
+    return f"{type(error).__name__}: {error}"
+
+
+def told_state(attempt: Attempt) -> str:
+    """A call that is over, or in other hands, in a sentence; if it failed, how."""
+    said, why = STATES.get(attempt.state, f"the call is {attempt.state}"), attempt.record.unkept
+    if why is None or attempt.state not in ("failed", "ambiguous"):
+        return said
+    return why if attempt.state == "failed" else f"{said} ({why})"
+
+
 def reported(door: Door, call: str, fence: int, done: Done) -> Steps[None]:
     """Write down how the call ended, and what it returned."""
-    state: State = "succeeded" if done.error is None else ended_as(done.error)
-    result, unkept = (None, None) if done.error is not None else keep_result(done.value)
-    yield Work(lambda: door.end(call, fence, state, result, unkept))
+    end = end_of(done)
+    yield Work(lambda: door.end(call, fence, *end))
 
 
 def ending(done: Done, job: Job | None) -> str:
@@ -193,7 +220,7 @@ def _refused(attempt: Attempt) -> ConsentDenied:
     record, operation = attempt.record, attempt.record.request.operations[0].name
     if attempt.state == "denied":
         return ConsentDenied(operation, record.reason, record.rule)
-    return ConsentDenied(operation, STATES.get(attempt.state, f"the call is {attempt.state}"), attempt.state)
+    return ConsentDenied(operation, told_state(attempt), attempt.state)
 
 
 def _required(attempt: Attempt, asks: Asks, kind: type[ConsentRequired]) -> ConsentRequired:

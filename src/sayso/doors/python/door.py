@@ -20,6 +20,7 @@ from sayso.core.model import Call, Declared, Operation, Request, Risk
 from sayso.core.session import Scope
 from sayso.doors.python.capability import Capabilities, Capability
 from sayso.doors.python.folder import ProgramMoved, check_still_here, folder_here
+from sayso.doors.python.handing_on import HandingOn
 from sayso.doors.python.keeper import Keeper
 from sayso.doors.python.results import ConsentDenied
 from sayso.doors.python.scope import Job, session_around
@@ -79,6 +80,7 @@ class Door(ABC):
         self.keeper = Keeper(self.beat)
         self.capabilities = Capabilities()
         self.workflows: dict[str, Any] = {}
+        self.handing_on = HandingOn()
         self.reducers: dict[str, dict[str, str]] = {}
         self._own: str | None = None
         self._opening = threading.Lock()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
-import socket
 import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
@@ -20,6 +17,7 @@ from sayso.core.session import Scope
 from sayso.doors.python.asking import Asker
 from sayso.doors.python.capability import Capability
 from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, workspace_here
+from sayso.doors.python.holders import PROGRAM, has_left, name_holder
 from sayso.doors.python.results import ConsentDenied
 from sayso.doors.python.watching import Watch
 from sayso.gate import calls, lease, outcome, recovery, sessions, workflows
@@ -33,7 +31,6 @@ from sayso.gate.questions import find_question
 from sayso.gate.replays import replay_call
 from sayso.gate.request import make_request, read_request, with_state
 from sayso.gate.surface import Surface
-from sayso.gate.tokens import is_token
 from sayso.gate.waiting import LONGEST
 from sayso.gate.workflows import check_workflow
 from sayso.store.base import QuestionRow, Reader, SessionRow
@@ -50,7 +47,7 @@ class EmbeddedDoor(Door):
         self.asker = Asker(gate, surfaces)
         self.endings = Watch(gate, _is_over, "sayso-endings")
         """Who waits here for calls that somebody else runs."""
-        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.holder = name_holder()
 
     def check_host(self) -> None:
         """Whoever has the gate in their own process is its host."""
@@ -117,9 +114,15 @@ class EmbeddedDoor(Door):
             row = tx.call(call)
             session = None if row is None else tx.session(row.session)
             here = None if around is None else tx.session(around)
-        if session is None or not _is_ours(session, here):
-            raise UnknownCall(f"there is no call {call}")
+        if session is None or not self._is_ours(session, here):
+            raise UnknownCall(f"there is no call {call}", hint=words.NAME_ITS_SESSION)
         return session.id
+
+    def _is_ours(self, session: SessionRow, here: SessionRow | None) -> bool:
+        """Whether the session belongs to the owner at this point of the program, or to the program itself."""
+        if here is not None:
+            return session.owner == here.owner
+        return session.owner in (PROGRAM, self.holder) or has_left(session.owner)
 
     def wanted(self, call: str) -> Request:
         return calls.wanted(self.gate, call)
@@ -230,11 +233,6 @@ class EmbeddedDoor(Door):
 
 def origin_of(row: SessionRow) -> Origin:
     return Origin.AGENT if row.parent is None else Origin.SUBAGENT
-
-
-def _is_ours(session: SessionRow, here: SessionRow | None) -> bool:
-    """Whether the session belongs to this point of the program; those of tokens belong to their holders."""
-    return session.owner == here.owner if here is not None else not is_token(session.owner)
 
 
 def _is_over(tx: Reader, call: str) -> bool:

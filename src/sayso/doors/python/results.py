@@ -18,8 +18,9 @@ Status = Literal["ok", "denied", "blocked", "timeout", "error"]
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a run ended. `value` is what the function returned, the object itself.
 
-    Whoever did not run it (a later retry, a run with the same key, another process) gets its JSON form; if
-    there is none, `kept` is False and `reason` says why.
+    Who made the same call in this process before it ended gets that object too. Whoever comes later, or from
+    another process, gets its JSON form; if there is none, `reason` says why. `kept` says whether there is
+    one: never of a run that returned nothing, because it failed or did not run.
     """
 
     status: Status
@@ -28,7 +29,7 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str | None = None
     retry_with: str | None = None
     ran: tuple[str, ...] = ()
-    kept: bool = True
+    kept: bool = False
 
     @property
     def ok(self) -> bool:
@@ -39,8 +40,13 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
         bare = msgspec.structs.replace(self, value=None)
         told: dict[str, Any] = msgspec.to_builtins(bare)
         told["status"] = self.status
-        if self.status != "ok" or not self.kept:
+        told.pop("kept", None)
+        if self.status != "ok":
             return told
+        if not self.kept:
+            told["kept"] = False
+            if self.value is None:
+                return told
         try:
             return told | {"value": write_result(self.value)}
         except NotPlain as error:

@@ -14,7 +14,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.ledger import IN_PROGRESS, NotNow
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.session import Scope
-from sayso.doors.python.calls import STATES, cleared, entered, reported
+from sayso.doors.python.calls import STATES, End, cleared, end_of, ended_as, entered, told_error, told_state
 from sayso.doors.python.capability import Capability, check_callable
 from sayso.doors.python.door import Door, Keys, Waited
 from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result, Status
@@ -130,7 +130,22 @@ def joined(door: Door, attempt: Attempt, wish: Wish) -> Steps[Result]:
         if left > 0:
             yield Wait(lambda: door.wait_end(call, left), lambda: door.await_end(call, left))
         attempt = yield Work(lambda: door.look(call, wish.session))
-    return told(attempt)
+    live = None if attempt.state in IN_PROGRESS else door.handing_on.find(call, wish.began)
+    return told(attempt) if live is None else live
+
+
+def concluded(door: Door, call: str, fence: int, done: Done, ran: tuple[str, ...]) -> Steps[Result]:
+    """Write down how the call ended; its result, which those who wait for it in this process get as well."""
+    end = end_of(done)
+    if done.error is None:
+        result = Result("ok", done.value, operation_id=call, kept=end.result is not None)
+    else:
+        result = Result("error", reason=told_error(done.error), operation_id=call, ran=ran)
+    with door.handing_on.ending(call, result):
+        yield Work(lambda: door.end(call, fence, *end))
+    if done.error is not None and not isinstance(done.error, Exception):
+        raise done.error
+    return result
 
 
 def told(attempt: Attempt) -> Result:
@@ -138,16 +153,14 @@ def told(attempt: Attempt) -> Result:
     record, name = attempt.record, attempt.call
     if attempt.state == "succeeded":
         if attempt.result is None:
-            return Result("ok", operation_id=name, reason=words.not_kept(record.unkept), kept=False)
-        return Result("ok", msgspec.json.decode(attempt.result), operation_id=name)
+            return Result("ok", operation_id=name, reason=words.not_kept(record.unkept))
+        return Result("ok", msgspec.json.decode(attempt.result), operation_id=name, kept=True)
     if attempt.state == "denied":
         blocked = record.rule in ("blocked", "trusted_channel")
         return Result("blocked" if blocked else "denied", reason=record.reason, operation_id=name)
     if attempt.state in IN_PROGRESS:
         return Result("timeout", operation_id=name, reason=words.still_running(name), retry_with=RETRY)
-    return Result(
-        "error", reason=STATES.get(attempt.state, f"the call is {attempt.state}"), operation_id=name
-    )
+    return Result("error", reason=told_state(attempt), operation_id=name)
 
 
 def refused(error: ConsentDenied, call: str, ran: tuple[str, ...] = ()) -> Result:
@@ -189,11 +202,14 @@ def stopped(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:
         yield Work(lambda: door.park(job, question))
         door.tell_left(error.operation)
         return timed_out(job.call, error)
-    yield from reported(door, job.call, job.fence, Done(error=error))
     where = f"stopped at {error.operation}: {error.reason}"
+    result = Result("error", reason=where, operation_id=job.call, ran=ran)
     if isinstance(error, ConsentDenied):
-        return msgspec.structs.replace(refused(error, job.call, ran), reason=where)
-    return Result("error", reason=where, operation_id=job.call, ran=ran)
+        result = msgspec.structs.replace(refused(error, job.call, ran), reason=where)
+    end = End(ended_as(error), None, where)
+    with door.handing_on.ending(job.call, result):
+        yield Work(lambda: door.end(job.call, job.fence, *end))
+    return result
 
 
 def unparked(
@@ -312,10 +328,4 @@ def _executed(
     done: Done = yield from entered(door, capability, attempt, {}, frame, crossing=crossing)
     if job.stopped is not None:
         return (yield from stopped(door, job, restartable=capability.restartable))
-    yield from reported(door, attempt.call, job.fence, done)
-    if done.error is None:
-        return Result("ok", done.value, operation_id=attempt.call)
-    if not isinstance(done.error, Exception):
-        raise done.error
-    reason = f"{type(done.error).__name__}: {done.error}"
-    return Result("error", reason=reason, operation_id=attempt.call, ran=tuple(job.started))
+    return (yield from concluded(door, attempt.call, job.fence, done, tuple(job.started)))

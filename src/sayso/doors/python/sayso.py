@@ -14,6 +14,7 @@ from sayso.core.policy import Policy
 from sayso.doors.python import consent
 from sayso.doors.python.door import workspace_here
 from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.holders import PROGRAM
 from sayso.doors.python.program import Program
 from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import Session
@@ -108,7 +109,7 @@ class Sayso(Program[Session]):
         *,
         key: str | None = None,
         agent: str | None = None,
-        owner: str = "python",
+        owner: str = PROGRAM,
         user: str | None = None,
         workspace: str | None = None,
         parent: str | None = None,
@@ -137,7 +138,7 @@ class Sayso(Program[Session]):
         self,
         agent: str,
         *,
-        owner: str = "python",
+        owner: str = PROGRAM,
         user: str = "",
         workspace: str = "",
         parent: str | None = None,

@@ -16,7 +16,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Declared, Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.arguments import Shape, WrongArguments
-from sayso.doors.python.calls import cleared, ending, reported
+from sayso.doors.python.calls import cleared, ending
 from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
 from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.folder import folder_here
@@ -24,6 +24,7 @@ from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
 from sayso.doors.python.run import (
     Wish,
     check,
+    concluded,
     joined,
     late,
     not_run,
@@ -142,13 +143,19 @@ def declare(
 def run_any(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
     """Run a workflow or a capability, whichever is called this."""
     workflow: Workflow | None = door.workflows.get(name)
-    if workflow is None:
-        return (yield from run(door, name, params, wish))
-    return (yield from run_workflow(door, workflow, params, wish))
+    with door.handing_on.under_way(wish.began):
+        if workflow is None:
+            return (yield from run(door, name, params, wish))
+        return (yield from run_workflow(door, workflow, params, wish))
 
 
 def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     """Go on with a call or a run that timed out."""
+    with door.handing_on.under_way(wish.began):
+        return (yield from _retry_any(door, operation_id, wish))
+
+
+def _retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
     try:
         attempt: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
         name = attempt.record.request.workflow
@@ -244,13 +251,7 @@ def _carried_out(
         return (yield from stopped(door, job, restartable=workflow.restartable))
     if done.error is None:
         done = Done(results)
-    yield from reported(door, job.call, job.fence, done)
-    if done.error is None:
-        return Result("ok", results, operation_id=job.call)
-    if not isinstance(done.error, Exception):
-        raise done.error
-    reason = f"{type(done.error).__name__}: {done.error}"
-    return Result("error", reason=reason, operation_id=job.call, ran=tuple(results))
+    return (yield from concluded(door, job.call, job.fence, done, tuple(results)))
 
 
 def _done(door: Door, workflow: Workflow, step: Step, known: Known, job: Job, wish: Wish) -> Steps[Done]:

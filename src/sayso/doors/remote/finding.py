@@ -7,6 +7,7 @@ that it is that user who listens, and never start another.
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -24,6 +25,8 @@ from sayso.gate.settings import service_user, socket_path
 PATIENCE = 20.0
 LOOK_AGAIN = 0.05
 URLS = ("http://", "https://")
+_LIKE_AN_ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}(/.*)?")
+"""A host and a port without a scheme. It is never the path of a socket that somebody meant."""
 
 
 class WrongService(SaysoError):
@@ -32,14 +35,33 @@ class WrongService(SaysoError):
     code = "wrong_service"
 
 
+class NoAddress(SaysoError):
+    """What was given as the address of a service is none."""
+
+    code = "no_address"
+
+
 def place_of(where: str | Path | None, *, start: bool) -> Place:
     """A URL as text, or the path of a socket; without either, the socket of this user's own service."""
     if isinstance(where, str) and where.startswith(URLS):
-        return Place(where.rstrip("/"), lambda: None)
+        return Place(_url(where), lambda: None)
+    if isinstance(where, str) and (_LIKE_AN_ADDRESS.fullmatch(where) or "://" in where):
+        bare = where.rpartition("://")[2]
+        raise NoAddress(f"{where!r} is not the URL of a service", hint=f"write http://{bare}")
     path = socket_path() if where is None else Path(where)
     if path is None:
         raise Unreachable("this system has no Unix sockets", hint="give the URL of the service")
     return Place(path, lambda: _checked(path, start and where is None))
+
+
+def _url(where: str) -> str:
+    try:
+        known = bool(httpx.URL(where).host)
+    except httpx.InvalidURL:
+        known = False
+    if not known:
+        raise NoAddress(f"{where!r} is not a URL", hint="it looks like http://127.0.0.1:7333")
+    return where.rstrip("/")
 
 
 def _checked(path: Path, start: bool) -> None:

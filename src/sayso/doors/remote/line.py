@@ -268,10 +268,13 @@ class _Tries:
         if isinstance(error, _Later):
             return error.error
         why = str(error) or type(error).__name__
-        return Unreachable(
-            f"the service cannot be reached at {place.where}: {why}",
-            hint="start it with `sayso serve`, or correct the address",
-        )
+        return Unreachable(f"the service cannot be reached at {place.where}: {why}", hint=_hint(why, place))
+
+
+def _hint(why: str, place: Place) -> str:
+    if place.url.startswith("https://") and "WRONG_VERSION_NUMBER" in why.upper().replace(" ", "_"):
+        return f"there is no TLS at that port: write http://{place.url.removeprefix('https://')}"
+    return "start it with `sayso serve`, or correct the address"
 
 
 def _undone(error: httpx.TransportError | _Later) -> bool:

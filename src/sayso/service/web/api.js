@@ -1,5 +1,7 @@
 // Speaking to the service. The cookie says who we are; the page's key proves that this page is asking.
 
+import { exactJson } from "./exact.js";
+
 const KEY = "sayso-page";
 const PATIENCE = { GET: 15_000, POST: 120_000 };
 const SHOWN_AFTER = 2_000;
@@ -81,7 +83,7 @@ async function reply(method, path, body) {
     method,
     headers,
     cache: "no-store",
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body: body === undefined ? undefined : exactJson(body),
   };
   let response;
   try {

@@ -2,6 +2,7 @@
 
 import { get, page as readPage, post } from "./api.js";
 import { h, show } from "./dom.js";
+import { exactJson } from "./exact.js";
 import { rows as rowKeys } from "./keys.js";
 import { act, empty, fill, line, proof, table, time, title } from "./parts.js";
 import { moment } from "./time.js";
@@ -114,7 +115,7 @@ function row(one) {
     toggle.setAttribute("aria-expanded", String(!below.hidden));
     show(
       opened,
-      foreign(one.entry ? JSON.stringify(one.entry, null, 2) : one.line, { label: `Entry ${one.seq}` }),
+      foreign(one.entry ? exactJson(one.entry, 2) : one.line, { label: `Entry ${one.seq}` }),
       h("p", { class: "small" }, "Hash ", inline(one.hash, 80)),
     );
   });

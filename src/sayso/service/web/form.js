@@ -1,6 +1,7 @@
 // A form for the arguments of a call: a field for each value, by its kind. What nobody touched stays as it is.
 
 import { h, show } from "./dom.js";
+import { exactJson, exactNumber } from "./exact.js";
 import { visible } from "./visible.js";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
@@ -69,17 +70,17 @@ function numberField(value, about) {
   const types = [about.schema.type].flat();
   const known = types.includes("integer") || types.includes("number");
   const whole = known ? !types.includes("number") : about.whole && Number.isInteger(value);
-  const input = h("input", { ...bare(about), inputmode: whole ? "numeric" : "decimal", value: String(value) });
+  const input = h("input", { ...bare(about), inputmode: whole ? "numeric" : "decimal", value: exactNumber(value) });
   input.addEventListener("input", about.changed);
   return {
     element: labelled(input, about),
     read() {
       const typed = input.value.trim();
-      if (typed === String(value)) return value;
+      if (typed === exactNumber(value)) return value;
       const number = Number(typed);
       if (!(whole ? WHOLE : NUMBER).test(typed))
         throw new Unreadable(`${about.name} takes a ${whole ? "whole number" : "number"}.`, input);
-      if (!Number.isFinite(number) || (WHOLE.test(typed) && !Number.isSafeInteger(number)))
+      if (!Number.isFinite(number) || (WHOLE.test(typed) && !Number.isSafeInteger(number) && exactNumber(number) !== typed))
         throw new Unreadable(`${about.name} is too long a number to be exact.`, input);
       return number;
     },
@@ -100,7 +101,7 @@ function choiceField(value, choices, about) {
   const select = h(
     "select",
     bare(about),
-    all.map((one, at) => h("option", { value: String(at) }, typeof one === "string" ? visible(one) : String(one))),
+    all.map((one, at) => h("option", { value: String(at) }, typeof one === "string" ? visible(one) : exactJson(one))),
   );
   select.value = String(all.indexOf(value));
   select.addEventListener("change", about.changed);

@@ -2,6 +2,7 @@
 
 import { get, remove } from "./api.js";
 import { h, show } from "./dom.js";
+import { exactJson } from "./exact.js";
 import { rows as rowKeys } from "./keys.js";
 import { paged } from "./paged.js";
 import { act, empty, line, risk, say, table, time, title } from "./parts.js";
@@ -90,7 +91,7 @@ function asked(question) {
     const told = await get(`/v1/questions/${encodeURIComponent(question)}`);
     show(
       place,
-      foreign(told.command ?? `${told.tool} ${JSON.stringify(told.arguments, null, 2)}`, {
+      foreign(told.command ?? `${told.tool} ${exactJson(told.arguments, 2)}`, {
         label: "The call",
       }),
     );

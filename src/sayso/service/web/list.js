@@ -2,6 +2,7 @@
 
 import { ending } from "./card.js";
 import { h } from "./dom.js";
+import { exactJson } from "./exact.js";
 import { risk } from "./parts.js";
 import { clock, now } from "./time.js";
 import { inline, visible } from "./visible.js";
@@ -85,7 +86,7 @@ export function ordered(questions) {
 /** Whether this question holds every word of the filter, wherever a person would look for it. */
 export function fits(question, words) {
   const { title, agent, tool, folder, risk: level, command, items, why } = question;
-  const places = [title, agent, tool, folder, level, command ?? "", why, JSON.stringify(question.arguments)];
+  const places = [title, agent, tool, folder, level, command ?? "", why, exactJson(question.arguments)];
   const text = [...places, ...items.map((item) => item.operation)].join("\n").toLowerCase();
   return words.every((word) => text.includes(word));
 }

@@ -3,6 +3,7 @@
 // Nothing is left out. Whatever has no better form, or is long, or holds a marked part, is a box of text.
 
 import { h } from "./dom.js";
+import { exactJson } from "./exact.js";
 import { FOLD_AT, foreign, linePieces, placesOf, told, visible } from "./visible.js";
 
 const CHANGES = [
@@ -138,12 +139,12 @@ function leaf(value, depth) {
   if (isNested(value)) return tree(value, depth + 1);
   const text = typeof value === "string" && value.trim() === value;
   const plain = text && Number.isNaN(Number(value)) && !/^(true|false|null|["{[].*)?$/.test(value);
-  return h("code", {}, linePieces(plain ? value : JSON.stringify(value)));
+  return h("code", {}, linePieces(plain ? value : exactJson(value)));
 }
 
 function boxed(value, label, parts) {
   const asText = typeof value === "string";
-  const text = asText ? value : JSON.stringify(value, null, 2);
+  const text = asText ? value : exactJson(value, 2);
   const spelled = parts.map((one) => (asText ? one.text : JSON.stringify(one.text).slice(1, -1)));
   return foreign(text, { label, places: placesOf(text, spelled) });
 }
