@@ -11,7 +11,7 @@ import pytest
 from sayso import Sayso
 from sayso.core.showing import call_lines
 from sayso.doors.python.arguments import WrongArguments
-from sayso.gate.state import as_written
+from sayso.gate.questions import find_question
 from tests.doors.people import answer_open, questions
 
 LARGE = [2**53, 2**53 + 2, 10**16, 10**17, -(10**17), 2**60, 2**63, 2**64, 10**21, 2**80]
@@ -75,7 +75,7 @@ def test_an_approved_number_is_the_one_that_was_shown_and_the_one_that_runs(gate
 
     late = gate.run("delete", {"ids": [2**60, 10**16, 5]}, wait=0)
     (asked,) = questions(gate)
-    shown = as_written(asked)
+    shown = find_question(gate.gate, asked.id).question
     assert "1152921504606846976" in "\n".join(call_lines(shown.request, shown.items))
     assert "1152921504606846976" in shown.text
     answer_open(gate)
