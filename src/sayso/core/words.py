@@ -49,7 +49,8 @@ _SHOWS_NOTHING = re.compile(
 # --- reasons: why it was decided so ---
 
 DENIED = "you denied exactly this call in this turn"
-STOPPED = "this session is stopped; everything asks until you go on"
+STOPPED = "this session is stopped; everything asks until you let it go on"
+WAS_STOPPED = "this session was stopped when it asked; it may go on now"
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"
@@ -510,6 +511,15 @@ REACHES = {
 
 def reach(reach: str, why: str) -> str:
     return f"{REACHES[reach]} ({why})"
+
+
+ENDED_WITH = {"STOPPED": "the session was stopped", "SESSION_ENDED": "the session ended"}
+"""Why consent ended, by the audit event that ended it."""
+
+
+def in_session_above(why: str) -> str:
+    """Why consent was cleared in a session, if that was done in the one that started it."""
+    return f"in the session that started this one: {why}"
 
 
 def consent(grant: Grant) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from sayso.core.grants import Grant
 from sayso.gate.call_rows import Record
+from sayso.gate.endings import who_ended
 from sayso.gate.gate import Gate
 from sayso.store.base import CallRow, QuestionRow, Reader, SpendRow
 
@@ -21,12 +22,17 @@ MOST_WIDER = 1_000
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """`used` is the use of it that was not given back. `ended` is how it ended without one, `at` when."""
+    """`used` is the use of it that was not given back. `ended` is how it ended without one, `at` when.
+
+    `by` and `why` say who took it back, where that is known.
+    """
 
     until: float
     used: SpendRow | None = None
     ended: End | None = None
     at: float | None = None
+    by: str | None = None
+    why: str | None = None
 
 
 def approval_of(gate: Gate, tx: Reader, question: QuestionRow) -> Approval | None:
@@ -44,7 +50,10 @@ def approval_of(gate: Gate, tx: Reader, question: QuestionRow) -> Approval | Non
     ended, at = _ended(tx, question.session, until, spends)
     if ended is None or _lives_on(gate, tx, question):
         return Approval(until)
-    return Approval(until, None, ended, at)
+    if ended == "ran_out" or at is None:
+        return Approval(until, None, ended, at)
+    ender = who_ended(tx, question.session, at, {grant.id for grant in given})
+    return Approval(until, None, ended, at, ender.by, ender.why)
 
 
 def stands(gate: Gate, tx: Reader, row: CallRow) -> str:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from sayso.core.effects import Closed, Effect
+from sayso.core import words
+from sayso.core.effects import Cleared, Closed, Effect, Opened
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Key
 from sayso.core.model import Request, Tier
@@ -19,7 +20,7 @@ from sayso.gate.marks import Mark
 from sayso.gate.moves import check_goes_on
 from sayso.gate.sealer import Sealer
 from sayso.gate.signing import Key as SigningKey
-from sayso.gate.state import Loaded, Wanted, load, save
+from sayso.gate.state import Closing, Loaded, Wanted, load, save
 from sayso.gate.tampering import Tampered
 from sayso.gate.telemetry import tampered
 from sayso.store.base import Reader, Store, Writer
@@ -156,15 +157,29 @@ def settle(
     *,
     call: str | None = None,
     stands: tuple[str, str | None] | None = None,
+    by: str = "",
 ) -> Session:
-    """Write what these effects change, and how a call stands. Tampering that was noticed is recorded too."""
+    """Write what these effects change, and how a call stands. Tampering that was noticed is recorded too.
+
+    `by` names the person whose act this is: questions that end with it say so.
+    """
     after = apply(found.session, effects)
-    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
-    save(tx, gate.sealer, found, after, call=call, answers=answers, stands=stands)
+    closing = _closing(effects, by)
+    save(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
         tampered(found.session.id, finding)
     return after
+
+
+def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
+    """How the questions that end with these effects are closed: answered, or taken back by whom and why."""
+    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
+    cleared = next((effect.why for effect in effects if isinstance(effect, Cleared)), None)
+    if cleared is not None:
+        return Closing(answers, by or None, cleared)
+    opened = next((effect.question.id for effect in effects if isinstance(effect, Opened)), None)
+    return Closing(answers, None, None if opened is None else words.replaced(opened))
 
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:

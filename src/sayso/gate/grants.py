@@ -288,7 +288,7 @@ def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[En
     """What ended here and in the sessions below, and in which of them rows cannot be believed."""
     session = found.session
     live = [held.grant for held in session.held if is_live(gate, held, session, tx.now)]
-    settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),))
+    settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),), by=by)
     for grant in live:
         _record_ended(gate, tx, found, grant, by)
     details = {"cleared": ["everything"], "by": by, "questions": len(session.questions)}

@@ -114,10 +114,10 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         report = lifecycle.stop(found.session, assurance, tx.now)
-        settle(gate, tx, found, report.effects)
+        settle(gate, tx, found, report.effects, by=by)
         details = {"by": by, "cleared": list(report.cleared)}
         record(tx, "STOPPED", session=session, agent=found.row.agent, details=details, stream=gate.stream)
-        clear_children(gate, tx, session, report.effects)
+        clear_children(gate, tx, session, report.effects, by=by)
     already = found.session.stopped is not None
     return Stopped(session, already=already, cleared=report.cleared)
 

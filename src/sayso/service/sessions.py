@@ -28,6 +28,7 @@ from sayso.service.conversation import assurance_of
 from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
+from sayso.service.telling import known_waits
 from sayso.store.base import CallRow, Reader
 
 LONGEST = 1_000
@@ -176,8 +177,8 @@ def _presence(context: Context, tx: Reader, found: Loaded) -> str:
     running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
     if any(row is not None and _is_kept(context, tx, row) for row in running):
         return "working"
-    waiters = context.running.waiters
-    asked = (waiters.known(name) for name in found.session.questions)
+    open_now = (name for name, end in found.kept.questions.items() if tx.now < end)
+    asked = (known_waits(context, name) for name in open_now)
     return "waiting" if any(waits is not None and waits.now for waits in asked) else "unknown"
 
 

@@ -38,7 +38,7 @@ def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Questio
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= ends_at(context.gate, row)
     state = "expired" if expired else row.state
-    waits = _known_waits(context, row.id)
+    waits = known_waits(context, row.id)
     return QuestionTold(
         id=row.id,
         state=state,
@@ -90,7 +90,7 @@ def with_coverage(gate: Gate, told: QuestionTold, asked: Question) -> QuestionTo
     return msgspec.structs.replace(told, offers=offers)
 
 
-def _known_waits(context: Context, question: str) -> Waits | None:
+def known_waits(context: Context, question: str) -> Waits | None:
     """What is known here of who waits. To know more, every wait would be two writes more."""
     if context.door.asker.awaits(question):
         return Waits(now=True)
