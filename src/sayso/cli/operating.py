@@ -15,10 +15,11 @@ from sayso.gate.activity import Activity
 from sayso.gate.answer import Stands
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
+from sayso.gate.retelling import retell
 from sayso.gate.state import Loaded, Wanted, as_written, load
 from sayso.gate.stats import Figures
 from sayso.gate.waiting import wait_for_answer
-from sayso.store.base import QuestionRow
+from sayso.store.base import QuestionRow, Reader
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -100,7 +101,7 @@ def open_questions(gate: Gate, session: str | None) -> list[Waiting]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.questions(session, after=after, limit=PAGE):
-            found += [waiting(gate, row, tx.now) for row in page if tx.now < ends_at(gate, row)]
+            found += [waiting(gate, tx, row) for row in page if tx.now < ends_at(gate, row)]
             after = page[-1].id
     return found
 
@@ -138,7 +139,7 @@ def outcome_line(outcome: Outcome) -> str:
     told = {
         "granted": f"granted ({outcome.answer}){who}",
         "denied": f"denied{who}",
-        "cancelled": "cancelled: consent was cleared before anybody answered",
+        "cancelled": f"taken back{who} before anybody answered",
         "expired": "expired: nobody answered in time",
         "timeout": "no answer yet; the question stays open",
         "not_found": f"there is no question {visible(outcome.question)}",
@@ -233,9 +234,9 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def waiting(gate: Gate, row: QuestionRow, now: float) -> Waiting:
+def waiting(gate: Gate, tx: Reader, row: QuestionRow) -> Waiting:
     """An open question with all of the call."""
-    question = as_written(row)
+    question = retell(gate, tx, as_written(row))
     call = question.request.call
     return Waiting(
         id=row.id,
@@ -247,7 +248,7 @@ def waiting(gate: Gate, row: QuestionRow, now: float) -> Waiting:
         text=question.text,
         answers=tuple(offer.answer for offer in question.offers),
         opened_at=row.opened_at,
-        left=ends_at(gate, row) - now,
+        left=ends_at(gate, row) - tx.now,
         tool=call.tool,
         command=call.command,
         arguments=msgspec.Raw(call.arguments),

@@ -16,6 +16,7 @@ from sayso.gate.answer import UnknownQuestion
 from sayso.gate.expiry import ends_at
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
+from sayso.gate.retelling import retell
 from sayso.gate.state import as_written
 from sayso.gate.surface import Asked
 from sayso.gate.waiting import question_row
@@ -34,13 +35,11 @@ class Shown(msgspec.Struct, frozen=True):
 def open_question(gate: Gate, question: str) -> Shown:
     row = question_row(gate, question)
     with gate.store.read() as tx:
-        now = tx.now
+        now, told = tx.now, waiting(gate, tx, row)
+        found = retell(gate, tx, as_written(row))
     if row.state != "open" or now >= ends_at(gate, row):
         raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
-    found = as_written(row)
-    return Shown(
-        Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), waiting(gate, row, now), now
-    )
+    return Shown(Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), told, now)
 
 
 def whole_lines(one: Shown) -> list[str]:
@@ -67,7 +66,8 @@ def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     from sayso.surfaces.terminal import Terminal
 
     row = question_row(gate, question)
-    found = as_written(row)
+    with gate.store.read() as tx:
+        found = retell(gate, tx, as_written(row))
     if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
         return None
     asked = Asked(found, ends_at(gate, row), lambda: why_asked(gate, found))

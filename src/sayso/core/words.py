@@ -408,6 +408,11 @@ def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
         return f"First {_plural(categories, 'command')} in workflow, need consent:"
     if reason == new_task(categories):
         return f"New workflow, need consent for {_plural(categories, 'operations')}:"
+    return heading(reason)
+
+
+def heading(reason: str) -> str:
+    """How a question begins: with why it is asked."""
     return f"{reason[0].upper()}{reason[1:]}; need consent:"
 
 
@@ -720,6 +725,12 @@ def answered_elsewhere(answer: str, by: str, reason: str | None) -> str:
     said = _ANSWERED.get(answer, f"answered {visible(answer)}")
     who = f" by {visible(by)}" if by else ""
     return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
+
+
+def taken_back(by: str | None, reason: str | None) -> str:
+    """What a surface says when it takes a question down that nobody can answer any more."""
+    who = f" by {visible(by)}" if by else ""
+    return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")
 
 
 def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:

@@ -24,6 +24,7 @@ from sayso.gate.handoff import hand_off
 from sayso.gate.journal import record
 from sayso.gate.passkeys import proof_needed, unsigned_risk
 from sayso.gate.request import make_call, make_request
+from sayso.gate.retelling import retell
 from sayso.gate.revoking import with_sessions_below
 from sayso.gate.said import keep_said
 from sayso.gate.state import Loaded, children_of
@@ -104,8 +105,8 @@ def put_question(gate: Gate, question: str) -> str:
             raise UnknownQuestion("whether a message was said is not asked where it was said")
         settle(gate, tx, found, show(asked, found.session))
         record(tx, "SHOWN", session=row.session, details={"question": question}, stream=gate.stream)
-        to_sign = proof_needed(gate, tx, asked.risk)
-    return f"{asked.text}\n{words.sign_elsewhere(question)}" if to_sign else asked.text
+        to_sign, text = proof_needed(gate, tx, asked.risk), retell(gate, tx, asked).text
+    return f"{text}\n{words.sign_elsewhere(question)}" if to_sign else text
 
 
 def begin_task(gate: Gate, session: str, name: str) -> lifecycle.Report:

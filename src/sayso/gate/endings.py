@@ -57,8 +57,8 @@ def _last_before(tx: Reader, stream: str, at: float) -> int:
     low, high = 0, 0 if newest is None else newest.seq
     while low < high:
         middle = (low + high) // 2
-        row = tx.entries(stream, after=middle, limit=1)[0]
-        low, high = (middle + 1, high) if row.at < at else (low, middle)
+        row = next(iter(tx.entries(stream, after=middle, limit=1)), None)
+        low, high = (middle + 1, high) if row is not None and row.at < at else (low, middle)
     return low
 
 

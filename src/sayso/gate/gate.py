@@ -124,7 +124,7 @@ def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scop
         reviews=reviews_for(gate, tx, request),
         notices=gate.notices,
         time_trusted=time_trusted(gate, tx),
-        parent_stopped=parent is not None and _stopped(gate, tx, parent),
+        parent_stopped=parent is not None and is_stopped(gate, tx, parent),
     )
 
 
@@ -198,9 +198,9 @@ def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     return gate.sealer.review_times(marked, rows)
 
 
-def _stopped(gate: Gate, tx: Reader, session: str) -> bool:
+def is_stopped(gate: Gate, tx: Reader, session: str) -> bool:
     """Whether this session or any above it is stopped; one that cannot be read counts as stopped."""
     found = load(tx, gate.sealer, session, Wanted(keys=()))
     if found is None or found.findings or found.session.stopped is not None:
         return True
-    return found.row.parent is not None and _stopped(gate, tx, found.row.parent)
+    return found.row.parent is not None and is_stopped(gate, tx, found.row.parent)

@@ -15,6 +15,7 @@ from sayso.core.titles import title_of
 from sayso.gate.coverage import coverage
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
+from sayso.gate.retelling import retell
 from sayso.gate.said import last_said
 from sayso.gate.state import as_written
 from sayso.service.editing import tell_editing
@@ -35,6 +36,7 @@ def written(row: QuestionRow) -> Question | None:
 
 def tell_question(context: Context, tx: Reader, row: QuestionRow, asked: Question) -> QuestionTold:
     """The question without what costs more than a look-up: what its answers would have covered."""
+    asked = retell(context.gate, tx, asked)
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= ends_at(context.gate, row)
     state = "expired" if expired else row.state

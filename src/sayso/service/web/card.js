@@ -42,7 +42,7 @@ const bundled = (question) => question.bundle.replace(/^bundle:/, "");
 /** How a closed question ended, and by whose word. */
 export function ending(question) {
   if (question.state === "expired") return "nobody answered in time";
-  if (question.state === "cancelled") return "taken back: the agent or its session moved on";
+  if (question.state === "cancelled") return question.by ? `taken back by ${visible(question.by)}` : "taken back";
   const what = SAID[question.answer] ?? `answered ${visible(question.answer ?? "")}`;
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
