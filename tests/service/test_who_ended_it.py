@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sayso.cli.history_shown import story_lines
 from sayso.cli.history_shown import listed as listed_stories
+from sayso.cli.history_shown import story_lines
 from sayso.gate.conversation import hear_message
 from sayso.gate.grants import revoke_all, revoke_grant
 from sayso.gate.sessions import end_session
-from sayso.gate.stories import Wanted
 from sayso.gate.stopping import resume_session, stop_all, stop_session
+from sayso.gate.stories import Wanted
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WRITE, Service
 

@@ -61,7 +61,7 @@ def open_question(
 
 
 def retell_after_stop(question: Question) -> Question:
-    """The same question, where a stop that it was asked for has been lifted since: the rest stays as it was."""
+    """The same question after the stop that it was asked for was lifted: only the reason is another."""
     was = next(item.ruling.reason for item in question.items if item.ruling.rule == "stopped")
     heading, now = words.heading(was), words.heading(words.WAS_STOPPED)
     told = question.text.removeprefix(heading)
