@@ -61,7 +61,11 @@ def test_every_open_session_is_stopped_and_recorded_and_the_trail_signed(
         give_grant(gate, session, by="ana", operation="files.edit")
     ended = opened(gate)
     end_session(gate, ended)
-    assert stop_all(gate, by="ana") == StoppedAll(6, 0, settled=True)
+    done = stop_all(gate, by="ana")
+    assert replace(done, cleared=()) == StoppedAll(6, 0, settled=True)
+    lost = [line for one in done.cleared for line in one.cleared[1:]]
+    below = [line for line in lost if "in session" in line]
+    assert (len(lost), below) == (6, [f"grant for files.edit (in session {sessions[-1]})"])
     assert all(stopped(gate, session) for session in sessions)
     assert list_grants(gate) == []
     told = [json.loads(row.body or b"")["details"] for row in recorded(gate)]

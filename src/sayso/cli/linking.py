@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sayso.gate.served import Served
 
 USUAL = "http://localhost:7333"
+LOOKED_FOR = 2.0
+"""Seconds within which a service has to be found."""
 NOT_RUNNING = "no service runs on this store here; `sayso serve` starts one"
 
 
@@ -34,14 +36,31 @@ def link(
     It names the service that runs on your store; if none does, the only other one, such as a demo's.
     """
     from sayso.cli.operating import operator
+    from sayso.core.words import visible
     from sayso.gate.signin import make_link
 
     source = context.get_parameter_source("store")
     named = source is not None and source.name == "COMMANDLINE"
     with _to_sign_in(url, store, any_service=url is None and not named) as (gate, page):
         code = make_link(gate, operator())
+    if url is not None and not is_reached(url):
+        remark(f"nobody answers at {visible(url)} now; the link lasts two minutes")
     address = f"{page.rstrip('/')}/sign-in#{code}"
     show_or_json(as_json, {"url": address}, [address])
+
+
+def is_reached(url: str) -> bool:
+    """Whether somebody listens at this address. What cannot be found out counts as no."""
+    import socket
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        with socket.create_connection((parts.hostname or "", port), timeout=LOOKED_FOR):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sayso.cli.choice import Json
 from sayso.cli.operate import acting, show_or_json
 from sayso.cli.shortened import OneSession, StoreFile, whole_session
+
+if TYPE_CHECKING:
+    from sayso.gate.stopping import Stopped
 
 All = Annotated[bool, typer.Option("--all", help="Every open session.")]
 
@@ -27,7 +30,9 @@ def stop(
     with acting(store) as gate:
         if session is None:
             done = stop_all(gate, by=operator())
-            show_or_json(as_json, done, [_stopped_words(done.stopped, done.tampered, done.settled)])
+            lines = [_stopped_words(done.stopped, done.tampered, done.settled)]
+            lines += [line for one in done.cleared for line in _cleared_lines(one)]
+            show_or_json(as_json, done, lines if done.cleared else [*lines, "  Nothing was to be cleared."])
             return
         one = stop_session(gate, whole_session(gate, session), by=operator())
     head = f"Was stopped already: {one.session}" if one.already else f"Stopped: {one.session}"
@@ -73,6 +78,11 @@ def _resumed_words(resumed: int, tampered: int, busy: int) -> str:
     if tampered:
         words += f" {_sessions(tampered)} tampered with: nothing is decided there."
     return f"{words} {_sessions(busy)} busy: try again." if busy else words
+
+
+def _cleared_lines(one: Stopped) -> list[str]:
+    """What a session lost; the first line of `cleared` only says how far it reached."""
+    return [f"  {one.session}", *(f"    cleared: {each}" for each in one.cleared[1:])]
 
 
 def _sessions(count: int) -> str:

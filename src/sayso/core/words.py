@@ -522,6 +522,9 @@ ENDED_WITH = {"STOPPED": "the session was stopped", "SESSION_ENDED": "the sessio
 """Why consent ended, by the audit event that ended it."""
 
 
+TIGHTENED = "the policy is stricter now than when this was asked"
+
+
 def in_session_above(why: str) -> str:
     """Why consent was cleared in a session, if that was done in the one that started it."""
     return f"in the session that started this one: {why}"

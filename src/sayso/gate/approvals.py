@@ -11,7 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from sayso.core.grants import Grant
+from sayso.core import words
+from sayso.core.grants import Grant, outlived
+from sayso.core.terms import no_stricter, terms_of
 from sayso.gate.call_rows import Record
 from sayso.gate.endings import who_ended
 from sayso.gate.gate import Gate
@@ -48,6 +50,8 @@ def approval_of(gate: Gate, tx: Reader, question: QuestionRow) -> Approval | Non
     if uses and uses[-1].what == "use":
         return Approval(until, uses[-1])
     ended, at = _ended(tx, question.session, until, spends)
+    if ended is None and all(_is_outdated(gate, tx, grant) for grant in given):
+        return Approval(until, None, "taken_back", None, None, words.TIGHTENED)
     if ended is None or _lives_on(gate, tx, question):
         return Approval(until)
     if ended == "ran_out" or at is None:
@@ -110,6 +114,17 @@ def _ended(
     if back and min(back) < until:
         return "taken_back", min(back)
     return ("ran_out", until) if tx.now >= until else (None, None)
+
+
+def _is_outdated(gate: Gate, tx: Reader, grant: Grant) -> bool:
+    """Whether the policy of now is stricter than the one that the approval was asked under.
+
+    Told by what it says of the operations; how the call would be read now is found out when it is tried.
+    """
+    if outlived(grant, gate.policy.settings, tx.now):
+        return True
+    now = terms_of(gate.policy, ((name, then.risk) for name, then in grant.terms.items()))
+    return any(not no_stricter(now[name], then) for name, then in grant.terms.items())
 
 
 def _lives_on(gate: Gate, tx: Reader, question: QuestionRow) -> bool:

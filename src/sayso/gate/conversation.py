@@ -10,6 +10,7 @@ import msgspec
 from sayso.core import lifecycle, words
 from sayso.core.asking import show
 from sayso.core.claims import OPERATION, TOOL, claim_question
+from sayso.core.clearing import lost
 from sayso.core.decision import Question
 from sayso.core.effects import Claimed, Cleared, Effect, HandedOff, Opened
 from sayso.core.hear import Heard, allowlisted, hear
@@ -140,23 +141,25 @@ def _why_cleared(effects: tuple[Effect, ...]) -> dict[str, Any]:
 
 def clear_children(
     gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...], *, by: str = ""
-) -> None:
-    """What is cleared in a session is cleared in those it started, in the same transaction."""
+) -> tuple[str, ...]:
+    """What is cleared in a session is cleared in those it started, in the same transaction; what was lost."""
     clearing = tuple(
         Cleared(e.reach, words.in_session_above(e.why))
         for e in effects
         if isinstance(e, Cleared) and e.reach in ("all_but_allowlist", "everything")
     )
-    if clearing:
-        _clear_below(gate, tx, session, clearing, by)
+    return tuple(_clear_below(gate, tx, session, clearing, by)) if clearing else ()
 
 
-def _clear_below(gate: Gate, tx: Writer, session: str, clearing: tuple[Cleared, ...], by: str) -> None:
+def _clear_below(gate: Gate, tx: Writer, session: str, clearing: tuple[Cleared, ...], by: str) -> list[str]:
+    gone: list[str] = []
     details = {"why": clearing[0].why} | ({"by": by} if by else {})
     for child in children_of(tx, gate.sealer, session, everything()):
-        settle(gate, tx, child, clearing, by=by)
+        after = settle(gate, tx, child, clearing, by=by)
+        gone += (words.below(one, child.row.id) for one in lost(child.session, after, tx.now))
         record(tx, "CLEARED", session=child.row.id, details=details, stream=gate.stream)
-        _clear_below(gate, tx, child.row.id, clearing, by)
+        gone += _clear_below(gate, tx, child.row.id, clearing, by)
+    return gone
 
 
 def _ask_whether_said(

@@ -23,6 +23,7 @@ from sayso.store.base import Reader, StoreBusy
 AT_ONCE = 1_000
 """How many rows are read at a time."""
 MOST_PASSES = 20
+MOST_TOLD = 1_000
 
 
 class Stopped(msgspec.Struct, frozen=True):
@@ -39,11 +40,13 @@ class StoppedAll(msgspec.Struct, frozen=True):
 
     `settled`: the last look found none that had not been seen to. It is False if sessions were opened faster
     than they could be stopped, or if one stayed held by others all the time.
+    `cleared` names the sessions that lost something, and what, up to 1,000 of them.
     """
 
     stopped: int
     tampered: int
     settled: bool
+    cleared: tuple[Stopped, ...] = ()
 
 
 def stop_session(gate: Gate, session: str, *, by: str, assurance: Assurance = Assurance.ASSURED) -> Stopped:
@@ -59,7 +62,7 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
     Looks again until it finds none that it has not seen to, a bounded number of times. A session that begins
     after the last look is not stopped: nothing is granted in it, and it asks as the policy says.
     """
-    seen: dict[str, str] = {}
+    seen: dict[str, str | Stopped] = {}
     settled = False
     mark = gate.sealer.mark
     begun = mark.tick
@@ -73,8 +76,9 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
     if settled and mark.burn("session", set(seen), before=begun):
         _tell_hidden(gate)
     sign_off(gate)
-    ways = list(seen.values())
-    return StoppedAll(ways.count("stopped"), ways.count("tampered"), settled)
+    stopped = [how for how in seen.values() if isinstance(how, Stopped)]
+    cleared = tuple(one for one in stopped if len(one.cleared) > 1)[:MOST_TOLD]
+    return StoppedAll(len(stopped), list(seen.values()).count("tampered"), settled, cleared)
 
 
 class Resumed(msgspec.Struct, frozen=True):
@@ -117,9 +121,9 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
         settle(gate, tx, found, report.effects, by=by)
         details = {"by": by, "cleared": list(report.cleared)}
         record(tx, "STOPPED", session=session, agent=found.row.agent, details=details, stream=gate.stream)
-        clear_children(gate, tx, session, report.effects, by=by)
+        below = clear_children(gate, tx, session, report.effects, by=by)
     already = found.session.stopped is not None
-    return Stopped(session, already=already, cleared=report.cleared)
+    return Stopped(session, already=already, cleared=(*report.cleared, *below))
 
 
 def _resume(gate: Gate, session: str, by: str) -> Resumed:
@@ -162,17 +166,16 @@ def _tell_hidden(gate: Gate) -> None:
         record(tx, "TAMPERED", details=details, stream=gate.stream)
 
 
-def _try_to_stop(gate: Gate, session: str, by: str) -> str:
+def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:
     """What became of it. One that somebody holds must not keep the others from being stopped."""
     try:
-        _stop(gate, session, by, Assurance.ASSURED)
+        return _stop(gate, session, by, Assurance.ASSURED)
     except StoreBusy:
         return "busy"
     except UnknownSession:
         return "ended"
     except TamperedSession:
         return "tampered"
-    return "stopped"
 
 
 def _open(gate: Gate) -> list[str]:

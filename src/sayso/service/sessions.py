@@ -10,7 +10,8 @@ import msgspec
 from sayso.core.model import Assurance
 from sayso.gate import reopening, sessions
 from sayso.gate.call_rows import found_record
-from sayso.gate.grants import live_grants
+from sayso.gate.gate import Gate
+from sayso.gate.grants import Listed, live_grants, one_for_each_answer
 from sayso.gate.state import Loaded, Wanted, load
 from sayso.gate.stopping import (
     Resumed,
@@ -187,6 +188,10 @@ def _is_kept(context: Context, tx: Reader, row: CallRow) -> bool:
     return kept is not None and not kept.silent and (row.lease_until or 0.0) > tx.now
 
 
+def _granted(gate: Gate, tx: Reader, found: Loaded) -> tuple[Listed, ...]:
+    return tuple(one_for_each_answer(gate, live_grants(gate, tx, found)))
+
+
 def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTold:
     gate = context.gate
     alive = tx.unexpired(tx.now, session=session, limit=MOST_GRANTS)
@@ -213,7 +218,7 @@ def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTo
         presence=_presence(context, tx, found) if row.ended_at is None else "unknown",
         last_seen=known.seen.get(row.id),
         opened_by=known.names.get(row.owner, ""),
-        grants=() if row.ended_at is not None else tuple(live_grants(gate, tx, found)),
+        grants=() if row.ended_at is not None else _granted(gate, tx, found),
     )
 
 
