@@ -49,7 +49,8 @@ folder = TemporaryDirectory()  # so that trying this leaves nothing behind; your
 with folder, Sayso.open("balanced", Path(folder.name) / "sayso.db", key=make_key("example")) as gate:
     session = gate.session(agent="helper", workspace=folder.name)
     for suggestion, wishes in SCRIPT:  # a host has such loops already; what it adds are the five lines
-        say("sayso", *session.hear(typed(suggestion)).announced)  # 1: hear what the user typed, only that
+        heard = session.hear(typed(suggestion))  # 1: hear what the user typed, only that
+        say("sayso", *(heard.announced or heard.did))
         for tool, args in wishes:
             call = session.call(tool, args)  # 2: may this run now?
             say("sayso", call.announce or call.text or call.reason)  # 3: consent used, a question, or why not

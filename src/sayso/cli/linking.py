@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 USUAL = "http://localhost:7333"
 LOOKED_FOR = 2.0
 """Seconds within which a service has to be found."""
+HERE = ("localhost", "127.0.0.1", "::1")
 NOT_RUNNING = "no service runs on this store here; `sayso serve` starts one"
 
 
@@ -50,14 +51,16 @@ def link(
 
 
 def is_reached(url: str) -> bool:
-    """Whether somebody listens at this address. What cannot be found out counts as no."""
+    """Whether somebody listens at this address of this machine; an address elsewhere is not looked at."""
     import socket
     from urllib.parse import urlsplit
 
     try:
         parts = urlsplit(url)
+        if parts.hostname not in HERE:
+            return True
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        with socket.create_connection((parts.hostname or "", port), timeout=LOOKED_FOR):
+        with socket.create_connection((parts.hostname, port), timeout=LOOKED_FOR):
             return True
     except (OSError, ValueError):
         return False

@@ -32,7 +32,7 @@ def stop(
             done = stop_all(gate, by=operator())
             lines = [_stopped_words(done.stopped, done.tampered, done.settled)]
             lines += [line for one in done.cleared for line in _cleared_lines(one)]
-            show_or_json(as_json, done, lines if done.cleared else [*lines, "  Nothing was to be cleared."])
+            show_or_json(as_json, done, lines)
             return
         one = stop_session(gate, whole_session(gate, session), by=operator())
     head = f"Was stopped already: {one.session}" if one.already else f"Stopped: {one.session}"

@@ -156,7 +156,7 @@ def always_ask(entry: Entry) -> str:
     return f"the policy asks every time for {entry.name}" + because(entry)
 
 
-UNKNOWN_FOLDER = "it is not known which folder this is in"
+UNKNOWN_FOLDER = "touches a path whose folder is not known"
 
 
 def risky(entry: Entry, found: str | None = None, *, every_time: bool = True) -> str:
@@ -198,7 +198,7 @@ def decayed(days: float) -> str:
 
 
 def unlisted(name: str) -> str:
-    return f"unlisted: {name} is not listed in your policy"
+    return f"{name} is not listed in your policy"
 
 
 def suspended(category: str) -> str:

@@ -233,7 +233,7 @@ function asker(question) {
     told(question.agent, 80),
     ", session ",
     short(question.session),
-    `, turn ${question.turn}`,
+    question.turn > 0 && `, turn ${question.turn}`,
   ];
   const said = question.message ? [": you last said ", inline(question.message, 300)] : "";
   return h("p", { class: "small" }, who, said, ".");
