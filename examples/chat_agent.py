@@ -41,8 +41,7 @@ def say(who: str, *texts: str) -> None:
 
 
 def work(tool: str) -> bool:
-    say("agent", f"{tool} is done")
-    return True
+    return say("agent", f"{tool} is done") is None
 
 
 folder = TemporaryDirectory()  # so that trying this leaves nothing behind; your own program says Sayso.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ ENDINGS = {
 
 
 def end(service: Service, session: str, how: str) -> None:
-    acts = {
+    acts: dict[str, Callable[[], object]] = {
         "stop": lambda: stop_session(service.gate, session, by="ana"),
         "stop all": lambda: stop_all(service.gate, by="ana"),
         "end": lambda: end_session(service.gate, session, by="ana"),
@@ -77,11 +78,9 @@ def test_an_approval_that_was_taken_back_says_by_whom_and_why(
     clock.now += 5
     end(service, session, how)
     by, why = ENDINGS[how]
-    if how == "revoke all":
-        why = None
     step = last_step(service)
     assert (step["what"], step["by"]) == ("taken_back", by)
-    assert why is None or step["reason"] == why
+    assert step["reason"] == (None if how == "revoke all" else why), "a revocation says it all"
 
 
 def test_an_approval_that_was_revoked_by_its_id_says_by_whom(service: Service, clock: Clock) -> None:

@@ -198,7 +198,7 @@ def decayed(days: float) -> str:
 
 
 def unlisted(name: str) -> str:
-    return f"{name} is not listed in your policy"
+    return f"unlisted: {name} is not listed in your policy"
 
 
 def suspended(category: str) -> str:
