@@ -15,8 +15,7 @@ PLAN = "Edit `src/parse.py`: add a null check to parse_header(). Nothing else ch
 Wish = tuple[str, dict[str, Any]]  # tool and arguments
 EDIT: Wish = ("edit_file", {"path": "src/parse.py", "change": "if header is None: return"})
 PUSH: Wish = ("run_bash", {"command": "git push"})
-# What you might type, and the calls the model wants to make then.
-SCRIPT: list[tuple[str, list[Wish]]] = [
+SCRIPT: list[tuple[str, list[Wish]]] = [  # what you might type, and the calls the model wants to make then
     ("Fix the header parser", []),
     ("go ahead", [EDIT]),
     ("Now push it", [PUSH]),
@@ -41,7 +40,8 @@ def say(who: str, *texts: str) -> None:
 
 
 def work(tool: str) -> bool:
-    return say("agent", f"{tool} is done") is None
+    say("agent", f"{tool} is done")
+    return True
 
 
 folder = TemporaryDirectory()  # so that trying this leaves nothing behind; your own program says Sayso.open()
