@@ -21,7 +21,7 @@ from sayso.gate.grants import give_grant, list_grants
 from sayso.gate.open import open_gate
 from sayso.gate.sessions import end_session, open_session
 from sayso.gate.state import Wanted, load
-from sayso.gate.stopping import StoppedAll, resume_session, stop_all, stop_session
+from sayso.gate.stopping import StoppedAll, resume_session, stop_all, stop_all_and_tell, stop_session
 from sayso.policy import load_preset
 from sayso.store.base import EntryRow, StoreBusy, Writer
 from sayso.store.memory import MemoryStore
@@ -61,11 +61,7 @@ def test_every_open_session_is_stopped_and_recorded_and_the_trail_signed(
         give_grant(gate, session, by="ana", operation="files.edit")
     ended = opened(gate)
     end_session(gate, ended)
-    done = stop_all(gate, by="ana")
-    assert replace(done, cleared=()) == StoppedAll(6, 0, settled=True)
-    lost = [line for one in done.cleared for line in one.cleared[1:]]
-    below = [line for line in lost if "in session" in line]
-    assert (len(lost), below) == (6, [f"grant for files.edit (in session {sessions[-1]})"])
+    assert stop_all(gate, by="ana") == StoppedAll(6, 0, settled=True)
     assert all(stopped(gate, session) for session in sessions)
     assert list_grants(gate) == []
     told = [json.loads(row.body or b"")["details"] for row in recorded(gate)]
@@ -74,6 +70,19 @@ def test_every_open_session_is_stopped_and_recorded_and_the_trail_signed(
     verified = verify_audit(gate)
     assert verified.clean
     assert verified.reports[0].held_through == verified.reports[0].entries
+
+
+def test_nothing_that_a_stop_of_all_takes_goes_untold(gate: Gate) -> None:
+    above, alone, empty = opened(gate), opened(gate), opened(gate)
+    below = opened(gate, parent=above)
+    for session in (above, alone, below):
+        give_grant(gate, session, by="ana", operation="files.edit")
+    done = stop_all_and_tell(gate, by="ana")
+    assert done.stopped == 4
+    lost = sorted(line for one in done.cleared for line in one.cleared[1:])
+    in_a_child = f"grant for files.edit (in session {below})"
+    assert lost in (["grant for files.edit"] * 3, sorted(["grant for files.edit"] * 2 + [in_a_child]))
+    assert empty not in {one.session for one in done.cleared}
 
 
 def test_one_that_was_stopped_by_a_claim_is_stopped_by_the_operator(gate: Gate) -> None:

@@ -24,12 +24,12 @@ def stop(
     Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
     """
     from sayso.cli.operating import operator
-    from sayso.gate.stopping import stop_all, stop_session
+    from sayso.gate.stopping import stop_all_and_tell, stop_session
 
     _check_one(session, everything)
     with acting(store) as gate:
         if session is None:
-            done = stop_all(gate, by=operator())
+            done = stop_all_and_tell(gate, by=operator())
             lines = [_stopped_words(done.stopped, done.tampered, done.settled)]
             lines += [line for one in done.cleared for line in _cleared_lines(one)]
             show_or_json(as_json, done, lines)

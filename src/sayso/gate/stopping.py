@@ -23,7 +23,6 @@ from sayso.store.base import Reader, StoreBusy
 AT_ONCE = 1_000
 """How many rows are read at a time."""
 MOST_PASSES = 20
-MOST_TOLD = 1_000
 
 
 class Stopped(msgspec.Struct, frozen=True):
@@ -40,12 +39,16 @@ class StoppedAll(msgspec.Struct, frozen=True):
 
     `settled`: the last look found none that had not been seen to. It is False if sessions were opened faster
     than they could be stopped, or if one stayed held by others all the time.
-    `cleared` names the sessions that lost something, and what, up to 1,000 of them.
     """
 
     stopped: int
     tampered: int
     settled: bool
+
+
+class StoppedAndCleared(StoppedAll, frozen=True):
+    """The same with the sessions that lost something by it, and what."""
+
     cleared: tuple[Stopped, ...] = ()
 
 
@@ -57,6 +60,12 @@ def stop_session(gate: Gate, session: str, *, by: str, assurance: Assurance = As
 
 
 def stop_all(gate: Gate, *, by: str) -> StoppedAll:
+    """Stop every open session; how many that were."""
+    done = stop_all_and_tell(gate, by=by)
+    return StoppedAll(done.stopped, done.tampered, done.settled)
+
+
+def stop_all_and_tell(gate: Gate, *, by: str) -> StoppedAndCleared:
     """Stop every open session, those that are opened meanwhile as well.
 
     Looks again until it finds none that it has not seen to, a bounded number of times. A session that begins
@@ -77,8 +86,8 @@ def stop_all(gate: Gate, *, by: str) -> StoppedAll:
         _tell_hidden(gate)
     sign_off(gate)
     stopped = [how for how in seen.values() if isinstance(how, Stopped)]
-    cleared = tuple(one for one in stopped if len(one.cleared) > 1)[:MOST_TOLD]
-    return StoppedAll(len(stopped), list(seen.values()).count("tampered"), settled, cleared)
+    cleared = tuple(one for one in stopped if len(one.cleared) > 1)
+    return StoppedAndCleared(len(stopped), list(seen.values()).count("tampered"), settled, cleared)
 
 
 class Resumed(msgspec.Struct, frozen=True):
