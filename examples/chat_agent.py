@@ -15,8 +15,7 @@ PLAN = "Edit `src/parse.py`: add a null check to parse_header(). Nothing else ch
 Wish = tuple[str, dict[str, Any]]  # tool and arguments
 EDIT: Wish = ("edit_file", {"path": "src/parse.py", "change": "if header is None: return"})
 PUSH: Wish = ("run_bash", {"command": "git push"})
-# What you might type, and the calls the model wants to make then.
-SCRIPT: list[tuple[str, list[Wish]]] = [
+SCRIPT: list[tuple[str, list[Wish]]] = [  # what you might type, and the calls the model wants to make then
     ("Fix the header parser", []),
     ("go ahead", [EDIT]),
     ("Now push it", [PUSH]),
@@ -49,7 +48,8 @@ folder = TemporaryDirectory()  # so that trying this leaves nothing behind; your
 with folder, Sayso.open("balanced", Path(folder.name) / "sayso.db", key=make_key("example")) as gate:
     session = gate.session(agent="helper", workspace=folder.name)
     for suggestion, wishes in SCRIPT:  # a host has such loops already; what it adds are the five lines
-        say("sayso", *session.hear(typed(suggestion)).announced)  # 1: hear what the user typed, only that
+        heard = session.hear(typed(suggestion))  # 1: hear what the user typed, only that
+        say("sayso", *(heard.announced or heard.did))
         for tool, args in wishes:
             call = session.call(tool, args)  # 2: may this run now?
             say("sayso", call.announce or call.text or call.reason)  # 3: consent used, a question, or why not

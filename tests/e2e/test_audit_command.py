@@ -40,7 +40,7 @@ class Place:
                 record(tx, "DECIDED", session="s_1", operations=("git.push",), details={"number": number})
         gate.store.close()
 
-    def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, given: str = "", **more: str) -> subprocess.CompletedProcess[str]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("SAYSO", "XDG"))}
         places = {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data")}
         return subprocess.run(
@@ -50,7 +50,7 @@ class Place:
             text=True,
             timeout=60,
             input=given,
-            env=clean | places | {"XDG_CONFIG_HOME": str(self.home / "config")},
+            env=clean | places | {"XDG_CONFIG_HOME": str(self.home / "config")} | more,
         )
 
     def by_hand(self, statement: str) -> None:
@@ -61,6 +61,15 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
+
+
+def test_no_line_of_the_trail_is_wider_than_the_terminal(place: Place) -> None:
+    for words in (("tail",), ("show", "1")):
+        shown = place.run(*words, COLUMNS="80").stdout.splitlines()
+        assert shown
+        assert max(map(len, shown)) <= 80
+    one_a_line = place.run("tail", "--json", COLUMNS="80").stdout.splitlines()
+    assert all(json.loads(line) for line in one_a_line)
 
 
 def test_tail_shows_the_newest_entries_in_the_text_form(place: Place) -> None:

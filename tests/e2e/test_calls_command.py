@@ -107,6 +107,9 @@ def test_calls_that_are_not_over_are_listed_and_with_all_the_others_too(
     assert place.told("calls", "--all", "--session", "elsewhere") == []
     text = place.sayso("calls").stdout
     assert f"{pending.call}  pending  edit" in text
+    titles = {one["title"] for one in place.told("calls")}
+    assert all(title in text for title in titles)
+    assert any("a.py" in title for title in titles), "calls with other arguments look different"
     assert f"sayso calls resolve {unsure} succeeded|failed" in text
 
 

@@ -37,6 +37,18 @@ def test_every_session_is_stopped_and_goes_on_at_once(place: Place, gate: Gate, 
     assert {rule(gate, edit(one)) for one in (session, other)} == {"ask"}
 
 
+def test_stopping_every_session_says_what_each_of_them_lost(place: Place, gate: Gate, session: str) -> None:
+    other = open_session(gate, agent="other", owner="host", parent=session)
+    give_grant(gate, session, by="ana", operation="files.edit")
+    asked(gate, edit(other))
+    shown = place.sayso("stop", "--all").stdout
+    assert shown.startswith("Stopped: 2 sessions.\n")
+    lines = " ".join(shown.split())
+    assert f"{session} cleared: grant for files.edit" in lines
+    assert "open question about" in lines
+    assert f"(in session {other})" in lines
+
+
 def test_a_stop_by_the_operator_is_nothing_the_user_said(place: Place, gate: Gate, session: str) -> None:
     first = place.sayso("stop", session).stdout
     assert first.startswith(f"Stopped: {session}\n")

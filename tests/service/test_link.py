@@ -34,6 +34,16 @@ def test_the_link_names_the_port_of_the_service_on_this_store_and_signs_in_there
     assert "no service runs" in errors
 
 
+def test_a_link_to_a_port_where_nobody_listens_says_so(home: Home) -> None:
+    with home.serve() as service:
+        _, errors = link("--store", home.store, "--url", service.url)
+        assert "nobody answers" not in errors
+        gone = service.url
+    out, errors = link("--store", home.store, "--url", gone)
+    assert out.startswith(f"{gone}/sign-in#")
+    assert f"nobody answers at {gone}" in " ".join(errors.split())
+
+
 def test_a_service_of_another_store_is_not_named_for_this_one(home: Home, tmp_path: Path) -> None:
     with home.serve():
         pass  # makes the store
@@ -78,10 +88,3 @@ def test_a_page_that_is_named_gets_the_link_of_its_own_service_beside_another(
             for one in (own, other)
         ]
         assert taken == [400, 200]
-
-
-def test_a_page_at_which_nobody_answers_is_said_to_be_one(home: Home) -> None:
-    with home.serve() as service:
-        port = service.port
-    _, errors = link("--store", home.store, "--url", f"http://127.0.0.1:{port}")
-    assert f"nobody answers at http://127.0.0.1:{port}" in errors

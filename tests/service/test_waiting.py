@@ -192,6 +192,51 @@ def test_what_the_operator_does_is_no_sign_of_life(service: Service, clock: Cloc
     assert seen(service, session)["last_seen"] == at
 
 
+def test_a_session_whose_agent_waits_is_said_to_wait_and_only_then(service: Service, clock: Clock) -> None:
+    question = service.asked()
+    found = service.told("agent", "GET", "/v1/calls")[0]
+    call, session = found["operation_id"], found["session"]
+    now = [1000.0]
+    service.app.state.running.waiters = Waiters(lambda _: None, clock=lambda: now[0])
+
+    async def presence() -> str:
+        one = (await service.ask("operator", "GET", f"/v1/sessions/{session}")).json()
+        listed = (await service.ask("operator", "GET", "/v1/sessions")).json()
+        assert one["presence"] == next(each["presence"] for each in listed if each["id"] == session)
+        told: str = one["presence"]
+        return told
+
+    async def play() -> None:
+        assert await presence() == "unknown"
+        caller = Caller(service, "agent", "GET", f"/v1/calls/{call}?wait=600")
+        await until(service, question, wanted=True)
+        assert await presence() == "waiting"
+        caller.leave()
+        await caller.over
+        now[0] += BETWEEN
+        assert await presence() == "unknown"
+
+    service.runner.run(asyncio.wait_for(play(), 60))
+
+
+def test_a_session_is_not_said_to_wait_for_what_expired_or_was_answered(
+    service: Service, clock: Clock
+) -> None:
+    question = service.asked()
+    session = service.told("agent", "GET", "/v1/calls")[0]["session"]
+    service.app.state.running.waiters = Waiters(lambda _: None, clock=lambda: 1000.0)
+
+    async def play() -> None:
+        with service.app.state.running.waiters.waiting(question):
+            one = (await service.ask("operator", "GET", f"/v1/sessions/{session}")).json()
+            assert one["presence"] == "waiting"
+            clock.now += 3 * 3600
+            one = (await service.ask("operator", "GET", f"/v1/sessions/{session}")).json()
+            assert one["presence"] == "unknown"
+
+    service.runner.run(asyncio.wait_for(play(), 60))
+
+
 def test_sessions_are_called_by_the_name_of_their_token(service: Service) -> None:
     named = service.told("host", "POST", "/v1/sessions", {})
     assert (named["agent"], named["opened_by"]) == ("host", "host")

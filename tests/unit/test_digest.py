@@ -330,8 +330,8 @@ OTHERS: Mapping[str, Any] = {
 }
 
 
-WORDS = ("title",)
-"""How a call is told to people, which changes nothing of what runs."""
+WORDS = ("title", "targets")
+"""How a call is told to people, and what is made from its arguments, folder and links, which have their place."""
 
 
 def test_how_a_call_is_told_changes_no_digest() -> None:

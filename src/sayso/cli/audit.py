@@ -20,6 +20,7 @@ from sayso.cli.audit_shown import (
 )
 from sayso.cli.choice import Json, remark
 from sayso.cli.shortened import StoreFile
+from sayso.cli.wrapping import echo_wrapped
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -57,8 +58,11 @@ def tail(
 
     with _audit(store) as gate:
         rows = newest(gate, count, stream=stream)
+    if not as_json:
+        echo_wrapped(map(entry_text, rows))
+        return
     for row in rows:
-        typer.echo(entry_json(row) if as_json else entry_text(row))
+        typer.echo(entry_json(row))
 
 
 @app.command(short_help="One entry, whole.")

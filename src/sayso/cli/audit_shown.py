@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sayso.cli.wrapping import echo_wrapped
+
 NOT_GIVEN = "erased, or not disclosed"
 
 if TYPE_CHECKING:
@@ -21,11 +23,12 @@ def show_entry(found: Shown) -> None:
     from sayso.gate.audit import entry_text
 
     row = found.row
-    typer.echo(entry_text(row))
-    typer.echo(f"entry {row.seq} of {row.stream}\nhash {row.hash.hex()}\nafter {row.prev.hex()}")
+    lines = [entry_text(row), f"entry {row.seq} of {row.stream}"]
+    lines += [f"hash {row.hash.hex()}", f"after {row.prev.hex()}"]
     for name, value in found.values.items():
         kept = value.state is State.KEPT
-        typer.echo(f"{visible(name)}: {visible(json_text(value.value)) if kept else value.state.value}")
+        lines += [f"{visible(name)}: {visible(json_text(value.value)) if kept else value.state.value}"]
+    echo_wrapped(lines)
 
 
 def show_opened(proven: tuple[Proven, ...], *, as_json: bool) -> None:

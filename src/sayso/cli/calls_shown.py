@@ -13,6 +13,7 @@ from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Call
+from sayso.core.titles import title_of
 from sayso.core.words import visible
 from sayso.gate.approvals import stands
 from sayso.gate.call_rows import Record, UnknownCall, found_record, sound_call, standing
@@ -41,6 +42,8 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     state: str
     tool: str
+    title: str
+    """The call in a line, by the arguments that matter."""
     session: str
     at: float
     agent: str = ""
@@ -168,6 +171,7 @@ def _short(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
         "id": row.id,
         "state": row.state,
         "tool": row.tool,
+        "title": visible(row.tool),
         "session": row.session,
         "at": row.at,
         "question": row.question,
@@ -179,7 +183,7 @@ def _short(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
         return told
     names = dict.fromkeys(operation.name for operation in kept.request.operations)
     own = {"agent": kept.request.agent, "operations": tuple(names), "workflow": kept.request.workflow}
-    return told | own
+    return told | own | {"title": title_of(kept.request.call)}
 
 
 def _decided(kept: Record) -> dict[str, Any]:
@@ -204,7 +208,7 @@ def _arguments(call: Call) -> Any:
 
 
 def _heading(one: Listed) -> str:
-    return f"{visible(one.id)}  {one.state.replace('_', ' ')}  {visible(one.tool)}"
+    return f"{visible(one.id)}  {one.state.replace('_', ' ')}  {one.title}"
 
 
 def _facts(one: Listed) -> list[str]:

@@ -50,13 +50,14 @@ def link(
 @contextmanager
 def _to_sign_in(url: str | None, store: str | None, *, named: bool) -> Iterator[tuple[Gate, str]]:
     """The store to make the link in, and where its service is: of the store or page named, else the only."""
+    from sayso.core.words import visible
     from sayso.gate.open import data_folder
     from sayso.gate.served import running_services
 
     running = running_services(data_folder(make=False))
     fitting = [] if named else [one for one in running if url is None or _is_at(one.page, url)]
     if url is not None and not _listens(url):
-        remark(f"nobody answers at {url}")
+        remark(f"nobody answers at {visible(url)} now; the link lasts two minutes")
     with ExitStack() as held:
         own = _own(held, store, needed=len(fitting) != 1)
         mine = [] if own is None else [one for one in running if one.name == _name(own)]

@@ -143,10 +143,10 @@ def grants(
 ) -> None:
     """What is granted now, for how long, by whom, and how often it was used."""
     from sayso.cli import grants_shown
-    from sayso.gate.grants import list_grants
+    from sayso.gate.grants import list_grants, one_for_each_answer
 
     with looking(store, sealed=True) as gate:
-        found = list_grants(gate, in_session(gate, session))
+        found = one_for_each_answer(gate, list_grants(gate, in_session(gate, session)))
         arguments = grants_shown.pinned_arguments(gate, found)
     show_or_json(as_json, found, grants_shown.grant_lines(found, arguments))
 
@@ -309,11 +309,6 @@ def show_or_json(as_json: bool, value: object, lines: list[str]) -> None:
 
         typer.echo(msgspec.json.encode(value).decode())
         return
-    import sys
+    from sayso.cli.wrapping import echo_wrapped
 
-    from sayso.cli.wrapping import width_of, wrap_line
-
-    width = width_of(sys.stdout)
-    for line in lines:
-        for piece in wrap_line(line, width, foreign=True):
-            typer.echo(piece)
+    echo_wrapped(lines)

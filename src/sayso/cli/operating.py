@@ -16,9 +16,11 @@ from sayso.gate.answer import Stands
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
 from sayso.gate.questions import Read, questions_in
+from sayso.gate.retelling import retell
 from sayso.gate.state import Loaded, Wanted, load
 from sayso.gate.stats import Figures
 from sayso.gate.waiting import wait_for_answer
+from sayso.store.base import Reader
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -103,7 +105,7 @@ def open_questions(gate: Gate, session: str | None) -> tuple[list[Waiting], list
     with gate.store.read() as tx:
         while page := tx.questions(session, after=after, limit=PAGE):
             sound = {one.row.id: one for one in questions_in(gate, tx, page)}
-            found += [waiting(gate, one, tx.now) for one in sound.values() if tx.now < ends_at(gate, one.row)]
+            found += [waiting(gate, tx, one) for one in sound.values() if tx.now < ends_at(gate, one.row)]
             changed += [row.id for row in page if row.id not in sound]
             after = page[-1].id
     return found, changed
@@ -142,7 +144,7 @@ def outcome_line(outcome: Outcome) -> str:
     told = {
         "granted": f"granted ({outcome.answer}){who}",
         "denied": f"denied{who}",
-        "cancelled": "cancelled: consent was cleared before anybody answered",
+        "cancelled": f"taken back{who} before anybody answered",
         "expired": "expired: nobody answered in time",
         "timeout": "no answer yet; the question stays open",
         "not_found": f"there is no question {visible(outcome.question)}",
@@ -237,9 +239,9 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def waiting(gate: Gate, found: Read, now: float) -> Waiting:
+def waiting(gate: Gate, tx: Reader, found: Read) -> Waiting:
     """An open question with all of the call."""
-    row, question = found.row, found.question
+    row, question = found.row, retell(gate, tx, found.question)
     call = question.request.call
     return Waiting(
         id=row.id,
@@ -251,7 +253,7 @@ def waiting(gate: Gate, found: Read, now: float) -> Waiting:
         text=question.text,
         answers=tuple(offer.answer for offer in question.offers),
         opened_at=row.opened_at,
-        left=ends_at(gate, row) - now,
+        left=ends_at(gate, row) - tx.now,
         tool=call.tool,
         command=call.command,
         arguments=msgspec.Raw(call.arguments),

@@ -15,7 +15,8 @@ from sayso.core.words import visible
 from sayso.gate.expiry import ends_at
 from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
-from sayso.gate.questions import UnknownQuestion, find_question, question_of
+from sayso.gate.questions import UnknownQuestion, question_of
+from sayso.gate.retelling import retell
 from sayso.gate.surface import Asked
 
 HOW = "sayso approve {id}   or, from a script that has read all of this: sayso approve {id} --seen {digest}"
@@ -32,12 +33,10 @@ class Shown(msgspec.Struct, frozen=True):
 def open_question(gate: Gate, question: str) -> Shown:
     with gate.store.read() as tx:
         read, now = question_of(gate, tx, question), tx.now
-    row, found = read.row, read.question
+        row, found, told = read.row, retell(gate, tx, read.question), waiting(gate, tx, read)
     if row.state != "open" or now >= ends_at(gate, row):
         raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
-    return Shown(
-        Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), waiting(gate, read, now), now
-    )
+    return Shown(Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), told, now)
 
 
 def whole_lines(one: Shown) -> list[str]:
@@ -63,8 +62,9 @@ def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     """
     from sayso.surfaces.terminal import Terminal
 
-    read = find_question(gate, question)
-    row, found = read.row, read.question
+    with gate.store.read() as tx:
+        read = question_of(gate, tx, question)
+        row, found = read.row, retell(gate, tx, read.question)
     if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
         return None
     asked = Asked(found, ends_at(gate, row), lambda: why_asked(gate, found))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sayso.cli.choice import Json
 from sayso.cli.operate import acting, show_or_json
 from sayso.cli.shortened import OneSession, StoreFile, whole_session
+
+if TYPE_CHECKING:
+    from sayso.gate.stopping import Stopped
 
 All = Annotated[bool, typer.Option("--all", help="Every open session.")]
 
@@ -21,19 +23,16 @@ def stop(
 
     Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
     """
-    import msgspec
-
     from sayso.cli.operating import operator
-    from sayso.gate.stopping import stop_all, stop_session
+    from sayso.gate.stopping import stop_all_and_tell, stop_session
 
     _check_one(session, everything)
     with acting(store) as gate:
         if session is None:
-            lost: Counter[str] = Counter()
-            done = stop_all(gate, by=operator(), cleared=lost)
-            told = {**msgspec.structs.asdict(done), "cleared": dict(lost)}
-            head = _stopped_words(done.stopped, done.tampered, done.settled)
-            show_or_json(as_json, told, [head, *_cleared_lines(lost)])
+            done = stop_all_and_tell(gate, by=operator())
+            lines = [_stopped_words(done.stopped, done.tampered, done.settled)]
+            lines += [line for one in done.cleared for line in _cleared_lines(one)]
+            show_or_json(as_json, done, lines)
             return
         one = stop_session(gate, whole_session(gate, session), by=operator())
     head = f"Was stopped already: {one.session}" if one.already else f"Stopped: {one.session}"
@@ -74,17 +73,16 @@ def _stopped_words(stopped: int, tampered: int, settled: bool) -> str:
     return words if settled else f"{words} More were opened meanwhile, or are held: stop them again."
 
 
-def _cleared_lines(lost: Counter[str]) -> list[str]:
-    """What was cleared in all sessions together; the same in several of them once, with how often."""
-    lines = [f"  cleared: {one}{'' if often == 1 else f' ({often} times)'}" for one, often in lost.items()]
-    return lines or ["  There was no consent to clear."]
-
-
 def _resumed_words(resumed: int, tampered: int, busy: int) -> str:
     words = f"Goes on: {_sessions(resumed)}."
     if tampered:
         words += f" {_sessions(tampered)} tampered with: nothing is decided there."
     return f"{words} {_sessions(busy)} busy: try again." if busy else words
+
+
+def _cleared_lines(one: Stopped) -> list[str]:
+    """What a session lost; the first line of `cleared` only says how far it reached."""
+    return [f"  {one.session}", *(f"    cleared: {each}" for each in one.cleared[1:])]
 
 
 def _sessions(count: int) -> str:

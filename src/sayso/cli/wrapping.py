@@ -6,7 +6,10 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import TextIO
+
+import typer
 
 DEEPER = " " * 6
 """How far a line goes in where it is continued: deeper than any line of ours begins."""
@@ -19,6 +22,14 @@ def width_of(stream: TextIO) -> int | None:
     if not stream.isatty() and not asked:
         return None
     return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
+def echo_wrapped(lines: Iterable[str]) -> None:
+    """Print a list for people. It holds words of others, so nothing in it begins a line of its own."""
+    width = width_of(sys.stdout)
+    for line in lines:
+        for piece in wrap_line(line, width, foreign=True):
+            typer.echo(piece)
 
 
 def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[str]:

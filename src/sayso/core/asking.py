@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core import words
-from sayso.core.decision import Decision, Question
+from sayso.core.decision import Decision, Item, Question
 from sayso.core.effects import Changed, Closed, Effect, Granted, Opened, Refused, Shown
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Request, Risk
@@ -58,6 +58,25 @@ def open_question(
         confirms_task=unconfirmed,
         lasts=policy.settings.question_lasts,
     )
+
+
+def retell_after_stop(question: Question) -> Question:
+    """The same question after the stop that it was asked for was lifted: only the reason is another."""
+    was = next(item.ruling.reason for item in question.items if item.ruling.rule == "stopped")
+    heading, now = words.heading(was), words.heading(words.WAS_STOPPED)
+    told = question.text.removeprefix(heading)
+    return msgspec.structs.replace(
+        question,
+        items=tuple(map(_after_stop, question.items)),
+        text=question.text if told == question.text else f"{now}{told}",
+    )
+
+
+def _after_stop(item: Item) -> Item:
+    if item.ruling.rule != "stopped":
+        return item
+    ruling = msgspec.structs.replace(item.ruling, reason=words.WAS_STOPPED)
+    return msgspec.structs.replace(item, ruling=ruling)
 
 
 def is_open(question: Question, session: Session, policy: Policy, now: float) -> bool:

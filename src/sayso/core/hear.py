@@ -246,7 +246,7 @@ def _stop(h: Hearing) -> None:
     h.clear(
         "all_but_allowlist",
         "you said stop",
-        "Stopped, clearing consent state; everything asks until you go on",
+        "Stopped, clearing consent state; everything asks until you let it go on",
     )
     stopped = h.session.stopped
     h.change(stopped=h.assurance if stopped is None else max(stopped, h.assurance))

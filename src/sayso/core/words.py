@@ -49,7 +49,8 @@ _SHOWS_NOTHING = re.compile(
 # --- reasons: why it was decided so ---
 
 DENIED = "you denied exactly this call in this turn"
-STOPPED = "this session is stopped; everything asks until you go on"
+STOPPED = "this session is stopped; everything asks until you let it go on"
+WAS_STOPPED = "this session was stopped when it asked; it may go on now"
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"
@@ -155,7 +156,7 @@ def always_ask(entry: Entry) -> str:
     return f"the policy asks every time for {entry.name}" + because(entry)
 
 
-UNKNOWN_FOLDER = "it is not known which folder this is in"
+UNKNOWN_FOLDER = "touches a path whose folder is not known"
 NO_FOLDER = "a folder that is gone"
 
 
@@ -430,6 +431,11 @@ def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
         return f"First {_plural(categories, 'command')} in workflow, need consent:"
     if reason == new_task(categories):
         return f"New workflow, need consent for {_plural(categories, 'operations')}:"
+    return heading(reason)
+
+
+def heading(reason: str) -> str:
+    """How a question begins: with why it is asked."""
     return f"{reason[0].upper()}{reason[1:]}; need consent:"
 
 
@@ -533,6 +539,18 @@ REACHES = {
 
 def reach(reach: str, why: str) -> str:
     return f"{REACHES[reach]} ({why})"
+
+
+ENDED_WITH = {"STOPPED": "the session was stopped", "SESSION_ENDED": "the session ended"}
+"""Why consent ended, by the audit event that ended it."""
+
+
+TIGHTENED = "the policy is stricter now than when this was asked"
+
+
+def in_session_above(why: str) -> str:
+    """Why consent was cleared in a session, if that was done in the one that started it."""
+    return f"in the session that started this one: {why}"
 
 
 def consent(grant: Grant) -> str:
@@ -734,6 +752,12 @@ def answered_elsewhere(answer: str, by: str, reason: str | None) -> str:
     said = _ANSWERED.get(answer, f"answered {visible(answer)}")
     who = f" by {visible(by)}" if by else ""
     return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
+
+
+def taken_back(by: str | None, reason: str | None) -> str:
+    """What a surface says when it takes a question down that nobody can answer any more."""
+    who = f" by {visible(by)}" if by else ""
+    return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")
 
 
 def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:

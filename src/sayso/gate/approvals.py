@@ -11,8 +11,11 @@ from typing import Literal
 
 import msgspec
 
-from sayso.core.grants import Grant
+from sayso.core import words
+from sayso.core.grants import Grant, outlived
+from sayso.core.terms import no_stricter, terms_of
 from sayso.gate.call_rows import Record
+from sayso.gate.endings import who_ended
 from sayso.gate.gate import Gate
 from sayso.store.base import CallRow, QuestionRow, Reader, SpendRow
 
@@ -21,12 +24,17 @@ MOST_WIDER = 1_000
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """`used` is the use of it that was not given back. `ended` is how it ended without one, `at` when."""
+    """`used` is the use of it that was not given back. `ended` is how it ended without one, `at` when.
+
+    `by` and `why` say who took it back, where that is known.
+    """
 
     until: float
     used: SpendRow | None = None
     ended: End | None = None
     at: float | None = None
+    by: str | None = None
+    why: str | None = None
 
 
 def approval_of(gate: Gate, tx: Reader, question: QuestionRow) -> Approval | None:
@@ -42,9 +50,14 @@ def approval_of(gate: Gate, tx: Reader, question: QuestionRow) -> Approval | Non
     if uses and uses[-1].what == "use":
         return Approval(until, uses[-1])
     ended, at = _ended(tx, question.session, until, spends)
+    if ended is None and all(_is_outdated(gate, tx, grant) for grant in given):
+        return Approval(until, None, "taken_back", None, None, words.TIGHTENED)
     if ended is None or _lives_on(gate, tx, question):
         return Approval(until)
-    return Approval(until, None, ended, at)
+    if ended == "ran_out" or at is None:
+        return Approval(until, None, ended, at)
+    ender = who_ended(tx, question.session, at, {grant.id for grant in given})
+    return Approval(until, None, ended, at, ender.by, ender.why)
 
 
 def stands(gate: Gate, tx: Reader, row: CallRow) -> str:
@@ -101,6 +114,17 @@ def _ended(
     if back and min(back) < until:
         return "taken_back", min(back)
     return ("ran_out", until) if tx.now >= until else (None, None)
+
+
+def _is_outdated(gate: Gate, tx: Reader, grant: Grant) -> bool:
+    """Whether the policy of now is stricter than the one that the approval was asked under.
+
+    Told by what it says of the operations; how the call would be read now is found out when it is tried.
+    """
+    if outlived(grant, gate.policy.settings, tx.now):
+        return True
+    now = terms_of(gate.policy, ((name, then.risk) for name, then in grant.terms.items()))
+    return any(not no_stricter(now[name], then) for name, then in grant.terms.items())
 
 
 def _lives_on(gate: Gate, tx: Reader, question: QuestionRow) -> bool:

@@ -53,7 +53,7 @@ def trust_clock(gate: Gate, *, by: str) -> Reading:
         if before.trusted:
             return before
         for found in sessions:
-            settle(gate, tx, found, (Cleared("everything", WHY), Changed({"heard_at": None})))
+            settle(gate, tx, found, (Cleared("everything", WHY), Changed({"heard_at": None})), by=by)
         for row in leases:
             cut = msgspec.structs.replace(row, lease_until=tx.now + LEASE)
             tx.move_call(gate.sealer.call(cut), states=("running",), fence=row.fence)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from sayso.core import lifecycle, words
 from sayso.core.asking import show
 from sayso.core.claims import OPERATION, TOOL, claim_question
+from sayso.core.clearing import lost
 from sayso.core.decision import Question
 from sayso.core.effects import Claimed, Cleared, Effect, HandedOff, Opened
 from sayso.core.hear import Heard, allowlisted, hear
@@ -23,11 +25,14 @@ from sayso.gate.journal import record
 from sayso.gate.passkeys import proof_needed, unsigned_risk
 from sayso.gate.questions import UnknownQuestion, refuse_question
 from sayso.gate.request import make_call, make_request
+from sayso.gate.retelling import retell
 from sayso.gate.revoking import with_sessions_below
 from sayso.gate.said import keep_said
 from sayso.gate.state import Loaded, children_of
 from sayso.store.base import Writer
 
+USER = "user"
+"""Who ends what a message ends."""
 Change = Callable[[Session, float], lifecycle.Report]
 
 
@@ -48,14 +53,15 @@ def hear_message(
         heard = hear(found.session, text, gate.policy, tx.now, assurance, unsigned=unsigned_risk(gate, tx))
         heard = _with_handoff(gate, tx, found, heard)
         asked, more = _ask_whether_said(gate, tx, found, heard)
-        settle(gate, tx, found, (*heard.effects, *more))
+        settle(gate, tx, found, (*heard.effects, *more), by=USER)
         heard = with_sessions_below(gate, tx, session, heard)
-        details = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
+        details: dict[str, Any] = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
+        details |= _why_cleared(heard.effects)
         if keep:
             keep_said(gate, tx, session, text)
         record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
         record_consents(gate, tx, found.session, heard.effects)
-        clear_children(gate, tx, session, heard.effects)
+        clear_children(gate, tx, session, heard.effects, by=USER)
     return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
 
 
@@ -100,8 +106,8 @@ def put_question(gate: Gate, question: str) -> str:
             raise UnknownQuestion("whether a message was said is not asked where it was said")
         settle(gate, tx, found, show(asked, found.session))
         record(tx, "SHOWN", session=row.session, details={"question": question}, stream=gate.stream)
-        to_sign = proof_needed(gate, tx, asked.risk)
-    return f"{asked.text}\n{words.sign_elsewhere(question)}" if to_sign else asked.text
+        to_sign, text = proof_needed(gate, tx, asked.risk), retell(gate, tx, asked).text
+    return f"{text}\n{words.sign_elsewhere(question)}" if to_sign else text
 
 
 def begin_task(gate: Gate, session: str, name: str) -> lifecycle.Report:
@@ -121,24 +127,39 @@ def _change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.R
         found = loaded(gate, tx, session, everything())
         report = change(found.session, tx.now)
         settle(gate, tx, found, report.effects)
-        details = {"cleared": list(report.cleared), "announced": list(report.announced)}
+        details: dict[str, Any] = {"cleared": list(report.cleared), "announced": list(report.announced)}
+        details |= _why_cleared(report.effects)
         record(tx, event, session=session, agent=found.row.agent, details=details, stream=gate.stream)
         clear_children(gate, tx, session, report.effects)
     return report
 
 
-def clear_children(gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...]) -> None:
-    """What is cleared in a session is cleared in those it started, in the same transaction."""
+def _why_cleared(effects: tuple[Effect, ...]) -> dict[str, Any]:
+    """For the entry: why consent was cleared, if it was."""
+    return next(({"why": effect.why} for effect in effects if isinstance(effect, Cleared)), {})
+
+
+def clear_children(
+    gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...], *, by: str = ""
+) -> tuple[str, ...]:
+    """What is cleared in a session is cleared in those it started, in the same transaction; what was lost."""
     clearing = tuple(
-        e for e in effects if isinstance(e, Cleared) and e.reach in ("all_but_allowlist", "everything")
+        Cleared(e.reach, words.in_session_above(e.why))
+        for e in effects
+        if isinstance(e, Cleared) and e.reach in ("all_but_allowlist", "everything")
     )
-    if not clearing:
-        return
+    return tuple(_clear_below(gate, tx, session, clearing, by)) if clearing else ()
+
+
+def _clear_below(gate: Gate, tx: Writer, session: str, clearing: tuple[Cleared, ...], by: str) -> list[str]:
+    gone: list[str] = []
+    details = {"why": clearing[0].why} | ({"by": by} if by else {})
     for child in children_of(tx, gate.sealer, session, everything()):
-        settle(gate, tx, child, clearing)
-        details = {"why": clearing[0].why}
+        after = settle(gate, tx, child, clearing, by=by)
+        gone += (words.below(one, child.row.id) for one in lost(child.session, after, tx.now))
         record(tx, "CLEARED", session=child.row.id, details=details, stream=gate.stream)
-        clear_children(gate, tx, child.row.id, clearing)
+        gone += _clear_below(gate, tx, child.row.id, clearing, by)
+    return gone
 
 
 def _ask_whether_said(

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from sayso.core.effects import Closed, Effect
+from sayso.core import words
+from sayso.core.effects import Cleared, Closed, Effect, Opened
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Key
 from sayso.core.model import Request, Tier
@@ -19,7 +20,7 @@ from sayso.gate.marks import Mark
 from sayso.gate.moves import check_goes_on
 from sayso.gate.sealer import Sealer
 from sayso.gate.signing import Key as SigningKey
-from sayso.gate.state import Loaded, Wanted, load, save
+from sayso.gate.state import Closing, Loaded, Wanted, load, save
 from sayso.gate.tampering import Tampered
 from sayso.gate.telemetry import tampered
 from sayso.store.base import Reader, Store, Writer
@@ -123,7 +124,7 @@ def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scop
         reviews=reviews_for(gate, tx, request),
         notices=gate.notices,
         time_trusted=time_trusted(gate, tx),
-        parent_stopped=parent is not None and _stopped(gate, tx, parent),
+        parent_stopped=parent is not None and is_stopped(gate, tx, parent),
     )
 
 
@@ -156,15 +157,29 @@ def settle(
     *,
     call: str | None = None,
     stands: tuple[str, str | None] | None = None,
+    by: str = "",
 ) -> Session:
-    """Write what these effects change, and how a call stands. Tampering that was noticed is recorded too."""
+    """Write what these effects change, and how a call stands. Tampering that was noticed is recorded too.
+
+    `by` names the person whose act this is: questions that end with it say so.
+    """
     after = apply(found.session, effects)
-    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
-    save(tx, gate.sealer, found, after, call=call, answers=answers, stands=stands)
+    closing = _closing(effects, by)
+    save(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
         tampered(found.session.id, finding)
     return after
+
+
+def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
+    """How the questions that end with these effects are closed: answered, or taken back by whom and why."""
+    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
+    cleared = next((effect.why for effect in effects if isinstance(effect, Cleared)), None)
+    if cleared is not None:
+        return Closing(answers, by or None, cleared)
+    opened = next((effect.question.id for effect in effects if isinstance(effect, Opened)), None)
+    return Closing(answers, None, None if opened is None else words.replaced(opened))
 
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
@@ -183,9 +198,9 @@ def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     return gate.sealer.review_times(marked, rows)
 
 
-def _stopped(gate: Gate, tx: Reader, session: str) -> bool:
+def is_stopped(gate: Gate, tx: Reader, session: str) -> bool:
     """Whether this session or any above it is stopped; one that cannot be read counts as stopped."""
     found = load(tx, gate.sealer, session, Wanted(keys=()))
     if found is None or found.findings or found.session.stopped is not None:
         return True
-    return found.row.parent is not None and _stopped(gate, tx, found.row.parent)
+    return found.row.parent is not None and is_stopped(gate, tx, found.row.parent)

@@ -90,14 +90,14 @@ def list_grants(gate: Gate, session: str | None = None) -> list[Listed]:
 def page_of_grants(
     gate: Gate, *, session: str | None = None, owner: str | None = None, after: str = "", limit: int = 100
 ) -> tuple[list[Listed], bool]:
-    """So many of what is granted now, those that end first first, and whether there are more.
+    """So many of what is granted now, those that end first first, one for each answer; and if there are more.
 
     In one session, in those of one owner, or in all that are open; `after` the id of a grant.
     """
     with gate.store.read() as tx:
         if session is not None:
             loaded(gate, tx, session, NOTHING)
-        found = list(islice(_all_live(gate, tx, session, owner, after), limit + 1))
+        found = list(islice(_all_live(gate, tx, session, owner, after, as_one=True), limit + 1))
     return found[:limit], len(found) > limit
 
 
@@ -191,30 +191,68 @@ def live_grants(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
     return [_listed(gate, tx, held, agent) for held in session.held if is_live(gate, held, session, tx.now)]
 
 
+def one_for_each_answer(gate: Gate, found: Sequence[Listed]) -> list[Listed]:
+    """The same for people: an approval is told with what its answer gave beyond that one call.
+
+    Revoking what is told ends the approval as well. An approval of more than that is told by itself.
+    """
+    wider = [one for one in found if one.kind != "call" and one.question is not None]
+    return [one for one in found if one.kind != "call" or not _is_within(gate, one, wider)]
+
+
+def _is_within(gate: Gate, approval: Listed, wider: list[Listed]) -> bool:
+    """Whether every operation of the approval is covered by what the same answer gave beyond this call."""
+    given = [grant for grant in wider if grant.question == approval.question]
+    operations = approval.pins.operations or ()
+    return bool(operations) and all(any(_is_for(gate, grant, name) for grant in given) for name in operations)
+
+
+def _is_for(gate: Gate, grant: Listed, operation: str) -> bool:
+    if grant.kind == "operation":
+        return grant.value == operation
+    if grant.kind == "category":
+        return grant.value == gate.policy.entry(operation).category
+    return operation in (grant.pins.operations or ())
+
+
 def _all_live(
-    gate: Gate, tx: Reader, session: str | None = None, owner: str | None = None, after: str = ""
+    gate: Gate,
+    tx: Reader,
+    session: str | None = None,
+    owner: str | None = None,
+    after: str = "",
+    *,
+    as_one: bool = False,
 ) -> Iterator[Listed]:
-    """What is granted in open sessions, as it ends. Of each session only what may be live is read."""
+    """What is granted in open sessions, as it ends. Of each session only what may be live is read.
+
+    With `as_one`, one for each answer.
+    """
     if not time_trusted(gate, tx):
         return
     while rows := tx.unexpired(tx.now, session=session, owner=owner, after=after, limit=AT_ONCE):
-        yield from _still_live(gate, tx, rows)
+        yield from _still_live(gate, tx, rows, as_one=as_one)
         after = rows[-1].id
 
 
-def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow]) -> Iterator[Listed]:
+def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow], *, as_one: bool) -> Iterator[Listed]:
     """Those of these grants that are live: what became of each stands in the sealed row of its session."""
     keys: dict[str, list[Key]] = {}
     for row in rows:
         keys.setdefault(row.session, []).append((row.kind, row.value))
     live: dict[str, Listed] = {}
     for name, wanted in keys.items():
-        found = load(tx, gate.sealer, name, Wanted(keys=tuple(dict.fromkeys(wanted))))
+        beside = _keys_beside(tx, name) if as_one and any(kind == "call" for kind, _ in wanted) else []
+        found = load(tx, gate.sealer, name, Wanted(keys=tuple(dict.fromkeys((*wanted, *beside)))))
         if found is not None and found.believed and found.row.ended_at is None:
-            session, agent = found.session, found.row.agent
-            held = (one for one in session.held if is_live(gate, one, session, tx.now))
-            live |= {one.grant.id: _listed(gate, tx, one, agent) for one in held}
+            granted = live_grants(gate, tx, found)
+            live |= {one.id: one for one in (one_for_each_answer(gate, granted) if as_one else granted)}
     return (live[row.id] for row in rows if row.id in live)
+
+
+def _keys_beside(tx: Reader, session: str) -> list[Key]:
+    """The keys of what else may be live in a session: an approval may be part of an answer that gave more."""
+    return [(row.kind, row.value) for row in tx.unexpired(tx.now, session=session, limit=AT_ONCE)]
 
 
 def _listed(gate: Gate, tx: Reader, held: Held, agent: str) -> Listed:
@@ -288,7 +326,7 @@ def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[En
     """What ended here and in the sessions below, and in which of them rows cannot be believed."""
     session = found.session
     live = [held.grant for held in session.held if is_live(gate, held, session, tx.now)]
-    settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),))
+    settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),), by=by)
     for grant in live:
         _record_ended(gate, tx, found, grant, by)
     details = {"cleared": ["everything"], "by": by, "questions": len(session.questions)}

@@ -40,7 +40,7 @@ def end_session(gate: Gate, session: str, *, by: str = "") -> None:
     """Everything granted in it ends; it cannot be used again. `by` names the operator, if it was one."""
     with operator_act(gate) if by else writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
-        settle(gate, tx, found, (Cleared("everything", "the session ended"),))
+        settle(gate, tx, found, (Cleared("everything", "the session ended"),), by=by)
         end_row(tx, gate.sealer, session)
         forget_said(gate, tx, session)
         details = {"by": by} if by else {}

@@ -48,6 +48,15 @@ class Loaded(msgspec.Struct, frozen=True):
     missing: frozenset[str] = frozenset()
 
 
+class Closing(msgspec.Struct, frozen=True):
+    """How questions that are open no more were closed: by these answers, the others by whom and why."""
+
+    answers: Mapping[str, str] = {}
+    by: str | None = None
+    why: str | None = None
+
+
+NOTHING_SAID = Closing()
 _fields_of_head = attrgetter(*Head.__struct_fields__)
 
 
@@ -100,7 +109,7 @@ def save(
     after: Session,
     *,
     call: str | None = None,
-    answers: Mapping[str, str] | None = None,
+    closing: Closing = NOTHING_SAID,
     stands: tuple[str, str | None] | None = None,
 ) -> None:
     """Write what changed: rows that are new, spends for what was used or ended, the head if it differs.
@@ -124,7 +133,7 @@ def save(
     kept = Kept(
         Head(*_fields_of_head(after)),
         spent,
-        _save_questions(tx, sealer, before, after, answers or {}),
+        _save_questions(tx, sealer, before, after, closing),
         was.calls if stands is None else with_call(was.calls, *stands),
         was.children,
         after.denials,
@@ -283,7 +292,7 @@ def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
 
 
 def _save_questions(
-    tx: Writer, sealer: Sealer, before: Loaded, after: Session, answers: Mapping[str, str]
+    tx: Writer, sealer: Sealer, before: Loaded, after: Session, closing: Closing
 ) -> Mapping[str, float]:
     """Store the questions that are new and close those that are gone; those that are open then."""
     old, was = before.session.questions, before.kept.questions
@@ -297,17 +306,17 @@ def _save_questions(
             left[name] = row.expires_at
     for name in old:
         if name not in after.questions:
-            _close(tx, sealer, name, answers.get(name))
+            _close(tx, sealer, name, closing)
     return left
 
 
-def _close(tx: Writer, sealer: Sealer, question: str, answer: str | None) -> None:
+def _close(tx: Writer, sealer: Sealer, question: str, closing: Closing) -> None:
     """A question that was answered in the conversation, or ended with what it was asked in."""
-    row = tx.question(question)
+    row, answer = tx.question(question), closing.answers.get(question)
     if row is None or row.state != "open":
         return
     if answer is None:
-        close_row(tx, sealer, row, state="cancelled", closed_at=tx.now)
+        close_row(tx, sealer, row, state="cancelled", by=closing.by, reason=closing.why, closed_at=tx.now)
     else:
         close_row(tx, sealer, row, state="answered", answer=answer, by="user", closed_at=tx.now)
 

@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import msgspec
 
 from sayso.core import lifecycle
@@ -48,6 +46,12 @@ class StoppedAll(msgspec.Struct, frozen=True):
     settled: bool
 
 
+class StoppedAndCleared(StoppedAll, frozen=True):
+    """The same with the sessions that lost something by it, and what."""
+
+    cleared: tuple[Stopped, ...] = ()
+
+
 def stop_session(gate: Gate, session: str, *, by: str, assurance: Assurance = Assurance.ASSURED) -> Stopped:
     """Stop a session: everything in it asks, and all consent but the allowlist is gone."""
     stopped = _stop(gate, session, by, assurance)
@@ -55,14 +59,19 @@ def stop_session(gate: Gate, session: str, *, by: str, assurance: Assurance = As
     return stopped
 
 
-def stop_all(gate: Gate, *, by: str, cleared: Counter[str] | None = None) -> StoppedAll:
-    """Stop every open session, those that are opened meanwhile as well. `cleared` collects what that cleared.
+def stop_all(gate: Gate, *, by: str) -> StoppedAll:
+    """Stop every open session; how many that were."""
+    done = stop_all_and_tell(gate, by=by)
+    return StoppedAll(done.stopped, done.tampered, done.settled)
+
+
+def stop_all_and_tell(gate: Gate, *, by: str) -> StoppedAndCleared:
+    """Stop every open session, those that are opened meanwhile as well.
 
     Looks again until it finds none that it has not seen to, a bounded number of times. A session that begins
     after the last look is not stopped: nothing is granted in it, and it asks as the policy says.
     """
-    seen: dict[str, str] = {}
-    lost: Counter[str] = Counter() if cleared is None else cleared
+    seen: dict[str, str | Stopped] = {}
     settled = False
     mark = gate.sealer.mark
     begun = mark.tick
@@ -71,13 +80,14 @@ def stop_all(gate: Gate, *, by: str, cleared: Counter[str] | None = None) -> Sto
         if not found:
             settled = True
             break
-        done = ((name, _try_to_stop(gate, name, by, lost)) for name in found)
+        done = ((name, _try_to_stop(gate, name, by)) for name in found)
         seen.update((name, how) for name, how in done if how != "busy")
     if settled and mark.burn("session", set(seen), before=begun):
         _tell_hidden(gate)
     sign_off(gate)
-    ways = list(seen.values())
-    return StoppedAll(ways.count("stopped"), ways.count("tampered"), settled)
+    stopped = [how for how in seen.values() if isinstance(how, Stopped)]
+    cleared = tuple(one for one in stopped if len(one.cleared) > 1)
+    return StoppedAndCleared(len(stopped), list(seen.values()).count("tampered"), settled, cleared)
 
 
 class Resumed(msgspec.Struct, frozen=True):
@@ -117,12 +127,12 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
     with writing(gate) as tx:
         found = loaded(gate, tx, session, everything())
         report = lifecycle.stop(found.session, assurance, tx.now)
-        settle(gate, tx, found, report.effects)
+        settle(gate, tx, found, report.effects, by=by)
         details = {"by": by, "cleared": list(report.cleared)}
         record(tx, "STOPPED", session=session, agent=found.row.agent, details=details, stream=gate.stream)
-        clear_children(gate, tx, session, report.effects)
+        below = clear_children(gate, tx, session, report.effects, by=by)
     already = found.session.stopped is not None
-    return Stopped(session, already=already, cleared=report.cleared)
+    return Stopped(session, already=already, cleared=(*report.cleared, *below))
 
 
 def _resume(gate: Gate, session: str, by: str) -> Resumed:
@@ -165,17 +175,16 @@ def _tell_hidden(gate: Gate) -> None:
         record(tx, "TAMPERED", details=details, stream=gate.stream)
 
 
-def _try_to_stop(gate: Gate, session: str, by: str, lost: Counter[str]) -> str:
+def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:
     """What became of it. One that somebody holds must not keep the others from being stopped."""
     try:
-        lost.update(_stop(gate, session, by, Assurance.ASSURED).cleared)
+        return _stop(gate, session, by, Assurance.ASSURED)
     except StoreBusy:
         return "busy"
     except UnknownSession:
         return "ended"
     except TamperedSession:
         return "tampered"
-    return "stopped"
 
 
 def _open(gate: Gate) -> list[str]:

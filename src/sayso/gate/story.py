@@ -209,8 +209,12 @@ def _questioned(gate: Gate, said: Entry, one: Asked, first: Shown | None, now: f
         Step("asked", question.opened_at, reason=_why_asked(said, asked)),
         *_unanswered(question, now),
         *_answered(question, first, edited),
-        *(() if approval is None or approval.ended is None else (Step(approval.ended, approval.at),)),
+        *(() if approval is None or approval.ended is None else (_approval_ended(approval),)),
     )
+
+
+def _approval_ended(approval: Approval) -> Step:
+    return Step(approval.ended or "taken_back", approval.at, approval.by, reason=approval.why)
 
 
 def _why_asked(said: Entry, asked: Read) -> str:
@@ -223,7 +227,7 @@ def _unanswered(question: QuestionRow, now: float) -> tuple[Step, ...]:
     if is_expired(question, now):
         return (Step("expired", question.closed_at or question.expires_at),)
     if question.state == "cancelled":
-        return (Step("cancelled", question.closed_at, reason=question.reason),)
+        return (Step("cancelled", question.closed_at, question.by, reason=question.reason),)
     return ()
 
 

@@ -15,6 +15,7 @@ from sayso.core.model import Call, Declared, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
 from sayso.doors.python.host import Runs, Said
 from sayso.doors.remote.shapes import CallTold, OperationTold
+from sayso.gate.approvals import approval_of
 from sayso.gate.call_rows import Attempt, UnknownCall, found_record, row_of
 from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.questions import find_question
@@ -22,6 +23,7 @@ from sayso.gate.tokens import Token
 from sayso.gate.workflows import Note, note_of
 from sayso.service.evaluated import MARK, runnable_arguments
 from sayso.service.problems import Refused
+from sayso.store.base import QuestionRow
 
 HTTP = "http"
 """The door of every call that comes over HTTP."""
@@ -166,7 +168,16 @@ def _asking(gate: Gate, attempt: Attempt, here: CallTold) -> CallTold:
     offers = found.question.offers
     edited = gate.sealer.open_edited(row)
     wanted = here.wanted if edited is None else _runs(edited.call)
-    return msgspec.structs.replace(asked, offers=offers, wanted=wanted)
+    return msgspec.structs.replace(asked, offers=offers, wanted=wanted, approved=_is_approved(gate, row))
+
+
+def _is_approved(gate: Gate, question: QuestionRow) -> bool:
+    """Whether the call would start if it were tried now, as far as its answer goes."""
+    if question.state != "answered":
+        return False
+    with gate.store.read() as tx:
+        approval = approval_of(gate, tx, question)
+    return approval is not None and approval.used is None and approval.ended is None
 
 
 def _noted(attempt: Attempt) -> Note | None:

@@ -10,7 +10,8 @@ import msgspec
 from sayso.core.model import Assurance
 from sayso.gate import reopening, sessions
 from sayso.gate.call_rows import found_record
-from sayso.gate.grants import live_grants
+from sayso.gate.gate import Gate
+from sayso.gate.grants import Listed, live_grants, one_for_each_answer
 from sayso.gate.state import Loaded, Wanted, load
 from sayso.gate.stopping import (
     Resumed,
@@ -28,6 +29,7 @@ from sayso.service.conversation import assurance_of
 from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
+from sayso.service.telling import known_waits
 from sayso.store.base import CallRow, Reader
 
 LONGEST = 1_000
@@ -176,14 +178,18 @@ def _presence(context: Context, tx: Reader, found: Loaded) -> str:
     running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
     if any(row is not None and _is_kept(context, tx, row) for row in running):
         return "working"
-    waiters = context.running.waiters
-    asked = (waiters.known(name) for name in found.session.questions)
+    open_now = (name for name, end in found.kept.questions.items() if tx.now < end)
+    asked = (known_waits(context, name) for name in open_now)
     return "waiting" if any(waits is not None and waits.now for waits in asked) else "unknown"
 
 
 def _is_kept(context: Context, tx: Reader, row: CallRow) -> bool:
     kept = found_record(context.gate, row)
     return kept is not None and not kept.silent and (row.lease_until or 0.0) > tx.now
+
+
+def _granted(gate: Gate, tx: Reader, found: Loaded) -> tuple[Listed, ...]:
+    return tuple(one_for_each_answer(gate, live_grants(gate, tx, found)))
 
 
 def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTold:
@@ -212,7 +218,7 @@ def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTo
         presence=_presence(context, tx, found) if row.ended_at is None else "unknown",
         last_seen=known.seen.get(row.id),
         opened_by=known.names.get(row.owner, ""),
-        grants=() if row.ended_at is not None else tuple(live_grants(gate, tx, found)),
+        grants=() if row.ended_at is not None else _granted(gate, tx, found),
     )
 
 

@@ -15,6 +15,7 @@ from sayso.gate.coverage import coverage
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
 from sayso.gate.questions import Read
+from sayso.gate.retelling import retell
 from sayso.gate.said import last_said
 from sayso.service.editing import tell_editing
 from sayso.service.endpoints import Context
@@ -26,11 +27,11 @@ from sayso.store.base import Reader
 
 def tell_question(context: Context, tx: Reader, found: Read) -> QuestionTold:
     """The question without what costs more than a look-up: what its answers would have covered."""
-    row, asked = found.row, found.question
+    row, asked = found.row, retell(context.gate, tx, found.question)
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= ends_at(context.gate, row)
     state = "expired" if expired else row.state
-    waits = _known_waits(context, row.id)
+    waits = known_waits(context, row.id)
     return QuestionTold(
         id=row.id,
         state=state,
@@ -82,7 +83,7 @@ def with_coverage(gate: Gate, told: QuestionTold, asked: Question) -> QuestionTo
     return msgspec.structs.replace(told, offers=offers)
 
 
-def _known_waits(context: Context, question: str) -> Waits | None:
+def known_waits(context: Context, question: str) -> Waits | None:
     """What is known here of who waits. To know more, every wait would be two writes more."""
     if context.door.asker.awaits(question):
         return Waits(now=True)

@@ -182,7 +182,7 @@ class Sayso(Program[Session]):
         return waiting.wait_for_answer(self.gate, question, timeout)
 
     def grants(self, session: str | None = None) -> list[Listed]:
-        return list(grants.list_grants(self.gate, session))
+        return grants.one_for_each_answer(self.gate, grants.list_grants(self.gate, session))
 
     def revoke(self, grant: str, *, by: str, session: Session | str | None = None) -> None:
         """End a grant by its id; or, in a session, all consent for what is named and the calls under way."""

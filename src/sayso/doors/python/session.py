@@ -178,4 +178,5 @@ class Session(AnySession):
         return handoff.take_handoff(self._door.gate, self.id)
 
     def consents(self) -> list[Listed]:
-        return grants.list_grants(self._door.gate, self.id)
+        gate = self._door.gate
+        return grants.one_for_each_answer(gate, grants.list_grants(gate, self.id))

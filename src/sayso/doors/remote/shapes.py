@@ -48,6 +48,8 @@ class CallTold(msgspec.Struct, frozen=True):
     offers: tuple[Offer, ...] = ()
     answered: bool = False
     """Its question is closed: a retry tells what came of it."""
+    approved: bool = False
+    """It was allowed and has not started: a retry starts it, while the approval lasts."""
     announced: tuple[str, ...] = ()
     """With an outcome: what to tell the user of the consent that ended by it."""
     cleared: tuple[str, ...] = ()

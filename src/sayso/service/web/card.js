@@ -42,7 +42,7 @@ const bundled = (question) => question.bundle.replace(/^bundle:/, "");
 /** How a closed question ended, and by whose word. */
 export function ending(question) {
   if (question.state === "expired") return "nobody answered in time";
-  if (question.state === "cancelled") return "taken back: the agent or its session moved on";
+  if (question.state === "cancelled") return question.by ? `taken back by ${visible(question.by)}` : "taken back";
   const what = SAID[question.answer] ?? `answered ${visible(question.answer ?? "")}`;
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
@@ -233,7 +233,7 @@ function asker(question) {
     told(question.agent, 80),
     ", session ",
     short(question.session),
-    `, turn ${question.turn}`,
+    question.turn > 0 && `, turn ${question.turn}`,
   ];
   const said = question.message ? [": you last said ", inline(question.message, 300)] : "";
   return h("p", { class: "small" }, who, said, ".");

@@ -68,8 +68,7 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Stop ${visible(session.agent)}` },
       async () => {
         await stop(session.id);
-        const cleared = `It lost ${count(lost(session), "grant")}, and ${count(session.questions, "open question")} ${session.questions === 1 ? "was" : "were"} withdrawn.`;
-        say([inline(session.agent, 60), ` is stopped: everything asks until you let it go on. ${cleared}`]);
+        say([inline(session.agent, 60), ` is stopped: everything asks until you let it go on. ${taken(session)}`]);
         await read();
       },
     );
@@ -126,6 +125,17 @@ function seen(session) {
 }
 
 /** How many grants a stop clears; standing consent for a command stays. */
+/** What a stop took from a session; nothing is said of what there was none of. */
+function taken(session) {
+  const asked = session.questions;
+  return [
+    lost(session) && `It lost ${count(lost(session), "grant")}.`,
+    asked && `${count(asked, "open question")} ${asked === 1 ? "was" : "were"} withdrawn.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
 const lost = (session) => session.grants.filter((grant) => grant.kind !== "command").length;
 
 /** What stopping all of these clears, in words, before it is done. */

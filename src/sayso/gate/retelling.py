@@ -1,0 +1,16 @@
+"""Open questions as people read them: a reason that has ceased to hold is not told as one that does."""
+
+from __future__ import annotations
+
+from sayso.core.asking import retell_after_stop
+from sayso.core.decision import Question
+from sayso.gate.gate import Gate, is_stopped
+from sayso.store.base import Reader
+
+
+def retell(gate: Gate, tx: Reader, asked: Question) -> Question:
+    """The question with reasons that are true now: a stop that was lifted is told as over."""
+    by_stop = any(item.ruling.rule == "stopped" for item in asked.items)
+    if not by_stop or is_stopped(gate, tx, asked.request.session):
+        return asked
+    return retell_after_stop(asked)
