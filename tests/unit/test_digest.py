@@ -331,7 +331,7 @@ OTHERS: Mapping[str, Any] = {
 
 
 WORDS = ("title", "targets")
-"""How a call is told to people, and what is made from its arguments, folder and links, which have their place."""
+"""How a call is told to people, and what is made from arguments, folder and links, which have their place."""
 
 
 def test_how_a_call_is_told_changes_no_digest() -> None:
