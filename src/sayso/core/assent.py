@@ -61,6 +61,11 @@ def read_assent(said: str, asks: bool) -> Assent:
     return Assent("medium" if _HALF_HEARTED.search(said) else yes.strength, once=yes.once, of_plan=of_plan)
 
 
+def is_ironic(clause: str) -> bool:
+    """Whether a clause is nothing but an ironic yes: "yeah right"."""
+    return _IRONY.fullmatch(clause) is not None
+
+
 def after_idiom(said: str) -> str | None:
     """What follows "no problem" and the like at the start of a message; None without one."""
     found = _IDIOM.match(said)

@@ -20,10 +20,10 @@ from sayso.core.limiting import find_limit
 from sayso.core.model import Assurance, Risk
 from sayso.core.plan_change import begins_with_yes, spoken_change
 from sayso.core.policy import Policy
-from sayso.core.refusing import contains
 from sayso.core.revoking import revoke_named
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Session, Task, apply
+from sayso.core.taking_back import take_forbidden_off, take_last_yes_back
 
 CONFIRM_TASK_EVERY = 25
 LISTED = frozenset({"command", "category"})
@@ -135,6 +135,16 @@ def take_back(session: Session, name: str, policy: Policy, now: float) -> Heard:
     return h.heard()
 
 
+def take_back_below(session: Session, refusal: fx.Withheld, policy: Policy, now: float) -> Heard:
+    """Take back what a refusal heard in a session above takes back in this one."""
+    h = Hearing(session, policy, read("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED)
+    if refusal.forbids:
+        take_forbidden_off(h, refusal.forbidden)
+    else:
+        take_last_yes_back(h)
+    return h.heard()
+
+
 def _doubt_slash(h: Hearing) -> None:
     """A limit or question after a slash command of high risk: then the command does not count."""
     slash = h.message.slash
@@ -229,14 +239,7 @@ def _forbid(h: Hearing) -> None:
     """A prohibition takes all consent back but the standing one, and of that what holds a forbidden word."""
     if h.message.change is not None and answering.was_asked(h):
         h.announced.append(words.NO_LIMITS)
-    off = [
-        held
-        for held in allowlisted(h.session, h.now, anywhere=True)
-        if contains(held.grant.value, h.message.forbidden)
-    ]
-    for held in off:
-        h.do(fx.Revoked(held.grant.key, held.grant.id))
-    h.cleared += dict.fromkeys(words.consent(held.grant) for held in off)
+    off = take_forbidden_off(h, h.message.forbidden)
     h.clear("all_but_allowlist", "you forbade something", words.FORBIDDEN)
     if off:
         h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
@@ -385,14 +388,14 @@ def allowlist_entry(
     )
 
 
-def allowlisted(session: Session, now: float, anywhere: bool = False) -> list[Held]:
-    """The live entries of the allowlist, in this workspace or anywhere."""
+def allowlisted(session: Session, now: float) -> list[Held]:
+    """The live entries of the allowlist in this workspace."""
     return [
         held
         for held in session.held
         if held.grant.kind == "command"
         and not spent(held, now)
-        and (anywhere or held.grant.pins.workspace == session.workspace)
+        and held.grant.pins.workspace == session.workspace
     ]
 
 

@@ -107,6 +107,11 @@ def is_sign_of(meaning: str, text: str) -> bool:
     return _ONLY_SIGNS[meaning].fullmatch(with_emoji(text)) is not None
 
 
+def has_sign_of(meaning: str, text: str) -> bool:
+    """Whether a sign that means "yes", "no" or "stop" stands anywhere in a text."""
+    return _ANY_SIGN[meaning].search(with_emoji(text)) is not None
+
+
 def opens_with_stop_sign(text: str) -> bool:
     """Whether a text begins with a sign that means stop."""
     return _OPENS_WITH_STOP.match(with_emoji(text)) is not None
@@ -194,9 +199,10 @@ _YES_SIGN = re.compile(f"(?:[{YES_SIGNS}]{_GESTURE})+")
 _NO_SIGN = re.compile(f"(?:[{NO_SIGNS}]{_GESTURE})+")
 _OPENS_WITH_STOP = re.compile(rf"[\s*_]*[{STOP_SIGNS}]")
 _SIGN_NAME = re.compile("|".join(map(re.escape, SIGN_NAMES)), re.IGNORECASE | re.ASCII)
+_SIGNS = {"yes": YES_SIGNS, "no": NO_SIGNS, "stop": STOP_SIGNS}
+_ANY_SIGN = {meaning: re.compile(f"[{signs}]") for meaning, signs in _SIGNS.items()}
 _ONLY_SIGNS = {
-    meaning: re.compile(rf"\s*(?:[{signs}]{_GESTURE}[\s.!]*)+")
-    for meaning, signs in {"yes": YES_SIGNS, "no": NO_SIGNS, "stop": STOP_SIGNS}.items()
+    meaning: re.compile(rf"\s*(?:[{signs}]{_GESTURE}[\s.!]*)+") for meaning, signs in _SIGNS.items()
 }
 _APPROVING = re.compile(
     "(?:[\u2705\u2714\u2611\u2728\u2b50\u2764\u2665\u263a\u270c\U0001f31f\U0001f389\U0001f38a\U0001f3c1"

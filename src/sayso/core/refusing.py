@@ -3,6 +3,7 @@
 - A message that begins with no is a refusal, whatever follows. So is a clause that is one, and a "don't".
 - A prohibition forbids something by name: "do not edit b.py", "stay away from main". It is a refusal that
   also takes consent back, and its words say which entries of the allowlist go.
+- Words that unsay a yes are a refusal: "I changed my mind", "scratch that", "I didn't mean yes".
 - "Don't forget ...", "don't worry" are neither. In doubt it is a refusal.
 """
 
@@ -71,7 +72,9 @@ def _begins_with_no(said: list[tuple[str, bool]]) -> bool:
 
 
 def _refuses(words: str, asked: bool) -> bool:
-    return _FLAT.fullmatch(words) is not None or (not asked and _REFUSES.search(words) is not None)
+    if _FLAT.fullmatch(words):
+        return True
+    return not asked and (_REFUSES.search(words) is not None or _UNSAYS.match(words) is not None)
 
 
 def _forbids(words: str, asked: bool) -> bool:
@@ -134,6 +137,31 @@ _REFUSES = re.compile(
     r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"
     r"|\b(?:not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
     r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
+)
+_SAID = (
+    "(?:yes|yep|yeah|ok|okay|sure|approval|answer|reply|response|consent|permission|assent|agreement|go[ -]ahead"
+    "|message|command|order|request|instruction|vote|thumbs up)"
+)
+_UNSAYS = re.compile(
+    rf"{_LEAD}(?:"
+    r"(?:i|i've|i have|we|we've|we have)(?: just| since)? ?changed (?:my|our) minds?\b"
+    r"|changed my mind\b|(?:a )?change of (?:mind|heart)\b|(?:i'm |i am )?having second thoughts\b|i have second thoughts\b"
+    r"|on (?:second|further|reflection|2nd)(?: thoughts?| reflection| consideration)?\Z"
+    r"|(?:scratch|strike|belay|disregard|ignore|forget|erase|unsay)"
+    rf"(?: (?:it|that|this|what i (?:just )?said|my (?:last |previous )?{_SAID}|the last (?:one|{_SAID})))\Z"
+    r"|(?:undo|cancel|void|annul|unsay|reverse|nullify|scratch|strike|ignore|disregard|forget|delete|drop|remove"
+    rf"|take back|retract|withdraw|overrule|rescind) (?:my|that|this|the) (?:last |previous |earlier |first )?{_SAID}\b"
+    rf"|take (?:my|that|this|the) (?:last |previous |earlier )?{_SAID} back\b"
+    r"|i (?:meant|mean|should have said|wanted to say|intended|said|say) (?:to say )?(?:no|not|don't|nope|never)\b"
+    rf"|i (?:didn't|did not|never) (?:really |actually )?(?:mean|meant|say|said|intend|intended|agreed?|approved?|want|wanted)"
+    rf"(?: (?:to|that|this|it|so|say|a|my|agree|approve|do|{_SAID}))*\Z"
+    rf"|(?:my|that|the) {_SAID} (?:was|is|came|happened) (?:\w+ )?(?:a mistake|an error|an accident|a slip|a typo|accidental"
+    r"|premature|wrong|void|invalid|by (?:mistake|accident)|too (?:early|soon|fast|quick)|not (?:meant|intended|for that))\b"
+    r"|i (?:misspoke|misclicked|mistyped|misread|spoke too soon|made a mistake|regret (?:it|that|this))\b"
+    r"|(?:that's|that is|this is|it's|that was|it was) (?:all )?(?:a mistake|an error|a misclick|a typo|an accident)\b"
+    r"|i(?:'m| am)? no longer (?:sure|ok|okay|fine|happy|convinced|want)\b|i'd rather you didn't\b|i would rather you did not\b"
+    r"|not any ?more\Z|no longer\Z"
+    r")"
 )
 _ACT = f"(?:{'|'.join(ACTS)})"
 _DONE_TO = f"(?:{'|'.join(re.sub('[ey]$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"

@@ -30,6 +30,11 @@ def find_topic(spoken: str, shown: str) -> str | None:
     return None
 
 
+def announces_another(clause: str) -> bool:
+    """Whether a clause says no more than that there is another task: "new task", "next issue"."""
+    return _ANOTHER.fullmatch(clause) is not None
+
+
 # Emphasis, emoji and other signs around words; what masks a quotation stays.
 _SIGNS = re.compile(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
 _DONE = re.compile(
@@ -49,6 +54,8 @@ _CORRECTION = re.compile(
     r"|\byou(?:'ve|\s+have)?\s+made\s+a\s+mistake\b|\b(?:that|this|it)\s+was\s+a\s+mistake\b"
     r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
 )
+_WORK_ITEM = r"(?:tasks?|topics?|subjects?|jobs?|projects?|assignments?|issues?|tickets?|items?|features?|stories|story)"
+_ANOTHER = re.compile(rf"(?:(?:a|an|the|my|our)\s+)?(?:new|different|another|next|other|separate)\s+{_WORK_ITEM}(?:\s+please)?")
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-))[ \t>*_#-]{0,8}"
 _OPENING = (
     r"(?:(?:ok|okay|so|and|but|then|alright|all\s+right|right|great|good|perfect|cool|thanks|thank\s+you|please"

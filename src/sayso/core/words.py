@@ -597,6 +597,14 @@ def revokes_nothing(name: str) -> str:
     return f"no standing consent for {visible(name)}"
 
 
+FREE_RETRY = "the free retry of a failed call"
+
+
+def taken_back(consents: Iterable[str]) -> str:
+    """What a no took back, with nothing else for it to answer."""
+    return "\n".join(["You said no. Taken back:", *(f"- {consent}" for consent in consents)])
+
+
 def below(consent: str, session: str) -> str:
     """What ended in a session that this one started."""
     return f"{consent} (in session {session})"
