@@ -63,7 +63,7 @@ def read_assent(said: str, asks: bool) -> Assent:
 
 def is_ironic(clause: str) -> bool:
     """Whether a clause is nothing but an ironic yes: "yeah right"."""
-    return _IRONY.fullmatch(clause) is not None
+    return _IRONY.fullmatch(clause.removeprefix("oh ")) is not None
 
 
 def after_idiom(said: str) -> str | None:

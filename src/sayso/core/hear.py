@@ -18,11 +18,13 @@ from sayso.core.grants import DAY, Grant, Held, Pins, spent
 from sayso.core.language import Message, limits_slash, read
 from sayso.core.limiting import find_limit
 from sayso.core.model import Assurance, Risk
+from sayso.core.own_words import LONGEST, readings
 from sayso.core.plan_change import begins_with_yes, spoken_change
 from sayso.core.policy import Policy
 from sayso.core.revoking import revoke_named
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Session, Task, apply
+from sayso.core.standing import speaks_of_revoking
 from sayso.core.taking_back import take_forbidden_off, take_last_yes_back
 
 CONFIRM_TASK_EVERY = 25
@@ -233,6 +235,16 @@ def _tighten(h: Hearing) -> None:
         h.clear("all_but_allowlist", "you cleared the consent state", "Consent state cleared")
     if m.correction:
         h.clear("all_but_allowlist", "you corrected the agent", "Correction heard, clearing consent state")
+    if not h.cleared and not h.announced and not m.stop and _asks_to_revoke(h):
+        h.announced.append(words.NOTHING_REVOKED)
+
+
+def _asks_to_revoke(h: Hearing) -> bool:
+    """Whether an order to revoke was heard, but not understood: then the user is told so."""
+    entries = [held.grant.value for held in h.session.held if held.grant.kind == "command"]
+    return h.message.slash is None and any(
+        speaks_of_revoking(shown, entries) for shown in readings(h.message.text[:LONGEST])
+    )
 
 
 def _forbid(h: Hearing) -> None:

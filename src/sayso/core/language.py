@@ -35,6 +35,7 @@ from sayso.core.phrases import (
     LIMIT_WORDS,
     MEDIUM_PHRASES,
     POLITE,
+    STOP_CLAUSES,
     STOP_OPENINGS,
     STOP_PHRASES,
     Phrases,
@@ -209,7 +210,8 @@ def _stops(spoken: str, phrases: Phrases) -> bool:
     """Whether a stop phrase stands anywhere, or a clause begins with one of those that stop only there."""
     if _STOP.search(spoken) or _AND_STOP.search(spoken) or _added(phrases).stop.search(spoken):
         return True
-    return any(_STOP_OPENING.match(clean(spoken[start:end])) for start, end, _ in clause_spans(spoken))
+    said = (clean(_MENTION.sub("", spoken[start:end])) for start, end, _ in clause_spans(spoken))
+    return any(_STOP_OPENING.match(words) or _WHOLE_STOP.fullmatch(words) for words in said)
 
 
 def _is_bare_stop(shown: str, phrases: Phrases) -> bool:
@@ -255,6 +257,8 @@ def _leaves_the_work(words: str, *, first: bool) -> bool:
 
 def _stops_by_itself(words: str, phrases: Phrases) -> bool:
     stop = _added(phrases).stop.match(words)
+    if _WHOLE_STOP.fullmatch(words):
+        return True
     return _STOP_CLAUSE.match(words) is not None or (stop is not None and stop.end() == len(words))
 
 
@@ -353,6 +357,13 @@ _STOP_LEAD = (
     "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
 _STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
+_WHOLE_STOP = re.compile(
+    rf"{_STOP_LEAD}(?:{pattern(STOP_CLAUSES)})"
+    r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work|the work|work"
+    r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute|bit)|thanks|agent"
+    r"|again|until further notice|until i'm back|all (?:calls|operations|actions)))*"
+)
+_MENTION = re.compile(r"\A\s*@[\w-]+[,:]?\s+")
 _AND_STOP = re.compile(
     rf"\b(?:and|then|but|or)\s+(?:please\s+|just\s+|then\s+)?(?:{pattern(STOP_OPENINGS)})"
     r"(?=\s*(?:$|[.,;!?\n])|\s+(?:here|now|there|please|everything|it|this|that|until|for|before|after)\b)"

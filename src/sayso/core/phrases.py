@@ -26,6 +26,37 @@ STOP_PHRASES = ("stop", "wait", "cancel", "hold on", "not yet")
 STOP_OPENINGS = ("halt", "abort", "pause", "hang on")
 """A stop where a clause begins with them."""
 
+STOP_CLAUSES = (
+    "hold it",
+    "hold up",
+    "hold off",
+    "hold everything",
+    "hold your horses",
+    "hold",
+    "cease",
+    "cease and desist",
+    "desist",
+    "freeze",
+    "stand down",
+    "stand by",
+    "suspend",
+    "interrupt",
+    "knock it off",
+    "cut it out",
+    "back off",
+    "time out",
+    "timeout",
+    "do nothing",
+    "do nothing more",
+    "do nothing else",
+    "quit",
+    "quit it",
+    "whoa",
+    "emergency brake",
+    "kill it",
+)
+"""A stop where a clause is nothing else but them and small words."""
+
 HIGH_PHRASES = (
     "go ahead",
     "proceed",

@@ -204,6 +204,11 @@ _KEEPS = re.compile(
     r".*\b(?:myself|by hand|manually)\b"
     r"|\bi(?:'ll| will) do .*\b(?:myself|by hand|manually)\b"
     r"|\b(?:ask|check with|consult|confirm with|talk to|get approval from) (?:me|us)(?: first)? before \S"
+    r"|\A(?:(?:please|always|from now on|in future|you must|you should|you have to|you need to|i want you to|but|and|so"
+    r"|just|instead|actually|again|better) )*(?:ask|check with|consult|confirm with) (?:me |us )?(?:first|beforehand|every ?time|each time"
+    r"|always|again|from now on|before (?:anything|everything)|for (?:everything|each (?:\w+)|every (?:\w+)|all of it))"
+    r"(?: (?:please|first|from now on|again|every time|each time))*\Z"
+    r"|\A(?:(?:please|but|and|so) )*(?:always|from now on|in future) (?:please )?(?:ask|check with|consult|confirm with)(?: me| us| first| again)*\Z"
     r"|\b(?:always )?(?:ask|confirm|check)(?: first)? before (?:you )?"
     rf"(?:{_DONE_TO}\w*|any\w*|every\w*|each)\b"
 )

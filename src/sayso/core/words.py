@@ -462,6 +462,9 @@ TASK_COMPLETE = "Workflow complete, clearing consent state"
 TO_REVOKE = 'To revoke: "Revoke consent for: <command>" or "Revoke all consent"'
 
 
+NOTHING_REVOKED = f"Nothing was revoked. {TO_REVOKE}"
+
+
 def no_command(entry: str) -> str:
     return (
         f'"{visible(entry)}" is not a command, and a limit cannot be kept (write nothing but exact commands,'
