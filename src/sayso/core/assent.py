@@ -138,6 +138,7 @@ _TAIL = _spaced(
 _FILLER = _spaced(
     f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
     "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
+    "|both(?: files| of them)?|all of it|all of them|everything|all good|all fine"
     "|now|right now|right away|you can|you may|sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
 )
 _UNIT = _expression(
@@ -152,6 +153,7 @@ _IDIOM = _expression(
 _PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
 _TRAILS_OFF = re.compile(r"\.\s*\.|[,;:–—-]$")
 _IRONY = _expression(
+    r"\bdo\s+(?:it|this|that|so)\s+right\b(?!\s+(?:now|away))|"
     r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"
     r"|(?<!all\s)(?<!'s\s)(?<!is\s)\bright[\s,.!–—-]+(?:yeah|yea|sure)\b"
 )

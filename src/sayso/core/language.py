@@ -359,8 +359,10 @@ _STOP_LEAD = (
 _STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
 _WHOLE_STOP = re.compile(
     rf"{_STOP_LEAD}(?:{pattern(STOP_CLAUSES)})"
-    r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work|the work|work"
-    r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute|bit)|thanks|agent"
+    r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work"
+    r"|the work|work"
+    r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute"
+    r"|bit)|thanks|agent"
     r"|again|until further notice|until i'm back|all (?:calls|operations|actions)))*"
 )
 _MENTION = re.compile(r"\A\s*@[\w-]+[,:]?\s+")
@@ -377,7 +379,10 @@ _STOP_CLAUSE = re.compile(
 _TAKES_BACK = re.compile(
     r"(?:(?:please|and|but|then|now|also|i|hereby|no|just) )*"
     r"(?:revok\w+|withdraw\w*|rescind\w*|retract\w*|take back|clear (?:the |my |session )*allowlist"
-    r"|clear (?:all |the |my )*consent state)\b"
+    r"|clear (?:all |the |my )*consent state|take (?:it|that|this|them|everything|all)(?: all| of it)? back"
+    r"|(?:undo|terminate|reset|forget|end|void|annul|clear|remove|delete|drop) (?:(?:all|any|my|the|your"
+    r"|standing|every) )*consents?"
+    r"|you (?:no longer have|don't have|do not have|have no))\b"
 )
 
 # In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
@@ -385,7 +390,8 @@ _JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave",
 _LIMITS_SLASH = re.compile(
     rf"\?|\bw/o\b|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
     rf"|\b(?:{pattern({*CHANGE_WORDS, *LIMIT_WORDS} - _JOINING)}|no|nope|kidding|joking|ask|what|why|how|who"
-    r"|which|minus|sans|barring|leaving out|does|should|would|could|can|maybe|perhaps|later|tomorrow|first|draft|dry[ -]?run|pretend"
+    r"|which|minus|sans|barring|leaving out|does|should|would|could|can|maybe|perhaps|later|tomorrow"
+    r"|first|draft|dry[ -]?run|pretend"
     r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
     r"|explain|help|nothing|none)\b"
 )

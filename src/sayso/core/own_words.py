@@ -33,11 +33,18 @@ def undisguised(text: str) -> bool:
 
 def readings(text: str) -> tuple[str, ...]:
     """What a person may see: the text in its plain form, what is hidden left out, and again as a gap."""
-    shown = unicodedata.normalize("NFKC", _normalizable(_ANSI.sub("", text))).translate(APOSTROPHES)
+    shown = unicodedata.normalize(
+        "NFKC", _normalizable(_ANSI.sub("", with_apostrophes_typed(text)))
+    ).translate(APOSTROPHES)
     unseen = [ord(char) for char in set(shown) if hidden(char)]
     if not unseen:
         return (shown,)
     return shown.translate(dict.fromkeys(unseen, "")), shown.translate(dict.fromkeys(unseen, " "))
+
+
+def with_apostrophes_typed(text: str) -> str:
+    """The text with the accents that people type for an apostrophe replaced by one: "don`t" is "don't"."""
+    return _TYPED_APOSTROPHE.sub(r"\1'", text)
 
 
 def fold(text: str) -> str:
@@ -223,6 +230,10 @@ QUOTATION = re.compile(
       | (?<![\w'])'(?=[^\s'])(?P<single>[^'\n]*(?<=\S))'(?!\w)
       | “[^“”\n]*” | «[^«»\n]*» | „[^„“\n]*“ """,
     re.VERBOSE,
+)
+_TYPED_APOSTROPHE = re.compile(
+    r"\b((?:do|does|did|wo|would|ca|could|should|must|is|are|was|were|has|have|need)n)[`\u00b4](?=t\b)",
+    re.IGNORECASE,
 )
 _DASH = re.compile(r"\s-+\s")
 # A full stop or colon ends a clause only before white space: "next.config.js" is one word.

@@ -114,6 +114,18 @@ HIGH_PHRASES = (
     "you have my permission",
     "permission granted",
     "for sure",
+    "run it",
+    "execute it",
+    "i approve the plan",
+    "approve the plan",
+    "plan approved",
+    "execute the plan",
+    "run the plan",
+    "follow the plan",
+    "i'm good with that",
+    "i'm good with it",
+    "i'm good with this",
+    "i am good with that",
 )
 
 MEDIUM_PHRASES = (

@@ -178,7 +178,8 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 _JOINT = re.compile(
-    r"\s+(?:and also|and|&|plus|\+|as well as|along with|together with|also|or|/|\||then)\s+|\s*;\s*", re.IGNORECASE
+    r"\s+(?:and also|and|&|plus|\+|as well as|along with|together with|also|or|/|\||then)\s+|\s*;\s*",
+    re.IGNORECASE,
 )
 _EVERYTHING = re.compile(
     r"(?:everything|anything|all)(?: else| of (?:it|them))?|all (?:the )?(?:others?|rest|commands)"

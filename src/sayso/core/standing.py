@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from sayso.core import words
-from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised, without_closing_emoji
+from sayso.core.own_words import BLANK, LONGEST, fold, has_sign_of, mask, undisguised, without_closing_emoji
 from sayso.core.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.programs import looks_like_command
 
@@ -109,6 +109,8 @@ def _find_limit(text: str) -> str | None:
         tokens = {token.strip("()[]{}.,;:!—–-") for token in fold(bare).split()}
         shell = ";" in bare and tokens & {"if", "while", "until"}
         if (tokens & _SPEECH and not shell) or bare.endswith("?"):
+            return piece.strip()
+        if has_sign_of("no", piece) or has_sign_of("stop", piece) or _TICKED_LIMIT.match(fold(piece)):
             return piece.strip()
         if at and (_SPEECH_ENTRY.match(fold(bare)) or not looks_like_command(_AND.sub("", piece.strip()))):
             return piece.strip()
@@ -242,6 +244,10 @@ _SPEECH_ENTRY = re.compile(
     rf"(?:(?:and|but) )?(?:(?:{pattern(REFUSALS)})(?: (?:{pattern(POLITE)}))*[\s.!]*\Z"
     r"|(?:on|in|to|for|at|by|with|from|into|under|per|no|yes|ok|okay|or|so|then|also|plus|\w+ly)\b(?!-))"
 )
+# In backticks a command may hold any word, but none begins with these.
+_TICKED_LIMIT = re.compile(
+    r"\s*`+\s*(?:but|except|unless|only|however|not|never|without|excluding|although|though|provided|just)\s"
+)
 # Words that stand in sentences and hardly ever, unquoted, in commands.
 _SPEECH = {
     "but", "except", "excepting", "unless", "only", "if", "when", "whenever", "while", "until", "till",
@@ -311,7 +317,10 @@ _REVOKE = re.compile(
     rf"(?!{_KINDS}(?:all\s+)?{_CONSENT}\b)(?=\S))"
 )
 _REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
-_ALL_OF_IT = r"(?:all|everything|anything|(?:it|them|that|this|those|these)\s+all|all\s+of\s+(?:it|them|that|this|these|those))"
+_ALL_OF_IT = (
+    r"(?:all|everything|anything|(?:it|them|that|this|those|these)\s+all"
+    r"|all\s+of\s+(?:it|them|that|this|these|those))"
+)
 _REVOKE_EVERYTHING = re.compile(
     rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}\s+(?:{_ALL_OF_IT}|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_THAT_I_GAVE}"
     rf"|{_END}\s+(?:consents?|(?:(?:all|every|each|any|the|my|your|this|that|of)\s+){{1,3}}{_KINDS}{_CONSENT})(?!\s+state\b){_THAT_I_GAVE}"

@@ -44,7 +44,7 @@ def take_last_yes_back(h: Hearing) -> None:
 
 
 def take_forbidden_off(h: Hearing, forbidden: tuple[str, ...]) -> bool:
-    """Take the standing consents off that hold a forbidden word, in every workspace; whether there are any."""
+    """Take the standing consents off that hold a forbidden word, in every workspace; whether any went."""
     h.do(fx.Withheld(forbidden, forbids=True))
     entries = (held for held in h.session.held if held.grant.kind == "command" and not spent(held, h.now))
     ended = _end(h, [held for held in entries if contains(held.grant.value, forbidden)])

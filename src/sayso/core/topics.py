@@ -34,7 +34,7 @@ def _announced(spoken: str, shown: str) -> str | None:
     """What follows a clause that announces another task; without anything, the clause itself."""
     for start, end, asked in clause_spans(spoken):
         said = " ".join(_SIGNS.sub(" ", spoken[start:end]).split())
-        if not asked and _ANNOUNCES.fullmatch(said):
+        if not asked and _ANNOUNCES.fullmatch(said) and not _DONE.fullmatch(said):
             return shown[end:].split("\n", 1)[0].strip(" ,.:;!-—–") or shown[start:end].strip()
     return None
 
@@ -47,8 +47,10 @@ def announces_another(clause: str) -> bool:
 # Emphasis, emoji and other signs around words; what masks a quotation stays.
 _SIGNS = re.compile(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
 _DONE = re.compile(
-    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say|(?:it )?looks like"
-    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story|project)(?:'s| is| was)|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
+    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
+    r"|(?:it )?looks like"
+    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story|project)(?:'s| is"
+    r"| was)|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
     rf"(?:{pattern(DONE_PHRASES)})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
 )
@@ -65,15 +67,22 @@ _CORRECTION = re.compile(
     r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
 )
 _WORK_ITEM = "(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story|thing)"
-_OTHER_WORK = f"(?:(?:a|an|the|my|our) )?(?:(?:completely|totally|brand) )?(?:new|different|another|next|other|separate) {_WORK_ITEM}"
+_OTHER_WORK = (
+    "(?:(?:a|an|the|my|our) )?(?:(?:completely|totally|brand) )?"
+    f"(?:new|different|another|next|other|separate) {_WORK_ITEM}"
+)
 _ANNOUNCES = re.compile(
-    "(?:(?:ok|okay|so|and|but|then|now|alright|all right|right|great|good|perfect|cool|thanks|thank you|please|yes|well"
+    "(?:(?:ok|okay|so|and|but|then|now|alright|all right|right|great|good|perfect|cool|thanks|thank you"
+    "|please|yes|well"
     "|hey|actually) )*"
-    "(?:(?:(?:i have|i've got|i got|here's|here is|there's|there is|this is|that's|time for|on to|onto|now for|next is"
-    "|(?:let's|lets|let us|we should|can we|i want to|i'd like to|we can|please)(?: now)? (?:start|do|begin|take|have|open"
+    "(?:(?:(?:i have|i've got|i got|here's|here is|there's|there is|this is|that's|time for|on to|onto"
+    "|now for|next is"
+    "|(?:let's|lets|let us|we should|can we|i want to|i'd like to|we can|please)(?: now)? (?:start|do"
+    "|begin|take|have|open"
     "|go to|go on to|move to|move on to|switch to|turn to|get to|jump to)(?: with| on)?"
     "|start|begin|take|go to|move to|move on to|switch to|jump to) )?"
-    f"{_OTHER_WORK}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on|moving on)|next up|up next)"
+    f"{_OTHER_WORK}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on|moving on)"
+    f"|next up|up next)"
     "(?: (?:please|now|then|for you|for us|to do|here|today|from here))*"
 )
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-))[ \t>*_#-]{0,8}"
