@@ -141,7 +141,7 @@ def deny(h: Hearing) -> None:
 
 
 def _refuse(h: Hearing) -> None:
-    """A no: denies the question, ends the long task's consent, or refuses the plan; else takes the yes back."""
+    """A no: denies the question, ends the long task's consent, or refuses the plan, or unsays the yes."""
     shown, task = _just_shown(h), h.session.task
     chosen = [q for q in shown if q.id in h.message.chosen]
     if chosen or len(shown) == 1 or h.message.forbids:

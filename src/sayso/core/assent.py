@@ -138,7 +138,7 @@ _TAIL = _spaced(
 _FILLER = _spaced(
     f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
     "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
-    "|both(?: files| of them)?|all of it|all of them|everything|all good|all fine"
+    "|run it|execute it|both(?: files| of them)?|all of it|all of them|everything|all good|all fine"
     "|now|right now|right away|you can|you may|sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
 )
 _UNIT = _expression(

@@ -163,7 +163,8 @@ def _hear_limit(h: Hearing) -> None:
     m, plan = h.message, h.session.plan
     if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen or m.outdated is not None:
         return
-    if (plan is not None and plan.text.concrete) or all(spent(held, h.now) for held in h.session.held):
+    narrows = plan is not None and plan.text.concrete and (not plan.accepted or m.kind == "modify")
+    if narrows or all(spent(held, h.now) for held in h.session.held):
         return
     limit = find_limit(m.text)
     if limit is None or (answering.was_asked(h) and (limit.keeps or m.kind == "modify")):

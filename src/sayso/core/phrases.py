@@ -114,8 +114,6 @@ HIGH_PHRASES = (
     "you have my permission",
     "permission granted",
     "for sure",
-    "run it",
-    "execute it",
     "i approve the plan",
     "approve the plan",
     "plan approved",
