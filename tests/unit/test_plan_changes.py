@@ -32,7 +32,7 @@ I will edit src/b.py myself|let me handle src/b.py|I want to look at b.py|ask me
 ask me before you edit b.py|b.py needs my approval|check with me before src/b.py|b.py if I say so
 edit src/a.py rather than src/b.py|edit src/a.py instead of src/b.py|edit src/c.py instead of src/b.py
 without src/b.py|without touching b.py|minus src/b.py|apart from src/b.py|other than src/b.py
-hold off on src/b.py|spare src/b.py|eschew src/b.py|bypass src/b.py
+hold off on src/b.py|spare src/b.py|eschew src/b.py|bypass src/b.py|be gentle with src/b.py
 src/b.py gives me a bad feeling|only src/a.py|just src/a.py|src/a.py only|only a.py for now
 limit it to src/a.py|stick to src/a.py|nothing but src/a.py|src/a.py and nothing else
 do a.py and skip the rest|with src/a.py|to src/a.py|unless it touches src/b.py
@@ -49,7 +49,7 @@ commit only if the tests pass|commit once I reviewed it|commits need my approval
 no git please|hands off git|drop the commit step|make the commit a separate step|reword the commit message
 """
 
-NOTHING_LEFT = """be gentle with src/b.py|edit a.py, but only read b.py|change a.py and inspect b.py
+NOTHING_LEFT = """edit a.py, but only read b.py|change a.py and inspect b.py
 
 skip the third step|just the parser|with step 1 only|only the first two|not that|leave the rest
 nothing in src|only src/c.py|only edit src/c.py|only a.py after lunch|a.py and b.py are off limits|not now

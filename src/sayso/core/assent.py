@@ -22,6 +22,7 @@ from sayso.core.phrases import (
     MEDIUM_PHRASES,
     NO_IDIOMS,
     ONCE_PHRASES,
+    PLAN_PHRASES,
     POLITE,
     pattern,
 )
@@ -120,7 +121,7 @@ _DENIED = r"(?!\s+(?:not|no|never)\b)"  # "please do not", "absolutely not" are 
 _HIGH = re.sub(
     r"(?<=\|)(absolutely|definitely|certainly|of\S*course|please\S*do|by\S*means)(?=\|)",
     lambda phrase: f"{phrase[0]}{_DENIED}",
-    f"|{pattern(HIGH_PHRASES)}|".replace("let's", "let'?s"),
+    f"|{pattern((*HIGH_PHRASES, *PLAN_PHRASES))}|".replace("let's", "let'?s"),
 ).strip("|")
 _MEDIUM = pattern(MEDIUM_PHRASES)
 _ONCE = pattern(ONCE_PHRASES)

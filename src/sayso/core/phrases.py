@@ -114,17 +114,21 @@ HIGH_PHRASES = (
     "you have my permission",
     "permission granted",
     "for sure",
+    "i'm good with that",
+    "i'm good with it",
+    "i'm good with this",
+    "i am good with that",
+)
+
+PLAN_PHRASES = (
     "i approve the plan",
     "approve the plan",
     "plan approved",
     "execute the plan",
     "run the plan",
     "follow the plan",
-    "i'm good with that",
-    "i'm good with it",
-    "i'm good with this",
-    "i am good with that",
 )
+"""A yes that speaks of the plan: it answers no question."""
 
 MEDIUM_PHRASES = (
     "ok",

@@ -282,7 +282,7 @@ def _does_otherwise(words: str, plan: PlanText) -> bool:
 
 
 def _is_unclear(piece: Piece, plan: PlanText) -> bool:
-    """Whether a piece speaks of targets in words that are not understood, or limits in a way no plan can."""
+    """Whether a piece limits in a way no plan can: "to the parser part", "locally"."""
     words, spoken = piece.words, words_of(piece.words)
     if (
         piece.mode != "out"
@@ -292,9 +292,7 @@ def _is_unclear(piece: Piece, plan: PlanText) -> bool:
         or _takes_out(words)
     ):
         return False
-    if _names_something(words, plan):
-        return _names_target(words, plan)
-    return spoken[0] in _TO or _is_bare_limit(spoken)
+    return not _names_something(words, plan) and (spoken[0] in _TO or _is_bare_limit(spoken))
 
 
 def _is_bare_limit(spoken: list[str]) -> bool:
