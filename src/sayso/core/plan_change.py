@@ -453,6 +453,7 @@ _OTHER_VERBS = _VERBS - frozenset(
         "go",
         "start",
         "begin",
+        "make",
         *EVERYDAY[0].verbs.split("|"),
         "rename",
     )
