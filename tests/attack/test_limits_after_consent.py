@@ -19,11 +19,13 @@ restrict yourself to a.py|stick to `src/a.py`|I'll do b.py|leave b.py to me|b.py
 I'll handle src/b.py
 edit everything except b.py|Fix the parser, but leave src/b.py to me|and please skip `src/b.py`|nothing else
 Please ignore "src/b.py" for now|b.py must stay the same|edit a.py and skip b.py|SKIP B.PY
-no more changes please"""
+no more changes please|no more
+edit nothing else|enough edits|ask me first|ask me every time|from now on ask"""
 KEEPING = """I'll commit|I will commit|I'll commit myself|commit is mine|leave the commit to me
 skip the commit
 exclude commits|I do the commits|committing is my job|let me commit|the commits are mine|omit the commit
-I'm committing|leave committing to me|without the commit|I'd rather commit it myself"""
+I'm committing|leave committing to me|without the commit|I'd rather commit it myself
+commit nothing|forbid commits|you may no longer commit"""
 WORK = """Skip the intro in README and write the usage|Ignore the warnings|Now edit src/b.py
 keep it up|Keep going
 Only one more thing: rename foo|just fix the parser|Leave a comment in src/b.py|I'll review it later

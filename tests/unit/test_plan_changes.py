@@ -49,7 +49,8 @@ commit only if the tests pass|commit once I reviewed it|commits need my approval
 no git please|hands off git|drop the commit step|make the commit a separate step|reword the commit message
 """
 
-NOTHING_LEFT = """
+NOTHING_LEFT = """edit a.py, but only read b.py|change a.py and inspect b.py
+
 skip the third step|just the parser|with step 1 only|only the first two|not that|leave the rest
 nothing in src|only src/c.py|only edit src/c.py|only a.py after lunch|a.py and b.py are off limits|not now
 later|show me the diff first|ask me about everything|if you are sure|don't touch anything until I say so

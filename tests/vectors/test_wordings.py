@@ -167,7 +167,12 @@ def test_a_standing_grant_with_a_limit_never_grants_the_command(granted: str, te
     assert verdict(text, PUSH) == ("allow" if granted == "git push" else "ask")
 
 
+@pytest.mark.parametrize(("sense", "text"), with_senses("slashes"))
+def test_a_sign_or_word_against_a_slash_command_never_lets_it_run(sense: str, text: str) -> None:
+    assert verdict("X", f"/pr {text}", PUSH) == ("allow" if sense == "runs" else "ask")
+
+
 def test_no_message_is_listed_under_two_senses() -> None:
-    for file in ("messages", "plans", "choices", "languages", "grants"):
+    for file in ("messages", "plans", "choices", "languages", "grants", "slashes"):
         texts = sorted(text for _, text in with_senses(file))
         assert [one for one, next_one in pairwise(texts) if one == next_one] == []

@@ -21,6 +21,7 @@ from sayso.core.plans import beside_policy
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Plan, Task
 from sayso.core.showing import call_lines, seen_in_text
+from sayso.core.taking_back import take_last_yes_back
 
 if TYPE_CHECKING:
     from sayso.core.hear import Hearing
@@ -140,7 +141,7 @@ def deny(h: Hearing) -> None:
 
 
 def _refuse(h: Hearing) -> None:
-    """A no: denies the question, ends the long task's consent, or refuses the plan."""
+    """A no: denies the question, ends the long task's consent, or refuses the plan, or unsays the yes."""
     shown, task = _just_shown(h), h.session.task
     chosen = [q for q in shown if q.id in h.message.chosen]
     if chosen or len(shown) == 1 or h.message.forbids:
@@ -152,8 +153,18 @@ def _refuse(h: Hearing) -> None:
         h.clear("task", "you said no", words.cleared("you said no"))
     elif _asked_back(h, "save") or _asked_back(h, "load"):
         h.did.append("the allowlist is not handed on")
-    elif h.session.plan is not None:
-        _refuse_plan(h, h.session.plan)
+    else:
+        plan = h.session.plan
+        if plan is not None:
+            _refuse_plan(h, plan)
+        answers_plan = plan is not None and not plan.accepted and plan.since == h.before.turn
+        if not answers_plan and not _clears_all(h.message):
+            take_last_yes_back(h)
+
+
+def _clears_all(m: Message) -> bool:
+    """Whether a message ends all consent but the standing one anyway."""
+    return m.forbids or m.stop or m.correction or m.revoke_all or m.clear_state
 
 
 def narrows_plan(h: Hearing) -> bool:

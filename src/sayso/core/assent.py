@@ -22,6 +22,7 @@ from sayso.core.phrases import (
     MEDIUM_PHRASES,
     NO_IDIOMS,
     ONCE_PHRASES,
+    PLAN_PHRASES,
     POLITE,
     pattern,
 )
@@ -59,6 +60,11 @@ def read_assent(said: str, asks: bool) -> Assent:
         return NONE
     of_plan = _OF_PLAN.search(said) is not None
     return Assent("medium" if _HALF_HEARTED.search(said) else yes.strength, once=yes.once, of_plan=of_plan)
+
+
+def is_ironic(clause: str) -> bool:
+    """Whether a clause is nothing but an ironic yes: "yeah right"."""
+    return _IRONY.fullmatch(clause.removeprefix("oh ")) is not None
 
 
 def after_idiom(said: str) -> str | None:
@@ -115,7 +121,7 @@ _DENIED = r"(?!\s+(?:not|no|never)\b)"  # "please do not", "absolutely not" are 
 _HIGH = re.sub(
     r"(?<=\|)(absolutely|definitely|certainly|of\S*course|please\S*do|by\S*means)(?=\|)",
     lambda phrase: f"{phrase[0]}{_DENIED}",
-    f"|{pattern(HIGH_PHRASES)}|".replace("let's", "let'?s"),
+    f"|{pattern((*HIGH_PHRASES, *PLAN_PHRASES))}|".replace("let's", "let'?s"),
 ).strip("|")
 _MEDIUM = pattern(MEDIUM_PHRASES)
 _ONCE = pattern(ONCE_PHRASES)
@@ -133,6 +139,7 @@ _TAIL = _spaced(
 _FILLER = _spaced(
     f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
     "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
+    "|run it|execute it|both(?: files| of them)?|all of it|all of them|everything|all good|all fine"
     "|now|right now|right away|you can|you may|sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
 )
 _UNIT = _expression(
@@ -147,6 +154,7 @@ _IDIOM = _expression(
 _PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
 _TRAILS_OFF = re.compile(r"\.\s*\.|[,;:–—-]$")
 _IRONY = _expression(
+    r"\bdo\s+(?:it|this|that|so)\s+right\b(?!\s+(?:now|away))|"
     r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"
     r"|(?<!all\s)(?<!'s\s)(?<!is\s)\bright[\s,.!–—-]+(?:yeah|yea|sure)\b"
 )

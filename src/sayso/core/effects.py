@@ -49,6 +49,16 @@ class TakenBack(Effect, frozen=True):
     missing: tuple[str, ...] = ()
 
 
+class Withheld(Effect, frozen=True):
+    """A refusal took consent back here, and is to do so in the sessions below as well.
+
+    One that forbids takes off what holds a forbidden word; any other takes back what the last yes gave.
+    """
+
+    forbidden: tuple[str, ...] = ()
+    forbids: bool = False
+
+
 class CallEnded(Effect, frozen=True):
     """A call that is under way lost the consent it was started with: it does not go on."""
 

@@ -18,12 +18,14 @@ from sayso.core.grants import DAY, Grant, Held, Pins, spent
 from sayso.core.language import Message, limits_slash, read
 from sayso.core.limiting import find_limit
 from sayso.core.model import Assurance, Risk
+from sayso.core.own_words import LONGEST, readings
 from sayso.core.plan_change import begins_with_yes, spoken_change
 from sayso.core.policy import Policy
-from sayso.core.refusing import contains
 from sayso.core.revoking import revoke_named
 from sayso.core.rules import PLAN_TURNS
 from sayso.core.session import Pending, Session, Task, apply
+from sayso.core.standing import speaks_of_revoking
+from sayso.core.taking_back import take_forbidden_off, take_last_yes_back
 
 CONFIRM_TASK_EVERY = 25
 LISTED = frozenset({"command", "category"})
@@ -135,6 +137,16 @@ def take_back(session: Session, name: str, policy: Policy, now: float) -> Heard:
     return h.heard()
 
 
+def take_back_below(session: Session, refusal: fx.Withheld, policy: Policy, now: float) -> Heard:
+    """Take back what a refusal heard in a session above takes back in this one."""
+    h = Hearing(session, policy, read("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED)
+    if refusal.forbids:
+        take_forbidden_off(h, refusal.forbidden)
+    else:
+        take_last_yes_back(h)
+    return h.heard()
+
+
 def _doubt_slash(h: Hearing) -> None:
     """A limit or question after a slash command of high risk: then the command does not count."""
     slash = h.message.slash
@@ -151,7 +163,8 @@ def _hear_limit(h: Hearing) -> None:
     m, plan = h.message, h.session.plan
     if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen or m.outdated is not None:
         return
-    if (plan is not None and plan.text.concrete) or all(spent(held, h.now) for held in h.session.held):
+    narrows = plan is not None and plan.text.concrete and (not plan.accepted or m.kind == "modify")
+    if narrows or all(spent(held, h.now) for held in h.session.held):
         return
     limit = find_limit(m.text)
     if limit is None or (answering.was_asked(h) and (limit.keeps or m.kind == "modify")):
@@ -223,20 +236,23 @@ def _tighten(h: Hearing) -> None:
         h.clear("all_but_allowlist", "you cleared the consent state", "Consent state cleared")
     if m.correction:
         h.clear("all_but_allowlist", "you corrected the agent", "Correction heard, clearing consent state")
+    if not h.cleared and not h.announced and not m.stop and _asks_to_revoke(h):
+        h.announced.append(words.NOTHING_REVOKED)
+
+
+def _asks_to_revoke(h: Hearing) -> bool:
+    """Whether an order to revoke was heard, but not understood: then the user is told so."""
+    entries = [held.grant.value for held in h.session.held if held.grant.kind == "command"]
+    return h.message.slash is None and any(
+        speaks_of_revoking(shown, entries) for shown in readings(h.message.text[:LONGEST])
+    )
 
 
 def _forbid(h: Hearing) -> None:
     """A prohibition takes all consent back but the standing one, and of that what holds a forbidden word."""
     if h.message.change is not None and answering.was_asked(h):
         h.announced.append(words.NO_LIMITS)
-    off = [
-        held
-        for held in allowlisted(h.session, h.now, anywhere=True)
-        if contains(held.grant.value, h.message.forbidden)
-    ]
-    for held in off:
-        h.do(fx.Revoked(held.grant.key, held.grant.id))
-    h.cleared += dict.fromkeys(words.consent(held.grant) for held in off)
+    off = take_forbidden_off(h, h.message.forbidden)
     h.clear("all_but_allowlist", "you forbade something", words.FORBIDDEN)
     if off:
         h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
@@ -385,14 +401,14 @@ def allowlist_entry(
     )
 
 
-def allowlisted(session: Session, now: float, anywhere: bool = False) -> list[Held]:
-    """The live entries of the allowlist, in this workspace or anywhere."""
+def allowlisted(session: Session, now: float) -> list[Held]:
+    """The live entries of the allowlist in this workspace."""
     return [
         held
         for held in session.held
         if held.grant.kind == "command"
         and not spent(held, now)
-        and (anywhere or held.grant.pins.workspace == session.workspace)
+        and held.grant.pins.workspace == session.workspace
     ]
 
 

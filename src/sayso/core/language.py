@@ -13,11 +13,13 @@ from functools import cache, reduce
 
 import msgspec
 
-from sayso.core.assent import after_idiom, read_assent
+from sayso.core.assent import after_idiom, is_ironic, read_assent
 from sayso.core.own_words import (
     LONGEST,
     clause_spans,
+    clauses,
     fold,
+    has_sign_of,
     is_sign_of,
     mask,
     opens_with_stop_sign,
@@ -33,6 +35,7 @@ from sayso.core.phrases import (
     LIMIT_WORDS,
     MEDIUM_PHRASES,
     POLITE,
+    STOP_CLAUSES,
     STOP_OPENINGS,
     STOP_PHRASES,
     Phrases,
@@ -40,7 +43,7 @@ from sayso.core.phrases import (
 )
 from sayso.core.refusing import clean, read_refusal, refuses_flatly
 from sayso.core.standing import read_query, read_standing
-from sayso.core.topics import acknowledges, corrects, find_topic
+from sayso.core.topics import acknowledges, announces_another, corrects, find_topic
 
 __all__ = ["HIGH_PHRASES", "MEDIUM_PHRASES", "STOP_PHRASES", "Message", "read"]
 
@@ -104,7 +107,7 @@ def _read(text: str, slash_names: Collection[str], phrases: Phrases) -> Message:
         message = msgspec.structs.replace(message, slash=slash)
     elif free or _is_decorated_only(text):
         message = _loosened(message, phrases, commands=free)
-    if _tightens(message):
+    if _tightens(message) or (slash is not None and (message.done or message.topic)):
         message = msgspec.structs.replace(
             message, slash=None, grants=(), assent=None, once=False, change=None, imperatives=()
         )
@@ -157,6 +160,7 @@ def _both(one: Message, other: Message) -> Message:
 
 
 def _tightened(text: str, shown: str, slash: str | None, phrases: Phrases) -> Message:
+    signs = _signs_after(shown, slash) if slash is not None else _NO_SIGNS
     if slash is not None:
         shown = _with_own_clauses_only(shown, slash, phrases)
     standing = read_standing(text, shown)
@@ -166,14 +170,14 @@ def _tightened(text: str, shown: str, slash: str | None, phrases: Phrases) -> Me
     return Message(
         text=text,
         kind=standing.kind or "other",
-        stop=standing.stop or _stops(spoken, phrases) or _is_bare_stop(shown, phrases),
+        stop=standing.stop or _stops(spoken, phrases) or _is_bare_stop(shown, phrases) or "stop" in signs,
         grants=standing.grants,
         revokes=standing.revokes,
         revoke_all=standing.revoke_all,
         clear_allowlist=standing.clear_allowlist,
         clear_state=standing.clear_state,
         query=read_query(spoken if slash is None else text),
-        refusal=refusal.refuses or is_sign_of("no", shown) or _MINUS_ONE.fullmatch(shown) is not None,
+        refusal=refusal.refuses or _is_minus_one(shown) or "no" in signs,
         forbids=refusal.forbids,
         forbidden=refusal.words,
         correction=corrects(spoken),
@@ -181,6 +185,20 @@ def _tightened(text: str, shown: str, slash: str | None, phrases: Phrases) -> Me
         topic=find_topic(spoken[:LONGEST], shown),
         problem=standing.problem,
     )
+
+
+def _is_minus_one(shown: str) -> bool:
+    return is_sign_of("no", shown) or _MINUS_ONE.fullmatch(shown) is not None
+
+
+def _signs_after(shown: str, slash: str) -> frozenset[str]:
+    """What signs after a slash command say, "no" or "stop". Irony and a final "-1" are a no."""
+    own = mask(shown)
+    rest = own[fold(own).find(slash.casefold()) + len(slash) :]
+    ironic = any(is_ironic(words) for words, _ in clauses(fold(rest)))
+    refuses = ironic or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
+    said = {"no": refuses, "stop": has_sign_of("stop", rest)}
+    return frozenset(name for name, holds in said.items() if holds)
 
 
 def _gist(spoken: str) -> str:
@@ -192,7 +210,8 @@ def _stops(spoken: str, phrases: Phrases) -> bool:
     """Whether a stop phrase stands anywhere, or a clause begins with one of those that stop only there."""
     if _STOP.search(spoken) or _AND_STOP.search(spoken) or _added(phrases).stop.search(spoken):
         return True
-    return any(_STOP_OPENING.match(clean(spoken[start:end])) for start, end, _ in clause_spans(spoken))
+    said = (clean(_MENTION.sub("", spoken[start:end])) for start, end, _ in clause_spans(spoken))
+    return any(_STOP_OPENING.match(words) or _WHOLE_STOP.fullmatch(words) for words in said)
 
 
 def _is_bare_stop(shown: str, phrases: Phrases) -> bool:
@@ -220,9 +239,9 @@ def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
 def _own_clauses(own: str, phrases: Phrases) -> Iterator[tuple[int, int]]:
     for at, (start, end, _) in enumerate(clause_spans(own)):
         words = clean(_added(phrases).refuse.sub("no", own[start:end]))
-        if _TAKES_BACK.match(words):  # with its list, to the end of the line
+        if _TAKES_BACK.match(words) or announces_another(words):  # with its list, to the end of the line
             yield start, len(own[start:].split("\n", 1)[0]) + start
-        elif _tightens_by_itself(words, phrases) or (at > 0 and _leaves_the_work(words)):
+        elif _tightens_by_itself(words, phrases) or _leaves_the_work(words, first=at == 0):
             yield start, end + 1
 
 
@@ -231,12 +250,15 @@ def _tightens_by_itself(words: str, phrases: Phrases) -> bool:
     return refuses or corrects(words) or _stops_by_itself(words, phrases)
 
 
-def _leaves_the_work(words: str) -> bool:
-    return acknowledges(words) or find_topic(words, words) is not None
+def _leaves_the_work(words: str, *, first: bool) -> bool:
+    """Whether a clause ends the task. The first after a slash command may be a title: "switch to tabs"."""
+    return acknowledges(words) or (not first and find_topic(words, words) is not None)
 
 
 def _stops_by_itself(words: str, phrases: Phrases) -> bool:
     stop = _added(phrases).stop.match(words)
+    if _WHOLE_STOP.fullmatch(words):
+        return True
     return _STOP_CLAUSE.match(words) is not None or (stop is not None and stop.end() == len(words))
 
 
@@ -326,6 +348,8 @@ _DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
 _STOP = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
 _ANY_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
 _BARE_STOP = re.compile(rf"[\W_]*(?:{_ANY_STOP})[\W_]*")
+_NO_SIGNS: frozenset[str] = frozenset()
+_FINAL_MINUS_ONE = re.compile(r"(?:\A|[,.;:!(—–])\s*-1[\s.!)]*\Z")
 _MINUS_ONE = re.compile(r"\s*-1[\s.!]*")
 _QUOTES = re.compile(r"""[`"'“”«».!,]+""")
 _STOP_LEAD = (
@@ -333,6 +357,15 @@ _STOP_LEAD = (
     "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
 _STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
+_WHOLE_STOP = re.compile(
+    rf"{_STOP_LEAD}(?:{pattern(STOP_CLAUSES)})"
+    r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work"
+    r"|the work|work"
+    r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute"
+    r"|bit)|thanks|agent"
+    r"|again|until further notice|until i'm back|all (?:calls|operations|actions)))*"
+)
+_MENTION = re.compile(r"\A\s*@[\w-]+[,:]?\s+")
 _AND_STOP = re.compile(
     rf"\b(?:and|then|but|or)\s+(?:please\s+|just\s+|then\s+)?(?:{pattern(STOP_OPENINGS)})"
     r"(?=\s*(?:$|[.,;!?\n])|\s+(?:here|now|there|please|everything|it|this|that|until|for|before|after)\b)"
@@ -346,15 +379,19 @@ _STOP_CLAUSE = re.compile(
 _TAKES_BACK = re.compile(
     r"(?:(?:please|and|but|then|now|also|i|hereby|no|just) )*"
     r"(?:revok\w+|withdraw\w*|rescind\w*|retract\w*|take back|clear (?:the |my |session )*allowlist"
-    r"|clear (?:all |the |my )*consent state)\b"
+    r"|clear (?:all |the |my )*consent state|take (?:it|that|this|them|everything|all)(?: all| of it)? back"
+    r"|(?:undo|terminate|reset|forget|end|void|annul|clear|remove|delete|drop) (?:(?:all|any|my|the|your"
+    r"|standing|every) )*consents?"
+    r"|you (?:no longer have|don't have|do not have|have no))\b"
 )
 
 # In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
 _JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
 _LIMITS_SLASH = re.compile(
-    rf"\?|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
+    rf"\?|\bw/o\b|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
     rf"|\b(?:{pattern({*CHANGE_WORDS, *LIMIT_WORDS} - _JOINING)}|no|nope|kidding|joking|ask|what|why|how|who"
-    r"|which|does|should|would|could|can|maybe|perhaps|later|tomorrow|first|draft|dry[ -]?run|pretend"
+    r"|which|minus|sans|barring|leaving out|does|should|would|could|can|maybe|perhaps|later|tomorrow"
+    r"|first|draft|dry[ -]?run|pretend"
     r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
     r"|explain|help|nothing|none)\b"
 )

@@ -66,7 +66,7 @@ _DOING = (
     "(?:committing|pushing|merging|deploying|publishing|releasing|rebasing|tagging|deleting|renaming|editing)"
 )
 _ANY_ACT = (
-    r"(?:(?:the|all|any|your|my|git|file|further|more|other|these|those)\s+)*"
+    r"(?:(?:the|all|any|your|my|git|npm|gh|docker|file|further|more|other|these|those|every|each|future)\s+)*"
     rf"(?:(?:{_VERB})(?:ing|es|e?d|s|ions?|ments?)?|{_DOING})"
 )
 _THING = rf"(?:{_DOING}\s+{_FILE}|{_FILE}|{_ANY_ACT})"
@@ -91,7 +91,14 @@ _KEEPS = re.compile(
     rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
 )
 _EXCLUDES = re.compile(
-    rf"(?:{_OUT}|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?)"
+    rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse)(?:\s+you\s+to)?"
+    rf"|hold(?:\s+(?:off|back)(?:\s+(?:on|with))?)?|(?:(?:you|we|agents?)\s+)?(?:may|can|must|should|shall|will)?\s*no\s+longer"
+    rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent|permission|approval)\s+(?:to|for))"
+    rf"\s+{_LIST}"
+    rf"|(?:{_VERB}|change|touch|modify|write|run|do)\s+(?:nothing|none|no\s+(?:more|other|further)\s+\w+)(?:\s+(?:else|more|at\s+all|further))?"
+    rf"|{_LIST}\s+(?:is|are|'s)\s+(?:not|no\s+longer)\s+(?:ok|okay|fine|good|alright|allowed|permitted|wanted|welcome"
+    r"|acceptable|approved|authori[sz]ed|possible|safe)"
+    rf"|(?:{_OUT}|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?)"
     rf"|hands (?:away|off)(?: from)?)\s+{_LIST}"
     rf"|(?:keep|preserve)\s+{_FILES}(?:\s+(?:{_STAYS}))?"
     rf"|(?:leave|leaving)\s+{_LIST}\s+(?:out(?: of (?:it|this|that))?|to (?:me|us)|for (?:me|us)|{_STAYS})"
@@ -103,6 +110,7 @@ _EXCLUDES = re.compile(
     r"(?:\s+(?:it|that|this|them|these|myself|ourselves))*"
     r"|(?:make|do|there (?:are|must be|should be))?\s*no (?:further|more|other|additional|new) "
     r"(?:changes?|edits?|files?|commits?|modifications?|work|steps?|operations?|calls?|actions?)(?: \w+){0,3}"
+    r"|no more(?: of (?:this|that|it|these|those))?"
     r"|nothing (?:else|more|other)(?: (?:should|must|may|is to|can|gets?|will|shall|has to|needs to)"
     r"(?: be)? (?:chang|edit|modif|touch|alter|happen|run|done)\w*)?"
     r"|(?:that's|that is|this is|it's)?\s*enough(?: (?:edits|changes|commits|work))?"

@@ -33,11 +33,18 @@ def undisguised(text: str) -> bool:
 
 def readings(text: str) -> tuple[str, ...]:
     """What a person may see: the text in its plain form, what is hidden left out, and again as a gap."""
-    shown = unicodedata.normalize("NFKC", _normalizable(_ANSI.sub("", text))).translate(APOSTROPHES)
+    shown = unicodedata.normalize(
+        "NFKC", _normalizable(_ANSI.sub("", with_apostrophes_typed(text)))
+    ).translate(APOSTROPHES)
     unseen = [ord(char) for char in set(shown) if hidden(char)]
     if not unseen:
         return (shown,)
     return shown.translate(dict.fromkeys(unseen, "")), shown.translate(dict.fromkeys(unseen, " "))
+
+
+def with_apostrophes_typed(text: str) -> str:
+    """The text with the accents that people type for an apostrophe replaced by one: "don`t" is "don't"."""
+    return _TYPED_APOSTROPHE.sub(r"\1'", text)
 
 
 def fold(text: str) -> str:
@@ -105,6 +112,11 @@ def with_emoji(text: str) -> str:
 def is_sign_of(meaning: str, text: str) -> bool:
     """Whether a text is nothing but signs that mean "yes", "no" or "stop", however often."""
     return _ONLY_SIGNS[meaning].fullmatch(with_emoji(text)) is not None
+
+
+def has_sign_of(meaning: str, text: str) -> bool:
+    """Whether a sign that means "yes", "no" or "stop" stands anywhere in a text."""
+    return _ANY_SIGN[meaning].search(with_emoji(text)) is not None
 
 
 def opens_with_stop_sign(text: str) -> bool:
@@ -194,9 +206,10 @@ _YES_SIGN = re.compile(f"(?:[{YES_SIGNS}]{_GESTURE})+")
 _NO_SIGN = re.compile(f"(?:[{NO_SIGNS}]{_GESTURE})+")
 _OPENS_WITH_STOP = re.compile(rf"[\s*_]*[{STOP_SIGNS}]")
 _SIGN_NAME = re.compile("|".join(map(re.escape, SIGN_NAMES)), re.IGNORECASE | re.ASCII)
+_SIGNS = {"yes": YES_SIGNS, "no": NO_SIGNS, "stop": STOP_SIGNS}
+_ANY_SIGN = {meaning: re.compile(f"[{signs}]") for meaning, signs in _SIGNS.items()}
 _ONLY_SIGNS = {
-    meaning: re.compile(rf"\s*(?:[{signs}]{_GESTURE}[\s.!]*)+")
-    for meaning, signs in {"yes": YES_SIGNS, "no": NO_SIGNS, "stop": STOP_SIGNS}.items()
+    meaning: re.compile(rf"\s*(?:[{signs}]{_GESTURE}[\s.!]*)+") for meaning, signs in _SIGNS.items()
 }
 _APPROVING = re.compile(
     "(?:[\u2705\u2714\u2611\u2728\u2b50\u2764\u2665\u263a\u270c\U0001f31f\U0001f389\U0001f38a\U0001f3c1"
@@ -217,6 +230,10 @@ QUOTATION = re.compile(
       | (?<![\w'])'(?=[^\s'])(?P<single>[^'\n]*(?<=\S))'(?!\w)
       | “[^“”\n]*” | «[^«»\n]*» | „[^„“\n]*“ """,
     re.VERBOSE,
+)
+_TYPED_APOSTROPHE = re.compile(
+    r"\b((?:do|does|did|wo|would|ca|could|should|must|is|are|was|were|has|have|need)n)[`\u00b4](?=t\b)",
+    re.IGNORECASE,
 )
 _DASH = re.compile(r"\s-+\s")
 # A full stop or colon ends a clause only before white space: "next.config.js" is one word.

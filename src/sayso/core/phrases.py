@@ -26,6 +26,37 @@ STOP_PHRASES = ("stop", "wait", "cancel", "hold on", "not yet")
 STOP_OPENINGS = ("halt", "abort", "pause", "hang on")
 """A stop where a clause begins with them."""
 
+STOP_CLAUSES = (
+    "hold it",
+    "hold up",
+    "hold off",
+    "hold everything",
+    "hold your horses",
+    "hold",
+    "cease",
+    "cease and desist",
+    "desist",
+    "freeze",
+    "stand down",
+    "stand by",
+    "suspend",
+    "interrupt",
+    "knock it off",
+    "cut it out",
+    "back off",
+    "time out",
+    "timeout",
+    "do nothing",
+    "do nothing more",
+    "do nothing else",
+    "quit",
+    "quit it",
+    "whoa",
+    "emergency brake",
+    "kill it",
+)
+"""A stop where a clause is nothing else but them and small words."""
+
 HIGH_PHRASES = (
     "go ahead",
     "proceed",
@@ -83,7 +114,21 @@ HIGH_PHRASES = (
     "you have my permission",
     "permission granted",
     "for sure",
+    "i'm good with that",
+    "i'm good with it",
+    "i'm good with this",
+    "i am good with that",
 )
+
+PLAN_PHRASES = (
+    "i approve the plan",
+    "approve the plan",
+    "plan approved",
+    "execute the plan",
+    "run the plan",
+    "follow the plan",
+)
+"""A yes that speaks of the plan: it answers no question."""
 
 MEDIUM_PHRASES = (
     "ok",

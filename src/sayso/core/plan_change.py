@@ -18,7 +18,7 @@ import msgspec
 
 from sayso.core import plan_reading as reading
 from sayso.core.look_alikes import APOSTROPHES
-from sayso.core.own_words import LONGEST, fold, mask_quotations, readings, spell_signs
+from sayso.core.own_words import LONGEST, fold, mask_quotations, readings, spell_signs, with_apostrophes_typed
 from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
 from sayso.core.plan_markup import speaks_against
 from sayso.core.plan_names import is_called, is_pattern, means, points_at, recalls, stem, stems_of, words_of
@@ -34,6 +34,7 @@ from sayso.core.plan_words import (
     PRAISE,
 )
 from sayso.core.plans import render
+from sayso.core.refusing import with_apostrophes
 
 Mode = Literal["out", "keep", "condition"]
 
@@ -51,9 +52,12 @@ def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
     for pieces in (each for seen in readings(change) for each in _sentences(seen, plan)):
         before = plan.places
         chosen = _chosen(pieces, plan)
+        unclear = not any(piece.marked for piece in pieces) and any(
+            _is_unclear(each, plan) for each in pieces
+        )
         for piece in pieces:
             pointless = piece.marked and plan.places != before  # "b.py must | not change" points at b.py
-            plan = _apply(plan, piece, known, restrict=not pointless)
+            plan = _nothing(plan) if unclear else _apply(plan, piece, known, restrict=not pointless)
         plan = _keep_chosen(plan, chosen, known) if chosen else plan
     return render(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
 
@@ -65,7 +69,7 @@ def spoken_change(text: str, plan: PlanText) -> str | None:
     or a statement that excludes, postpones or keeps for the user something the plan names, or that chooses
     by number. A question changes nothing, but for "could you skip b.py?".
     """
-    said = spell_signs(text).translate(APOSTROPHES).strip(" ,")
+    said = _with_strokes_spelled(spell_signs(text)).translate(APOSTROPHES).strip(" ,")
     if len(said) > LONGEST or ("?" in said and not _REQUEST.match(said)):
         return None
     yes = _YES.match(said)
@@ -101,6 +105,8 @@ def _names_something(text: str, plan: PlanText) -> bool:
 
 
 def _apply(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
+    if not piece.marked and _does_otherwise(piece.words, plan):
+        return _nothing(plan)
     if piece.mode == "keep":
         return _keep(plan, piece.words, known)
     if piece.mode == "condition" or (
@@ -137,11 +143,19 @@ def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> 
 
 
 def _sentences(change: str, plan: PlanText) -> Iterator[list[Piece]]:
-    text = mask_quotations(spell_signs(change).translate(APOSTROPHES)).replace("`", " ")
+    text = mask_quotations(_with_strokes_spelled(spell_signs(change)).translate(APOSTROPHES)).replace(
+        "`", " "
+    )
     for sentence in re.split(r"(?<=[.!?;])\s+|\n", text):
         if _NOTHING_ELSE.fullmatch(sentence.strip(" ,.!;")):
             continue  # the plan names nothing else
         yield list(_of_sentence(_with_not_ahead(_with_only_ahead(sentence.strip(" ,.!;"))), plan))
+
+
+def _with_strokes_spelled(text: str) -> str:
+    """The text with marks that strike a name out as words: "-b.py", "!b.py" and "~~b.py~~" are "not b.py"."""
+    text = with_apostrophes(with_apostrophes_typed(text))
+    return _STRUCK.sub(lambda found: f" not {found[1] or found[2]} ", _MINUS.sub("not ", text))
 
 
 def _with_only_ahead(sentence: str) -> str:
@@ -251,6 +265,40 @@ def _chooses(words: str, plan: PlanText) -> bool:
     return _names_target(words, plan) or (
         picks and not _agrees_first(spoken) and _names_something(words, plan)
     )
+
+
+def _takes_out(words: str) -> bool:
+    """Whether words exclude, postpone or keep what they name, or say to undo it."""
+    folded = fold(words)
+    undoes = not frozenset(map(stem, words_of(words))).isdisjoint(_UNDOING)
+    return undoes or _excludes(folded) or _restricts(folded) or _TAKEN_OUT.search(folded) is not None
+
+
+def _does_otherwise(words: str, plan: PlanText) -> bool:
+    """Whether words say to do with a target what the plan does not: "only read b.py", "test b.py"."""
+    others = [root for root in map(stem, words_of(words)) if root in _OTHER_VERBS]
+    planned = [stems_of(operation) for operation in plan.operations]
+    return _names_target(words, plan) and not frozenset(others) <= frozenset().union(*planned)
+
+
+def _is_unclear(piece: Piece, plan: PlanText) -> bool:
+    """Whether a piece limits in a way no plan can: "to the parser part", "locally"."""
+    words, spoken = piece.words, words_of(piece.words)
+    if (
+        piece.mode != "out"
+        or not spoken
+        or _agrees(words, plan)
+        or _chooses(words, plan)
+        or _takes_out(words)
+    ):
+        return False
+    return not _names_something(words, plan) and (spoken[0] in _TO or _is_bare_limit(spoken))
+
+
+def _is_bare_limit(spoken: list[str]) -> bool:
+    """Whether words say how or how much, and nothing else: "locally", "1, 2", "in a branch"."""
+    limits = [word for word in spoken if word.isdecimal() or word.endswith("ly")]
+    return spoken[0] in _WHERE or (bool(limits) and all(word in limits or word in FILLERS for word in spoken))
 
 
 def _adds(spoken: list[str]) -> bool:
@@ -385,11 +433,29 @@ def _speaks_of(change: str, operations: Collection[str], targets: Collection[str
     return any(means(stems, name) for name in operations) or any(points_at(spoken, name) for name in targets)
 
 
+_TAKEN_OUT = re.compile(r"\btake\b.*\b(?:out|off|away)\b|\b(?:out|excluded|wrong|broken|bad)\Z")
+_WHERE = frozenset({"in", "at", "from", "within", "under", "inside", "part", "half", "some"})
+_MINUS = re.compile(r"(?<![^\s,(])[-!\u2212](?=[\w./]*\w\.\w)")
+_STRUCK = re.compile(r"~~([^~\n]{1,200})~~|(?<!~)~([^~\n]{1,200})~(?!~)")
 _FILE_STEMS = frozenset({"fil", "file"})
 _VERBS = frozenset(
     stem(verb)
     for verb in CHANGE_VERBS.union(
         *(row.verbs.split("|") for row in EVERYDAY), {"do", "touch", "go", "start", "begin"}
+    )
+)
+_OTHER_VERBS = _VERBS - frozenset(
+    stem(verb)
+    for verb in (
+        *CHANGE_VERBS,
+        "do",
+        "touch",
+        "go",
+        "start",
+        "begin",
+        "make",
+        *EVERYDAY[0].verbs.split("|"),
+        "rename",
     )
 )
 # Beside a name of the plan they may speak of the plan or of the thing itself: either way it goes out.
@@ -428,8 +494,9 @@ _MARK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LIMIT = re.compile(
-    r"\b(?:(?:limit|restrict|confine)(?:\s+(?:it|this|that|yourself|the\s+plan))?\s+to|stick\s+to|solely|exclusively"
-    r"|nothing\s+(?:but|except|other\s+than))\s+",
+    r"\b(?:(?:limit|restrict|confine)(?:\s+(?:it|this|that|yourself|the\s+plan))?\s+to|stick\s+to|solely|exclusively|merely|purely"
+    r"|at\s+most|no\s+more\s+than|(?:stay|keep|remain)\s+(?:within|inside|in|to)"
+    r"|nothing\s+(?:but|except|other\s+than|beyond|besides|outside(?:\s+of)?|more\s+than))\s+",
     re.IGNORECASE,
 )
 _TO = frozenset({"with", "to", "for", "on"})
@@ -461,7 +528,11 @@ _REST = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _NOTHING_ELSE = re.compile(rf"(?:(?:and|but|please)\s+)?(?:{_ELSE})(?:\s+please)?", re.IGNORECASE)
-_ONLY_BEHIND = re.compile(r"\A(?!.*\bonly\b.*\bonly\b)(.*\S)\s+only\W*\Z", re.IGNORECASE)
+_ONLY_BEHIND = re.compile(
+    r"\A(?!.*\bonly\b.*\bonly\b)(?!.*\b(?:leav\w*|let|left|keep|kept)\b.*\balone\b)(.*\S)\s+"
+    r"(?:only|alone|exclusively|solely)\W*\Z",
+    re.IGNORECASE,
+)
 _SAFE_CONDITION = re.compile(
     r"""\b(?:only\s+)?(?:if|as\s+long\s+as|provided(?:\s+that)?|assuming|once|when|after)\s+
         (?:(?:all|the|of|unit|your)\s+)*(?:tests?|test\s+suite|build|lint(?:er)?|ci|checks?)\s+

@@ -3,6 +3,7 @@
 - A message that begins with no is a refusal, whatever follows. So is a clause that is one, and a "don't".
 - A prohibition forbids something by name: "do not edit b.py", "stay away from main". It is a refusal that
   also takes consent back, and its words say which entries of the allowlist go.
+- Words that unsay a yes are a refusal: "I changed my mind", "scratch that", "I didn't mean yes".
 - "Don't forget ...", "don't worry" are neither. In doubt it is a refusal.
 """
 
@@ -27,7 +28,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 def read_refusal(spoken: str, shown: str) -> Refusal:
     """Read folded own words; `shown` is the same text with what is quoted, for the names in it."""
-    spoken, shown = _with_apostrophes(_in_one_clause(spoken)), _with_apostrophes(shown)
+    spoken, shown = with_apostrophes(_in_one_clause(spoken)), with_apostrophes(shown)
     said = [(clean(words), asked) for words, asked in clauses(spoken)]
     with_quoted = clauses(_QUOTED.sub(" quoted ", spoken))
     forbids = any(_forbids(clean(words), asked) for words, asked in with_quoted)
@@ -53,9 +54,9 @@ def contains(command: str, forbidden: Iterable[str]) -> bool:
     return not spelled.isdisjoint(forbidden)
 
 
-def _with_apostrophes(folded: str) -> str:
-    """Folded words with the apostrophes of their denials: "dont" is "don't"."""
-    return _APOSTROPHE_LEFT_OUT.sub(lambda found: f"{found[0][:-1]}'t", folded)
+def with_apostrophes(text: str) -> str:
+    """Words with the apostrophes of their denials: "dont" is "don't"."""
+    return _APOSTROPHE_LEFT_OUT.sub(lambda found: f"{found[0][:-1]}'t", text)
 
 
 def _in_one_clause(spoken: str) -> str:
@@ -71,7 +72,9 @@ def _begins_with_no(said: list[tuple[str, bool]]) -> bool:
 
 
 def _refuses(words: str, asked: bool) -> bool:
-    return _FLAT.fullmatch(words) is not None or (not asked and _REFUSES.search(words) is not None)
+    if _FLAT.fullmatch(words):
+        return True
+    return not asked and (_REFUSES.search(words) is not None or _UNSAYS.match(words) is not None)
 
 
 def _forbids(words: str, asked: bool) -> bool:
@@ -104,7 +107,9 @@ def _stem(word: str) -> str:
     return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
 
 
-_APOSTROPHE_LEFT_OUT = re.compile(rf"(?<![\w./-])(?:{'|'.join(APOSTROPHES_LEFT_OUT)})(?![\w./-])")
+_APOSTROPHE_LEFT_OUT = re.compile(
+    rf"(?<![\w./-])(?:{'|'.join(APOSTROPHES_LEFT_OUT)})(?![\w./-])", re.IGNORECASE
+)
 _NOT_A_WORD = re.compile(r"[^\w\s'./\\-]+|(?<![\w])[_-]+|[_-]+(?![\w])|\.{2,}")
 _NAME = re.compile(r"[\w./\\~-]*\w")
 _QUOTE_MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
@@ -134,6 +139,40 @@ _REFUSES = re.compile(
     r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"
     r"|\b(?:not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
     r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
+)
+_SAID = (
+    "(?:yes|yep|yeah|ok|okay|sure|approval|answer|reply|response|consent|permission|assent|agreement"
+    "|go[ -]ahead"
+    "|message|command|order|request|instruction|vote|thumbs up)"
+)
+_UNSAYS = re.compile(
+    rf"{_LEAD}(?:"
+    r"(?:i|i've|i have|we|we've|we have)(?: just| since)? ?changed (?:my|our) minds?\b"
+    r"|changed my mind\b|(?:a )?change of (?:mind|heart)\b|(?:i'm |i am )?having second thoughts\b"
+    r"|i have second thoughts\b"
+    r"|on (?:second|further|reflection|2nd)(?: thoughts?| reflection| consideration)?\Z"
+    r"|(?:scratch|strike|belay|disregard|ignore|forget|erase|unsay)"
+    rf"(?: (?:it|that|this|what i (?:just )?said|my (?:last |previous )?{_SAID}|the last (?:one|{_SAID})))\Z"
+    r"|(?:undo|cancel|void|annul|unsay|reverse|nullify|scratch|strike|ignore|disregard|forget|delete|drop|remove"
+    rf"|take back|retract|withdraw|overrule|rescind) (?:my|that|this|the) (?:last |previous |earlier "
+    rf"|first )?{_SAID}\b"
+    rf"|take (?:my|that|this|the) (?:last |previous |earlier )?{_SAID} back\b"
+    r"|i (?:meant|mean|should have said|wanted to say|intended|said|say) (?:to say )?(?:no|not|don't|nope"
+    r"|never)\b"
+    rf"|i (?:didn't|did not|never) (?:really |actually )?(?:mean|meant|say|said|intend|intended|agreed?"
+    rf"|approved?|want|wanted)"
+    rf"(?: (?:to|that|this|it|so|say|a|my|agree|approve|do|{_SAID}))*\Z"
+    rf"|(?:my|that|the) {_SAID} (?:was|is|came|happened) (?:\w+ )?(?:a mistake|an error|an accident"
+    rf"|a slip|a typo|accidental"
+    r"|premature|wrong|void|invalid|by (?:mistake|accident)|too (?:early|soon|fast|quick)|not (?:meant"
+    r"|intended|for that))\b"
+    r"|i (?:misspoke|misclicked|mistyped|misread|spoke too soon|made a mistake|regret (?:it|that|this))\b"
+    r"|(?:that's|that is|this is|it's|that was|it was) (?:all )?(?:a mistake|an error|a misclick|a typo"
+    r"|an accident)\b"
+    r"|i(?:'m| am)? no longer (?:sure|ok|okay|fine|happy|convinced|want)\b|i'd rather you didn't\b"
+    r"|i would rather you did not\b"
+    r"|not any ?more\Z|no longer\Z"
+    r")"
 )
 _ACT = f"(?:{'|'.join(ACTS)})"
 _DONE_TO = f"(?:{'|'.join(re.sub('[ey]$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
@@ -176,6 +215,15 @@ _KEEPS = re.compile(
     r".*\b(?:myself|by hand|manually)\b"
     r"|\bi(?:'ll| will) do .*\b(?:myself|by hand|manually)\b"
     r"|\b(?:ask|check with|consult|confirm with|talk to|get approval from) (?:me|us)(?: first)? before \S"
+    r"|\A(?:(?:please|always|from now on|in future|you must|you should|you have to|you need to"
+    r"|i want you to|but|and|so"
+    r"|just|instead|actually|again|better) )*(?:ask|check with|consult|confirm with) (?:me |us )?(?:first"
+    r"|beforehand|every ?time|each time"
+    r"|always|again|from now on|before (?:anything|everything)|for (?:everything|each (?:\w+)"
+    r"|every (?:\w+)|all of it))"
+    r"(?: (?:please|first|from now on|again|every time|each time))*\Z"
+    r"|\A(?:(?:please|but|and|so) )*(?:always|from now on|in future) (?:please )?(?:ask|check with"
+    r"|consult|confirm with)(?: me| us| first| again)*\Z"
     r"|\b(?:always )?(?:ask|confirm|check)(?: first)? before (?:you )?"
     rf"(?:{_DONE_TO}\w*|any\w*|every\w*|each)\b"
 )

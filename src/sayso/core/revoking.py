@@ -166,11 +166,13 @@ def _loosely(name: str) -> str:
 
 _AROUND = re.compile(
     rf"\A(?:-\s+|the\s+|my\s+|all\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
-    rf"|[\s,]+(?:{pattern(POLITE)}|now|again)[.!]*\Z|[.!]+\Z",
+    rf"|[\s,]+(?:{pattern(POLITE)}|now|again)[.!]*\Z|[.!]+\Z"
+    r"|\s+(?:consents?|permissions?|approvals?)[.!]*\Z",
     re.IGNORECASE,
 )
 _JOINT = re.compile(
-    r"\s+(?:and also|and|&|plus|\+|as well as|along with|together with|also|or)\s+|\s*;\s*", re.IGNORECASE
+    r"\s+(?:and also|and|&|plus|\+|as well as|along with|together with|also|or|/|\||then)\s+|\s*;\s*",
+    re.IGNORECASE,
 )
 _EVERYTHING = re.compile(
     r"(?:everything|anything|all)(?: else| of (?:it|them))?|all (?:the )?(?:others?|rest|commands)"

@@ -7,11 +7,12 @@ own words, in looser forms, and whatever of them can be read takes effect.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
 from sayso.core import words
-from sayso.core.own_words import BLANK, LONGEST, fold, mask, undisguised, without_closing_emoji
+from sayso.core.own_words import BLANK, LONGEST, fold, has_sign_of, mask, undisguised, without_closing_emoji
 from sayso.core.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.programs import looks_like_command
 
@@ -53,6 +54,16 @@ def read_query(own: str) -> str | None:
         return None
     asked = " ".join(own.split()).rstrip(".!?")
     return next((name for name, form in _QUERIES.items() if form.fullmatch(asked)), None)
+
+
+def speaks_of_revoking(shown: str, entries: Iterable[str]) -> bool:
+    """Whether a clause orders to take consent, everything or one of these entries back, however it is put."""
+    own = fold(mask(shown))
+    named = [pattern([" ".join(fold(entry).split())]) for entry in entries]
+    return any(
+        re.search(rf"{_TAKING_ORDER}[^.;!?\n]{{0,80}}\b(?:{thing})(?!\w)", own)
+        for thing in (_CONSENT, r"everything|all(?=\s*(?:\Z|[.,;!?\n]|\s(?:of|that|you|i|we)\b))", *named)
+    )
 
 
 class _List(msgspec.Struct, frozen=True):
@@ -99,6 +110,8 @@ def _find_limit(text: str) -> str | None:
         shell = ";" in bare and tokens & {"if", "while", "until"}
         if (tokens & _SPEECH and not shell) or bare.endswith("?"):
             return piece.strip()
+        if has_sign_of("no", piece) or has_sign_of("stop", piece) or _TICKED_LIMIT.match(fold(piece)):
+            return piece.strip()
         if at and (_SPEECH_ENTRY.match(fold(bare)) or not looks_like_command(_AND.sub("", piece.strip()))):
             return piece.strip()
     return None
@@ -115,7 +128,9 @@ def _why_no_grant(heard: str) -> str:
 def _read_tightening(shown: str, own: str) -> Standing:
     spoken, lists = _take_revoke_lists(shown, own)
     lists += [
-        _read_list(shown[found.start("named") : found.end("named")]) for found in _OFF_LIST.finditer(own)
+        _read_list(shown[found.start("named") : found.end("named")])
+        for form in (_OFF_LIST, _IS_REVOKED)
+        for found in form.finditer(own)
     ]
     own = _EMPHASIS.sub(lambda marks: " " * len(marks[0]), own)
     named = [command for entries in lists for command in entries.commands]
@@ -229,6 +244,10 @@ _SPEECH_ENTRY = re.compile(
     rf"(?:(?:and|but) )?(?:(?:{pattern(REFUSALS)})(?: (?:{pattern(POLITE)}))*[\s.!]*\Z"
     r"|(?:on|in|to|for|at|by|with|from|into|under|per|no|yes|ok|okay|or|so|then|also|plus|\w+ly)\b(?!-))"
 )
+# In backticks a command may hold any word, but none begins with these.
+_TICKED_LIMIT = re.compile(
+    r"\s*`+\s*(?:but|except|unless|only|however|not|never|without|excluding|although|though|provided|just)\s"
+)
 # Words that stand in sentences and hardly ever, unquoted, in commands.
 _SPEECH = {
     "but", "except", "excepting", "unless", "only", "if", "when", "whenever", "while", "until", "till",
@@ -266,13 +285,24 @@ _GRANT = re.compile(
     r"\s*(?:please\s+)?grant\s+standing\s+consent\s+for\s*:(?P<list>[^\n\r]*)", re.IGNORECASE | re.ASCII
 )
 _KINDS = (
-    r"(?:(?:the|my|any|your|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
+    r"(?:(?:the|my|any|your|this|that|these|those|every|each|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
     r"|remaining|outstanding|given|granted)\s+){0,3}"
 )
 _EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|\*+|~+")
 _COUNTS = re.compile(r"\s*\((?:\w+,\s*)?used\s+\d+\s+times?\)", re.IGNORECASE)
 _CONSENT = r"(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?)"
 _TAKE = r"(?:revok(?:e|ing)|withdraw(?:ing)?|rescind(?:ing)?|retract(?:ing)?|take\s+back|taking\s+back)"
+_END = (
+    r"(?:undo|terminate|reset|forget|end|void|annul|clear|remove|delete|drop|cancel|invalidate|nullify|erase|wipe"
+    r"|discard|discontinue|suspend|pull|kill|lift)"
+)
+"""Verbs that take consent back beside a word for it; elsewhere they are work."""
+_THAT_I_GAVE = (
+    r"(?:\s+(?:(?:that|which)\s+)?(?:(?:i|we|you)(?:'ve|\s+have|'d|\s+had)?|(?:was|were|has\s+been|have\s+been))"
+    r"(?:\s+(?:ever|just|already|so\s+far|previously|earlier|once))?"
+    r"\s+(?:g[ai]ven?|grant(?:ed)?|allow(?:ed)?|approved?|agreed(?:\s+to|\s+on)?|consent(?:ed)?(?:\s+to)?|have|got|hold|said)"
+    r"(?:\s+(?:you|to\s+you|it|so\s+far|before|earlier|today|until\s+now|up\s+to\s+now|yes\s+to))*)?"
+)
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-)|(?<=\b(?:and|but)\s)|(?<=\bthen\s))[ \t]{0,8}"
 _LEAD = (
     r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i|i'm|i\s+am|i\s+want\s+to"
@@ -281,14 +311,24 @@ _LEAD = (
 _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
 _REVOKE = re.compile(
     rf"(?:\brevoke\s+{_KINDS}consents?"
-    rf"|{_CLAUSE_START}{_LEAD}{_TAKE}\s+{_KINDS}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_FOR}"
+    rf"|{_CLAUSE_START}{_LEAD}(?:{_TAKE}|{_END})\s+{_KINDS}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_FOR}"
     rf"|{_CLAUSE_START}{_LEAD}revoke(?:\s*(?P<after>:)"
     r"|\s+(?!(?:all|any|every|each|everything|anything|it|this|that|them|now|please|again|these|those)\b)"
     rf"(?!{_KINDS}(?:all\s+)?{_CONSENT}\b)(?=\S))"
 )
 _REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
+_ALL_OF_IT = (
+    r"(?:all|everything|anything|(?:it|them|that|this|those|these)\s+all"
+    r"|all\s+of\s+(?:it|them|that|this|these|those))"
+)
 _REVOKE_EVERYTHING = re.compile(
-    rf"{_CLAUSE_START}{_LEAD}{_TAKE}\s+(?:all|everything|anything|it\s+all|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT})"
+    rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}\s+(?:{_ALL_OF_IT}|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_THAT_I_GAVE}"
+    rf"|{_END}\s+(?:consents?|(?:(?:all|every|each|any|the|my|your|this|that|of)\s+){{1,3}}{_KINDS}{_CONSENT})(?!\s+state\b){_THAT_I_GAVE}"
+    rf"|(?:take|taking|pull|pulling)\s+(?:it|that|this|them|{_ALL_OF_IT}|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_THAT_I_GAVE}\s+back"
+    rf"|(?:you|the\s+agent)\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no(?:\s+more|\s+longer)?|have\s+lost|lost)"
+    rf"\s+{_KINDS}{_CONSENT}(?:\s+any\s?more)?|i\s+no\s+longer\s+give\s+(?:you\s+)?{_KINDS}{_CONSENT}"
+    rf"|no\s+more\s+{_CONSENT}|{_KINDS}{_CONSENT}\s+(?:(?:is|are|has|have|been|now|hereby|no\s+longer)\s+){{1,3}}"
+    r"(?:over|ended|expired|void|gone|cancelled|canceled|off|valid|null|terminated|lifted|removed|cleared))"
     r"(?:\s+(?:now|please|again|immediately|at\s+once|i\s+gave(?:\s+you)?|that\s+i\s+gave(?:\s+you)?|you\s+have|given))*"
     r"\s*(?=\Z|[.,;!?()\n—–]|\s-|\s(?:and|but|then)\b)"
 )
@@ -307,8 +347,19 @@ _REVOKED = re.compile(
     rf"|\bi\s+no\s+longer\s+(?:consent|approve|agree){_END_OF_CLAUSE}"
 )
 _OFF_LIST = re.compile(
-    rf"{_CLAUSE_START}{_LEAD}(?:remove|delete|drop|take|strike|cut)\s+(?P<named>[^\n]{{1,400}}?)\s+"
-    r"(?:from|off|out\s+of)\s+(?:of\s+)?(?:(?:the|my|your|session)\s+)*allowlist\b"
+    rf"{_CLAUSE_START}{_LEAD}(?:remove|delete|drop|take|strike|cut|clear|erase|wipe|purge|pull|kick|scratch|revoke|exclude)"
+    r"\s+(?P<named>[^\n]{1,400}?)\s+"
+    r"(?:from|off|out\s+of)\s+(?:of\s+)?(?:(?:the|my|your|session|standing|consent)\s+)*"
+    r"(?:allow[\s-]?list|allowed\s+(?:list|commands)|whitelist|consents?(?!\s+state))\b"
+)
+_IS_REVOKED = re.compile(
+    rf"{_CLAUSE_START}{_LEAD}(?!(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}\b)(?!(?:the|a|an|it|this|that|which|who)\b)"
+    r"(?P<named>[^\s,;:!?\n][^,;:!?\n]{0,200}?)\s+(?:is|are|gets?|be)\s+(?:(?:hereby|now|also|all)\s+){0,2}"
+    rf"(?:revoked|withdrawn|rescinded|off\s+the\s+(?:allow|white)list){_END_OF_CLAUSE}"
+)
+_TAKING_ORDER = (
+    rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}|take|undo|terminate|reset|forget|end|void|annul|cancel|invalidate|nullify"
+    r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
 _EVERYTHING = re.compile(r"(?:all|all (?:of them|commands|of it)|everything|anything)(?: please| now)?")
 _EMPTY = rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove)\s+"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sayso.core.own_words import clauses
+from sayso.core.own_words import clause_spans, clauses
 from sayso.core.phrases import DONE_PHRASES, POLITE, pattern
 
 
@@ -27,13 +27,30 @@ def find_topic(spoken: str, shown: str) -> str | None:
         turns = found["lead"] or found["turn"] or bare != topic
         if bare and turns and bare.lower() not in ("it", "this", "that", "so"):
             return bare
+    return _announced(spoken, shown)
+
+
+def _announced(spoken: str, shown: str) -> str | None:
+    """What follows a clause that announces another task; without anything, the clause itself."""
+    for start, end, asked in clause_spans(spoken):
+        said = " ".join(_SIGNS.sub(" ", spoken[start:end]).split())
+        if not asked and _ANNOUNCES.fullmatch(said) and not _DONE.fullmatch(said):
+            return shown[end:].split("\n", 1)[0].strip(" ,.:;!-—–") or shown[start:end].strip()
     return None
+
+
+def announces_another(clause: str) -> bool:
+    """Whether a clause says no more than that there is another task: "new task", "next issue"."""
+    return _ANNOUNCES.fullmatch(clause) is not None
 
 
 # Emphasis, emoji and other signs around words; what masks a quotation stays.
 _SIGNS = re.compile(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
 _DONE = re.compile(
-    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
+    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
+    r"|(?:it )?looks like"
+    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story|project)(?:'s| is"
+    r"| was)|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
     rf"(?:{pattern(DONE_PHRASES)})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
 )
@@ -48,6 +65,25 @@ _CORRECTION = re.compile(
     r"|\byou(?:'ve|\s+have)?\s+(?:misunderstood|misread|misheard)\b"
     r"|\byou(?:'ve|\s+have)?\s+made\s+a\s+mistake\b|\b(?:that|this|it)\s+was\s+a\s+mistake\b"
     r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
+)
+_WORK_ITEM = "(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story|thing)"
+_OTHER_WORK = (
+    "(?:(?:a|an|the|my|our) )?(?:(?:completely|totally|brand) )?"
+    f"(?:new|different|another|next|other|separate) {_WORK_ITEM}"
+)
+_ANNOUNCES = re.compile(
+    "(?:(?:ok|okay|so|and|but|then|now|alright|all right|right|great|good|perfect|cool|thanks|thank you"
+    "|please|yes|well"
+    "|hey|actually) )*"
+    "(?:(?:(?:i have|i've got|i got|here's|here is|there's|there is|this is|that's|time for|on to|onto"
+    "|now for|next is"
+    "|(?:let's|lets|let us|we should|can we|i want to|i'd like to|we can|please)(?: now)? (?:start|do"
+    "|begin|take|have|open"
+    "|go to|go on to|move to|move on to|switch to|turn to|get to|jump to)(?: with| on)?"
+    "|start|begin|take|go to|move to|move on to|switch to|jump to) )?"
+    f"{_OTHER_WORK}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on|moving on)"
+    f"|next up|up next)"
+    "(?: (?:please|now|then|for you|for us|to do|here|today|from here))*"
 )
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-))[ \t>*_#-]{0,8}"
 _OPENING = (
@@ -65,7 +101,8 @@ _TURN = (
 )
 _NEW = (
     r"(?:(?:a\s+|the\s+|here's\s+a\s+|here\s+is\s+a\s+|start\s+a\s+|begin\s+a\s+)?"
-    r"(?:new|different|another|next|other|separate)\s+(?:task|topic|subject|job|project|assignment)\s*[:—–-]"
+    r"(?:new|different|another|next|other|separate)\s+(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story)\s*[:—–-]"
+    r"|next\s+up\s*[:—–-]|moving\s+on\s*[:—–-]"
     r"|change\s+of\s+(?:plans?|topic|subject)\s*[:,—–-]|on\s+to)"
 )
 _TOPIC = re.compile(
@@ -75,6 +112,9 @@ _TOPIC = re.compile(
     rf"|{_LETS}\s+(?:do\s+|try\s+|work\s+on\s+|move\s+on\s+to\s+)(?=something\s+(?:else|different|new|other))"
     rf"|{_LETS}\s+(?:now|next|instead)\s+{_WORK}\s+)"
     rf"|{_LETS}\s+(?:{_WORK}|(?:do|try|look\s+at|fix)(?=[^\n.!?]*\binstead\b))\s+"
+    rf"|(?(lead){_LETS}\s+(?:do|try|look\s+at|start(?:\s+on|\s+with)?|begin(?:\s+with)?|go\s+to|handle)\s+"
+    r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)|(?!))"
+    r"|(?:do|fix|write|try|build)\s+(?!(?:it|this|that|so|these|those)\b)(?=[^\n.!?]*\binstead\b)"
     r"|(?<=now\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
     r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
 )

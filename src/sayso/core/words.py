@@ -491,6 +491,9 @@ TASK_COMPLETE = "Workflow complete, clearing consent state"
 TO_REVOKE = 'To revoke: "Revoke consent for: <command>" or "Revoke all consent"'
 
 
+NOTHING_REVOKED = f"Nothing was revoked. {TO_REVOKE}"
+
+
 def no_command(entry: str) -> str:
     return (
         f'"{visible(entry)}" is not a command, and a limit cannot be kept (write nothing but exact commands,'
@@ -637,6 +640,14 @@ def nothing_to_revoke(name: str) -> str:
 
 def revokes_nothing(name: str) -> str:
     return f"no standing consent for {visible(name)}"
+
+
+FREE_RETRY = "the free retry of a failed call"
+
+
+def taken_back(consents: Iterable[str]) -> str:
+    """What a no took back, with nothing else for it to answer."""
+    return "\n".join(["You said no. Taken back:", *(f"- {consent}" for consent in consents)])
 
 
 def below(consent: str, session: str) -> str:

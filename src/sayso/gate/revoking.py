@@ -8,8 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
-from sayso.core.effects import CallEnded, Effect, PlanEnded, TakenBack
-from sayso.core.hear import Heard, take_back
+from sayso.core.effects import CallEnded, Effect, PlanEnded, TakenBack, Withheld
+from sayso.core.hear import Heard, take_back, take_back_below
 from sayso.core.session import ended_by
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents
@@ -45,7 +45,13 @@ def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[Ended]:
 
 
 def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> Heard:
-    """Take back in the sessions below what a message named, and tell that with the rest."""
+    """Take back in the sessions below what a message named or refused, and tell that with the rest."""
+    for refusal in (effect for effect in heard.effects if isinstance(effect, Withheld)):
+        lost = _withhold_below(gate, tx, session, refusal)
+        told = (words.taken_back(lost),) if lost else ()
+        heard = msgspec.structs.replace(
+            heard, cleared=(*heard.cleared, *lost), announced=(*heard.announced, *told)
+        )
     for named in _named(heard.effects):
         below = _take_back_below(gate, tx, session, named, "user")
         found = {part for part in named.missing if part not in below.missing}
@@ -58,6 +64,18 @@ def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> H
             cleared=(*heard.cleared, *(words.below(one.words, one.session) for one in below.ended)),
         )
     return heard
+
+
+def _withhold_below(gate: Gate, tx: Writer, session: str, refusal: Withheld) -> list[str]:
+    """Let a refusal take back what it does in the sessions below; all of that in words."""
+    lost: list[str] = []
+    for child in children_of(tx, gate.sealer, session, all_that_can_end()):
+        taken = take_back_below(child.session, refusal, gate.policy, tx.now)
+        settle(gate, tx, child, taken.effects)
+        record_consents(gate, tx, child.session, taken.effects)
+        lost += (words.below(one, child.row.id) for one in taken.cleared)
+        lost += _withhold_below(gate, tx, child.row.id, refusal)
+    return lost
 
 
 def _named(effects: tuple[Effect, ...]) -> list[TakenBack]:

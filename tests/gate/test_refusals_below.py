@@ -1,0 +1,53 @@
+"""What a refusal takes back in a session, it takes back in the sessions below."""
+
+from __future__ import annotations
+
+import pytest
+
+from sayso.core.model import Operation, Request, Verdict
+from sayso.gate.authorize import authorize
+from sayso.gate.conversation import hear_message
+from sayso.gate.gate import Gate
+from sayso.gate.request import make_call, make_request
+from sayso.gate.sessions import open_session
+from tests.gate.answers import answer_question
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="bot", owner="host")
+
+
+def push(session: str) -> Request:
+    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
+
+
+def approve(gate: Gate, request: Request) -> None:
+    question = authorize(gate, request).question
+    assert question is not None
+    assert answer_question(gate, question.id, "once", by="ana").yours
+
+
+@pytest.mark.parametrize("text", ["no", "actually, don't", "I changed my mind"])
+def test_a_no_never_leaves_an_unused_approval_in_a_child_session(gate: Gate, session: str, text: str) -> None:
+    child = open_session(gate, agent="sub", owner="host", parent=session)
+    grandchild = open_session(gate, agent="subsub", owner="host", parent=child)
+    for name in (session, child, grandchild):
+        approve(gate, push(name))
+    heard = hear_message(gate, session, text)
+    told = "\n".join(heard.announced)
+    for name in (child, grandchild):
+        assert f"approval of git.push (in session {name})" in heard.cleared
+        assert f"approval of git.push (in session {name})" in told
+    for name in (session, child, grandchild):
+        assert authorize(gate, push(name)).decision.verdict is Verdict.ASK
+
+
+def test_a_prohibition_never_leaves_a_forbidden_command_on_the_allowlist_of_a_child_session(
+    gate: Gate, session: str
+) -> None:
+    child = open_session(gate, agent="sub", owner="host", parent=session)
+    hear_message(gate, child, "Grant standing consent for: git push, npm test")
+    heard = hear_message(gate, session, "don't push")
+    assert f"standing consent for git push (in session {child})" in heard.cleared
+    assert authorize(gate, push(child)).decision.verdict is Verdict.ASK
