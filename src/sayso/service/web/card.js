@@ -2,6 +2,7 @@
 
 import { bar, EDITING, isClaim } from "./bar.js";
 import { get } from "./api.js";
+import { mayDiscard } from "./confirm.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
 import { risk, time } from "./parts.js";
@@ -47,8 +48,11 @@ export function ending(question) {
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
 
-/** The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. */
-export function card(question, { give, live }) {
+/**
+ * The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. `tooLate` is an edit
+ * that somebody else's answer came before.
+ */
+export function card(question, { give, live, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
   const clocks = h("p", { class: "clocks small", data: { read: "no" } });
   const body = h("div", { class: "card-body", tabindex: "0", role: "region", "aria-label": "What would run" });
@@ -75,14 +79,35 @@ export function card(question, { give, live }) {
   }
   function edit() {
     if (!question.editing || form) return form?.focus();
-    form = editor(question, { send, close: closeForm, changed: () => answering.draw(), shows: whatRuns });
+    const changed = () => answering.draw();
+    openForm(editor(question, { send, close: closeForm, discard, changed, shows: whatRuns }));
+  }
+  function openForm(made) {
+    form = made;
+    answering.explain(null);
     show(extra, form.elements);
     answering.rest();
     extra.scrollIntoView({ block: "start" });
     form.focus();
   }
-  function closeForm() {
-    if (form.touched()) answering.explain("The changes were discarded: the call is as the agent asked for it.");
+  /** Close the form. Changes are lost only if the person says so. */
+  async function closeForm() {
+    if (!form.touched()) return takeFormAway();
+    const [asked, said] = [form, await mayDiscard()];
+    if (said && form === asked) discard();
+  }
+  /** The person's own word: the changes go, and can be brought back. */
+  function discard() {
+    const gone = form;
+    takeFormAway();
+    const again = h("button", { type: "button", class: "plain inline", onclick: () => form ?? bringBack(gone) }, "Bring them back");
+    answering.explain(["The changes were discarded: the call is as the agent asked for it. ", again]);
+  }
+  function bringBack(gone) {
+    openForm(gone);
+    gone.again();
+  }
+  function takeFormAway() {
     form.stop();
     form = null;
     show(extra);
@@ -125,6 +150,7 @@ export function card(question, { give, live }) {
   show(
     body,
     ended(question),
+    tooLate && lost(tooLate),
     head(question),
     whatRuns(question),
     reasons(question),
@@ -143,7 +169,8 @@ export function card(question, { give, live }) {
     tick();
   }
   const changed = () => form?.touched() ?? false;
-  return { element: root, body, bar: answering, edit, why, tick, again, changed };
+  const unsent = () => (changed() ? form.unsent() : null);
+  return { element: root, body, bar: answering, edit, why, tick, again, changed, unsent };
 }
 
 function ended(question) {
@@ -151,6 +178,12 @@ function ended(question) {
   const at = question.closed_at ? [" at ", time(question.closed_at)] : null;
   const reason = question.reason ? [h("br"), "Reason: ", inline(question.reason, 500)] : null;
   return h("p", { class: "ended", role: "status" }, `Already over: ${ending(question)}`, at, ".", reason);
+}
+
+/** An edit that came too late: it is told, and stays to be copied. */
+function lost(edit) {
+  const words = "You had changed this call. The changes were not sent, and nothing came of them:";
+  return h("section", { class: "unsent", "aria-label": "Your changes" }, h("p", {}, h("strong", {}, words)), edit);
 }
 
 function head(question) {

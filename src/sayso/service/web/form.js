@@ -27,8 +27,19 @@ export function formOf(values, editing, changed) {
   const fields = names.map((name) => [name, fieldOf(values[name], about(name))]);
   return {
     elements: fields.map(([, field]) => field.element),
+    /** What was typed, by name; as text where it is no value of its kind. */
+    typed: () => Object.fromEntries(fields.map(([name, field]) => [name, typedIn(field)])),
     read: () => ({ ...values, ...Object.fromEntries(fields.map(([name, field]) => [name, field.read()])) }),
   };
+}
+
+function typedIn(field) {
+  try {
+    return field.read();
+  } catch (problem) {
+    if (!(problem instanceof Unreadable)) throw problem;
+    return problem.field.value;
+  }
 }
 
 /** The field for one value: by its schema where that says something, else by what the value is. */
