@@ -13,6 +13,7 @@ import { foreign, inline, ownLines, sentence, told, visible } from "./visible.js
 
 export { whatRuns };
 
+const INSTEAD = "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
 const SAID = {
   once: "allowed once",
   task: "allowed for this task",
@@ -22,20 +23,6 @@ const SAID = {
   edit: "edited and allowed",
   deny: "denied",
 };
-
-/** What would run, in a line. A command never stands alone where there is more. */
-export function summary(question) {
-  if (question.bundle) return `${bundled(question)} (${question.items.length} operations)`;
-  if (question.command !== null) return `${question.command}${besides(question)}`;
-  const given = Object.values(question.arguments).filter((value) => typeof value === "string");
-  return [question.tool, question.target ?? question.because[0]?.text ?? given[0] ?? ""].join(" ").trim();
-}
-
-/** What else there is beside the command: the tool, and by their names the arguments. */
-function besides({ command, arguments: given, tool }) {
-  const names = Object.keys(given).filter((name) => given[name] !== command);
-  return names.length ? ` (${tool}, with ${names.join(", ")})` : "";
-}
 
 /** What is asked in one go, without the word that its label begins with. */
 const bundled = (question) => question.bundle.replace(/^bundle:/, "");
@@ -55,6 +42,7 @@ export function ending(question) {
 export function card(question, { give, live, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
   const clocks = h("p", { class: "clocks small", data: { read: "no" } });
+  const instead = h("p", { class: "instead", hidden: true, data: { read: "no" } }, INSTEAD);
   const body = h("div", { class: "card-body", tabindex: "0", role: "region", "aria-label": "What would run" });
   const reading = follow(body, () => answering?.draw());
   let form = null;
@@ -64,7 +52,7 @@ export function card(question, { give, live, tooLate = null }) {
       : null;
   const root = h("article", {
     class: `card ${question.risk}`,
-    "aria-label": `Question: ${visible(summary(question))}`,
+    "aria-label": `Question: ${visible(question.title)}`,
   });
 
   /**
@@ -79,8 +67,14 @@ export function card(question, { give, live, tooLate = null }) {
   }
   function edit() {
     if (!question.editing || form) return form?.focus();
-    const changed = () => answering.draw();
+    const changed = () => drawEdited();
     openForm(editor(question, { send, close: closeForm, discard, changed, shows: whatRuns }));
+  }
+  /** While the form is changed, the call on top is not the one that can be allowed, and says so. */
+  function drawEdited() {
+    instead.hidden = !form?.touched();
+    root.classList.toggle("edited", !instead.hidden);
+    answering.draw();
   }
   function openForm(made) {
     form = made;
@@ -111,6 +105,7 @@ export function card(question, { give, live, tooLate = null }) {
     form.stop();
     form = null;
     show(extra);
+    drawEdited();
     answering.rest();
     answering.element.querySelector("[data-opens=edit]")?.focus();
   }
@@ -152,6 +147,8 @@ export function card(question, { give, live, tooLate = null }) {
     ended(question),
     tooLate && lost(tooLate),
     head(question),
+    instead,
+    headline(question),
     whatRuns(question),
     reasons(question),
     items(question),
@@ -199,6 +196,12 @@ function head(question) {
     label ? told(label) : null,
     told(question.tool),
   );
+}
+
+/** The call in a line, as the list tells it; a command tells itself. */
+function headline(question) {
+  if (question.command !== null || question.bundle || isClaim(question)) return null;
+  return h("p", { class: "headline" }, told(question.title));
 }
 
 function reasons(question) {

@@ -65,7 +65,7 @@ export function editor(question, { send, close, discard, changed, shows }) {
     problem?.field?.setAttribute("aria-invalid", "true");
   }
 
-  const form = formOf(question.arguments, question.editing, typed);
+  const form = formOf(question.arguments, question.editing, typed, question.because);
   const element = h(
     "form",
     { class: "editor", "aria-label": "Edit the call", data: { read: "no" }, onsubmit: (event) => event.preventDefault() },

@@ -1,6 +1,7 @@
 // A form for the arguments of a call: a field for each value, by its kind. What nobody touched stays as it is.
 
 import { h, show } from "./dom.js";
+import { ordered } from "./shown.js";
 import { visible } from "./visible.js";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
@@ -18,11 +19,13 @@ export class Unreadable extends Error {
 
 /**
  * The form for these arguments. `editing` is what the service says can be edited. `read()` gives all arguments,
- * or throws Unreadable; `changed` is called after every change.
+ * or throws Unreadable; `changed` is called after every change. The fields are in the order of the card.
  */
-export function formOf(values, editing, changed) {
+export function formOf(values, editing, changed, because = []) {
   const known = editing.schema ?? {};
-  const names = editing.arguments.filter((name) => name in values);
+  const marked = (name) => because.some((one) => one.argument === name);
+  const shown = ordered(Object.entries(values), marked).map(([name]) => name);
+  const names = shown.filter((name) => editing.arguments.includes(name));
   const about = (name) => ({ name, schema: inner(known, name), root: known, whole: editing.same_kinds, changed });
   const fields = names.map((name) => [name, fieldOf(values[name], about(name))]);
   return {
