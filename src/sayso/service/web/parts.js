@@ -94,7 +94,7 @@ export async function fill(place, what, read, draw) {
     const rows = () => [...place.querySelectorAll("tbody tr[tabindex]")];
     const focused = rows().indexOf(document.activeElement?.closest("tr"));
     show(place, draw(found));
-    if (focused >= 0) rows()[Math.min(focused, rows().length - 1)]?.focus();
+    if (focused >= 0) rows()[Math.min(focused, rows().length - 1)]?.focus({ preventScroll: true });
   } catch (problem) {
     if (turns.get(place) !== turn) return;
     if (problem.status !== 401)
