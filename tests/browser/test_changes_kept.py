@@ -129,3 +129,75 @@ def test_the_word_after_an_edit_names_the_call_that_runs(desk: Desk, signed_in: 
     expect(page.locator("#said")).to_contain_text("edited and allowed by you: ")
     expect(page.locator("#said .quoted")).to_contain_text("harmless.py")
     expect(page.locator("#said")).not_to_contain_text("danger.py")
+
+
+def by_escape(page: Page) -> None:
+    page.get_by_label("file_path", exact=True).focus()
+    page.keyboard.press("Escape")
+
+
+def by_closing(page: Page) -> None:
+    page.get_by_role("button", name="Close the form").click()
+
+
+def by_signing_out(page: Page) -> None:
+    page.get_by_role("button", name="Sign out").click()
+
+
+@pytest.mark.parametrize("lose", [by_escape, by_closing, by_signing_out])
+def test_no_way_out_of_a_changed_form_loses_it_unasked(
+    desk: Desk, signed_in: SignedIn, lose: Callable[[Page], None]
+) -> None:
+    two_asked(desk)
+    page = signed_in()
+    change(page)
+    lose(page)
+    expect(page.get_by_role("dialog")).to_contain_text("Discard the changes?")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
+    lose(page)
+    page.get_by_role("button", name="Discard the changes").click()
+    expect(page.locator(".editor")).to_have_count(0)
+
+
+def test_changes_that_were_discarded_by_a_slip_can_be_brought_back(desk: Desk, signed_in: SignedIn) -> None:
+    question, _ = two_asked(desk)
+    page = signed_in()
+    change(page)
+    page.get_by_role("button", name="Discard changes").click()
+    expect(page.locator(".editor")).to_have_count(0)
+    page.get_by_role("button", name="Bring them back").click()
+    expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
+    expect(page.locator(".hint")).to_be_empty()
+    page.get_by_role("button", name="Allow the edited call").click()
+    expect(page.locator("#said")).to_contain_text("edited and allowed by you: ")
+    assert question_row(desk.gate, question).answer == "edit"
+
+
+def test_that_changes_were_discarded_is_not_said_above_a_new_form(desk: Desk, signed_in: SignedIn) -> None:
+    two_asked(desk)
+    page = signed_in()
+    change(page)
+    page.get_by_role("button", name="Discard changes").click()
+    expect(page.locator(".hint")).to_contain_text("were discarded")
+    change(page, "again.py")
+    expect(page.locator(".hint")).to_be_empty()
+
+
+@pytest.mark.parametrize("looking", [True, False])
+def test_an_edit_that_somebody_elses_answer_came_before_is_told_and_stays_to_be_copied(
+    desk: Desk, signed_in: SignedIn, looking: bool
+) -> None:
+    question, other = two_asked(desk)
+    page = signed_in()
+    change(page)
+    if not looking:
+        row(page, other)
+    answer_question(desk.gate, question, "deny", by="bob")
+    expect(page.locator(f'[data-id="{question}"]')).to_contain_text("denied by bob")
+    if not looking:
+        row(page, question)
+    expect(page.locator(".ended")).to_contain_text("denied by bob")
+    expect(page.locator(".unsent")).to_contain_text("The changes were not sent")
+    expect(page.locator(".unsent")).to_contain_text("harmless.py")

@@ -765,7 +765,7 @@ def answered_elsewhere(answer: str, by: str, reason: str | None) -> str:
     return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
 
 
-def taken_back(by: str | None, reason: str | None) -> str:
+def question_taken_back(by: str | None, reason: str | None) -> str:
     """What a surface says when it takes a question down that nobody can answer any more."""
     who = f" by {visible(by)}" if by else ""
     return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")

@@ -14,7 +14,7 @@ from sayso.core.model import Operation, Piece
 from sayso.policy.arguments import found_at
 
 MOST = 8
-LONGEST = 200
+LONGEST = 2_000
 """Of a longer part its beginning is told."""
 
 # Texts are matched first, so that what only looks like an argument inside one is passed over.

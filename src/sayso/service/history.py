@@ -54,6 +54,11 @@ def look(context: Context) -> WholeDecision:
     )
 
 
+def _edited_digest(story: Story) -> str | None:
+    edited = any(step.after is not None for step in story.steps)
+    return story.request.digest if edited and story.request is not None else None
+
+
 def _because(request: Request) -> tuple[Piece, ...]:
     return tuple(dict.fromkeys(piece for one in request.operations for piece in one.because))
 
@@ -108,6 +113,7 @@ def _told(story: Story) -> DecisionTold:
         title=story.title,
         state=story.state,
         steps=story.steps,
+        edited_digest=_edited_digest(story),
     )
 
 

@@ -219,6 +219,8 @@ class DecisionTold(msgspec.Struct, frozen=True):
     or ambiguous."""
     steps: tuple[Step, ...] = ()
     """What happened to it, in order."""
+    edited_digest: str | None = None
+    """The digest of the call as it was edited; `digest` is that of the call as it was asked for."""
 
 
 class RuledTold(msgspec.Struct, frozen=True):

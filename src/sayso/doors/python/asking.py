@@ -78,7 +78,7 @@ class Asker:
     def _how_it_ended(self, question: str) -> str | None:
         row = question_row(self._gate, question)
         if row.state == "cancelled":
-            return words.taken_back(row.by, row.reason)
+            return words.question_taken_back(row.by, row.reason)
         if row.state != "answered" or row.answer is None:
             return None
         return words.answered_elsewhere(row.answer, row.by or "", row.reason)

@@ -10,7 +10,7 @@ import * as policy from "./policy.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
 import { signOut, whenSignedOut, whenSlow, whoAmI } from "./api.js";
-import { confirmed } from "./confirm.js";
+import { mayDiscard } from "./confirm.js";
 import { h, show } from "./dom.js";
 import { bind } from "./keys.js";
 import { listen } from "./live.js";
@@ -102,11 +102,9 @@ async function goBack() {
   open();
 }
 
-const LOST = ["A call was changed and not sent. Leaving this page discards the changes; the question stays open."];
-
 /** Whether nothing is lost by leaving what is shown, or the person wants it so. */
 async function mayLeave() {
-  return !view?.changed?.() || (await confirmed("Discard the changes?", LOST, "Discard the changes"));
+  return !view?.changed?.() || (await mayDiscard());
 }
 
 function drawNav(name) {
@@ -114,6 +112,7 @@ function drawNav(name) {
     h("li", {}, h("a", { href: path }, title, path === "/" && h("span", { class: "count" }))),
   );
   const out = act("Sign out", { class: "plain", title: name ? `Signed in as ${name}` : null }, async () => {
+    if (!(await mayLeave())) return;
     await signOut();
     leave();
   });

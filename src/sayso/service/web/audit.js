@@ -107,7 +107,7 @@ function row(one) {
   const below = h("tr", { class: "opened", hidden: true }, opened);
   const toggle = h(
     "button",
-    { type: "button", class: "call", "aria-expanded": "false" },
+    { type: "button", class: "call", "aria-expanded": "false", data: { opens: "entry" } },
     inline(rest.join(" | ") || event, 140),
   );
   toggle.addEventListener("click", () => {

@@ -70,7 +70,7 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   function explain(text) {
     clearTimeout(explained);
     show(hint, text);
-    explained = setTimeout(() => (hint.textContent = ""), EXPLAINS_FOR);
+    explained = setTimeout(() => show(hint), EXPLAINS_FOR);
   }
 
   /** A button that allows. Until the call was read it leads on; at high risk it wants to be held. */

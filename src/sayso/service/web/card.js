@@ -2,6 +2,7 @@
 
 import { bar, EDITING, isClaim } from "./bar.js";
 import { get } from "./api.js";
+import { mayDiscard } from "./confirm.js";
 import { h, show } from "./dom.js";
 import { editor } from "./edit.js";
 import { risk, time } from "./parts.js";
@@ -12,6 +13,7 @@ import { foreign, inline, ownLines, sentence, told, visible } from "./visible.js
 
 export { whatRuns };
 
+const INSTEAD = "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
 const SAID = {
   once: "allowed once",
   task: "allowed for this task",
@@ -21,20 +23,6 @@ const SAID = {
   edit: "edited and allowed",
   deny: "denied",
 };
-
-/** What would run, in a line. A command never stands alone where there is more. */
-export function summary(question) {
-  if (question.bundle) return `${bundled(question)} (${question.items.length} operations)`;
-  if (question.command !== null) return `${question.command}${besides(question)}`;
-  const given = Object.values(question.arguments).filter((value) => typeof value === "string");
-  return [question.tool, question.target ?? question.because[0]?.text ?? given[0] ?? ""].join(" ").trim();
-}
-
-/** What else there is beside the command: the tool, and by their names the arguments. */
-function besides({ command, arguments: given, tool }) {
-  const names = Object.keys(given).filter((name) => given[name] !== command);
-  return names.length ? ` (${tool}, with ${names.join(", ")})` : "";
-}
 
 /** What is asked in one go, without the word that its label begins with. */
 const bundled = (question) => question.bundle.replace(/^bundle:/, "");
@@ -47,10 +35,14 @@ export function ending(question) {
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
 
-/** The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. */
-export function card(question, { give, live }) {
+/**
+ * The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. `tooLate` is an edit
+ * that somebody else's answer came before.
+ */
+export function card(question, { give, live, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
   const clocks = h("p", { class: "clocks small", data: { read: "no" } });
+  const instead = h("p", { class: "instead", hidden: true, data: { read: "no" } }, INSTEAD);
   const body = h("div", { class: "card-body", tabindex: "0", role: "region", "aria-label": "What would run" });
   const reading = follow(body, () => answering?.draw());
   let form = null;
@@ -60,7 +52,7 @@ export function card(question, { give, live }) {
       : null;
   const root = h("article", {
     class: `card ${question.risk}`,
-    "aria-label": `Question: ${visible(summary(question))}`,
+    "aria-label": `Question: ${visible(question.title)}`,
   });
 
   /**
@@ -75,17 +67,45 @@ export function card(question, { give, live }) {
   }
   function edit() {
     if (!question.editing || form) return form?.focus();
-    form = editor(question, { send, close: closeForm, changed: () => answering.draw(), shows: whatRuns });
+    const changed = () => drawEdited();
+    openForm(editor(question, { send, close: closeForm, discard, changed, shows: whatRuns }));
+  }
+  /** While the form is changed, the call on top is not the one that can be allowed, and says so. */
+  function drawEdited() {
+    instead.hidden = !form?.touched();
+    root.classList.toggle("edited", !instead.hidden);
+    answering.draw();
+  }
+  function openForm(made) {
+    form = made;
+    answering.explain(null);
     show(extra, form.elements);
     answering.rest();
     extra.scrollIntoView({ block: "start" });
     form.focus();
   }
-  function closeForm() {
-    if (form.touched()) answering.explain("The changes were discarded: the call is as the agent asked for it.");
+  /** Close the form. Changes are lost only if the person says so. */
+  async function closeForm() {
+    if (!form.touched()) return takeFormAway();
+    const [asked, said] = [form, await mayDiscard()];
+    if (said && form === asked) discard();
+  }
+  /** The person's own word: the changes go, and can be brought back. */
+  function discard() {
+    const gone = form;
+    takeFormAway();
+    const again = h("button", { type: "button", class: "plain inline", onclick: () => form ?? bringBack(gone) }, "Bring them back");
+    answering.explain(["The changes were discarded: the call is as the agent asked for it. ", again]);
+  }
+  function bringBack(gone) {
+    openForm(gone);
+    gone.again();
+  }
+  function takeFormAway() {
     form.stop();
     form = null;
     show(extra);
+    drawEdited();
     answering.rest();
     answering.element.querySelector("[data-opens=edit]")?.focus();
   }
@@ -125,7 +145,10 @@ export function card(question, { give, live }) {
   show(
     body,
     ended(question),
+    tooLate && lost(tooLate),
     head(question),
+    instead,
+    headline(question),
     whatRuns(question),
     reasons(question),
     items(question),
@@ -143,7 +166,8 @@ export function card(question, { give, live }) {
     tick();
   }
   const changed = () => form?.touched() ?? false;
-  return { element: root, body, bar: answering, edit, why, tick, again, changed };
+  const unsent = () => (changed() ? form.unsent() : null);
+  return { element: root, body, bar: answering, edit, why, tick, again, changed, unsent };
 }
 
 function ended(question) {
@@ -151,6 +175,12 @@ function ended(question) {
   const at = question.closed_at ? [" at ", time(question.closed_at)] : null;
   const reason = question.reason ? [h("br"), "Reason: ", inline(question.reason, 500)] : null;
   return h("p", { class: "ended", role: "status" }, `Already over: ${ending(question)}`, at, ".", reason);
+}
+
+/** An edit that came too late: it is told, and stays to be copied. */
+function lost(edit) {
+  const words = "You had changed this call. The changes were not sent, and nothing came of them:";
+  return h("section", { class: "unsent", "aria-label": "Your changes" }, h("p", {}, h("strong", {}, words)), edit);
 }
 
 function head(question) {
@@ -166,6 +196,12 @@ function head(question) {
     label ? told(label) : null,
     told(question.tool),
   );
+}
+
+/** The call in a line, as the list tells it; a command tells itself. */
+function headline(question) {
+  if (question.command !== null || question.bundle || isClaim(question)) return null;
+  return h("p", { class: "headline" }, told(question.title));
 }
 
 function reasons(question) {

@@ -1,6 +1,12 @@
 // A question of the page itself, before something that cannot be taken back.
 
 import { h } from "./dom.js";
+import { notePress } from "./wake.js";
+
+const LOST = ["A call was changed and not sent. This discards the changes; the question stays open."];
+
+/** Ask whether the changes of an edit may be lost. */
+export const mayDiscard = () => confirmed("Discard the changes?", LOST, "Discard the changes");
 
 /** Ask once; true only if the person pressed the button that says so. Esc and Cancel change nothing. */
 export function confirmed(title, lines, yes) {
@@ -13,6 +19,7 @@ export function confirmed(title, lines, yes) {
     lines.map((line) => h("p", {}, line)),
     h("form", { method: "dialog", class: "row" }, cancel, does),
   );
+  does.addEventListener("click", () => notePress(does));
   document.body.append(dialog);
   dialog.showModal();
   return new Promise((resolve) => {

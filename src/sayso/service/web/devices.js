@@ -29,7 +29,7 @@ export function view(place) {
   function draw({ passkeys, require }) {
     const chosen = require ?? (passkeys.length ? "high" : "never");
     const note = h("p", { class: "small" }, NEEDED[chosen], " ", h("code", {}, "sayso passkey require"), " changes that, at a terminal.");
-    if (!passkeys.length) return [empty("You have no passkey", "Until there is one, a click is enough, whoever makes it."), note];
+    if (!passkeys.length) return [empty("You have no passkey", "Until there is one, nothing proves who answers: a click allows, and at high risk holding the button or typing the word allow."), note];
     return [table("Your passkeys", COLUMNS, passkeys.map(row)), note];
   }
   function row(one) {

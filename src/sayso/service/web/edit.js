@@ -11,10 +11,10 @@ const RANK = { low: 0, moderate: 1, high: 2 };
 const UNCHANGED = "Nothing was changed yet.";
 
 /**
- * The editor for a question. `send` gives the answer, `close` is called when the changes are discarded, and
+ * The editor for a question. `send` gives the answer, `close` and `discard` end the edit, with and without asking, and
  * `changed` whenever something else can be allowed than before. `shows` draws what would run.
  */
-export function editor(question, { send, close, changed, shows }) {
+export function editor(question, { send, close, discard, changed, shows }) {
   const before = JSON.stringify(question.arguments);
   const fault = h("p", { class: "fault", role: "status" });
   const preview = h("section", { class: "preview", "aria-label": "The edited call", data: { read: "parts" } });
@@ -65,7 +65,7 @@ export function editor(question, { send, close, changed, shows }) {
     problem?.field?.setAttribute("aria-invalid", "true");
   }
 
-  const form = formOf(question.arguments, question.editing, typed);
+  const form = formOf(question.arguments, question.editing, typed, question.because);
   const element = h(
     "form",
     { class: "editor", "aria-label": "Edit the call", data: { read: "no" }, onsubmit: (event) => event.preventDefault() },
@@ -90,8 +90,15 @@ export function editor(question, { send, close, changed, shows }) {
         const { digest, title } = state.told;
         return send({ answer: "edit", edited: state.values, edited_digest: digest }, title);
       },
-      discard: close,
+      discard,
     }),
+    /** The call as it was typed; as plain text where it cannot be read. */
+    unsent() {
+      if (state.told) return shows(state.told);
+      return shows({ command: null, arguments: { ...question.arguments, ...form.typed() } });
+    },
+    /** Shown again after it was closed: what was typed is decided again. */
+    again: typed,
     stop() {
       turn += 1;
       clearTimeout(timer);

@@ -2,6 +2,7 @@
 
 import { h, show } from "./dom.js";
 import { exactJson, exactNumber } from "./exact.js";
+import { ordered } from "./shown.js";
 import { visible } from "./visible.js";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
@@ -19,17 +20,30 @@ export class Unreadable extends Error {
 
 /**
  * The form for these arguments. `editing` is what the service says can be edited. `read()` gives all arguments,
- * or throws Unreadable; `changed` is called after every change.
+ * or throws Unreadable; `changed` is called after every change. The fields are in the order of the card.
  */
-export function formOf(values, editing, changed) {
+export function formOf(values, editing, changed, because = []) {
   const known = editing.schema ?? {};
-  const names = editing.arguments.filter((name) => name in values);
+  const marked = (name) => because.some((one) => one.argument === name);
+  const shown = ordered(Object.entries(values), marked).map(([name]) => name);
+  const names = shown.filter((name) => editing.arguments.includes(name));
   const about = (name) => ({ name, schema: inner(known, name), root: known, whole: editing.same_kinds, changed });
   const fields = names.map((name) => [name, fieldOf(values[name], about(name))]);
   return {
     elements: fields.map(([, field]) => field.element),
+    /** What was typed, by name; as text where it is no value of its kind. */
+    typed: () => Object.fromEntries(fields.map(([name, field]) => [name, typedIn(field)])),
     read: () => ({ ...values, ...Object.fromEntries(fields.map(([name, field]) => [name, field.read()])) }),
   };
+}
+
+function typedIn(field) {
+  try {
+    return field.read();
+  } catch (problem) {
+    if (!(problem instanceof Unreadable)) throw problem;
+    return problem.field.value;
+  }
 }
 
 /** The field for one value: by its schema where that says something, else by what the value is. */

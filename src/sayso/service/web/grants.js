@@ -87,7 +87,7 @@ export function what(grant) {
 /** The question it was an answer to, read when somebody wants to see it. */
 function asked(question) {
   const place = h("div");
-  const see = act("show the call", { class: "plain inline" }, async () => {
+  const see = act("show the call", { class: "plain inline", data: { opens: "call" } }, async () => {
     const told = await get(`/v1/questions/${encodeURIComponent(question)}`);
     show(
       place,

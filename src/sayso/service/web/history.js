@@ -91,7 +91,7 @@ function row(one) {
   const below = h("tr", { class: "opened", hidden: true }, opened);
   const toggle = h(
     "button",
-    { type: "button", class: "call", "aria-expanded": "false", onclick: open },
+    { type: "button", class: "call", "aria-expanded": "false", onclick: open, data: { opens: "call" } },
     inline(one.title, 140),
   );
   function open() {

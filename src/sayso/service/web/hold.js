@@ -6,6 +6,9 @@ export const HOLD = 800;
 
 export const HOLD_HINT = "Hold the button for a second to allow.";
 
+const LOOKS_EVERY = 50;
+const ENDS = ["pointerup", "pointercancel", "pointerdown", "keydown", "popstate", "blur", "resize", "visibilitychange"];
+
 /**
  * A button that acts, by `sure`, only when it is held. Pressed from the keyboard it asks for the word instead, by
  * `typed`; pressed too briefly it calls `short`.
@@ -13,32 +16,71 @@ export const HOLD_HINT = "Hold the button for a second to allow.";
 export function holdButton(properties, children, { sure, short, typed }) {
   const button = h("button", { type: "button", ...properties }, h("span", { class: "filling" }), children);
   button.classList.add("hold");
-  let timer = 0;
   let held = false;
-
-  function begin(event) {
-    if (event.button !== 0 || button.getAttribute("aria-disabled") === "true") return;
-    button.classList.add("held");
+  button.addEventListener("pointerdown", (event) => {
     held = false;
-    timer = setTimeout(() => {
-      end();
+    if (event.button !== 0 || !event.isPrimary || isAsleep(button)) return;
+    keepHolding(button, event, () => {
       held = true;
       sure();
-    }, HOLD);
-  }
-  function end() {
-    clearTimeout(timer);
-    button.classList.remove("held");
-  }
-  button.addEventListener("pointerdown", begin);
-  for (const kind of ["pointerup", "pointerleave", "pointercancel", "blur"])
-    button.addEventListener(kind, end);
+    });
+  });
   button.addEventListener("contextmenu", (event) => event.preventDefault());
   button.addEventListener("click", async (event) => {
     if (event.detail > 0) return held || short();
     if (await typed()) sure();
   });
   return button;
+}
+
+/**
+ * Call `done` if this press stays as it began for all of HOLD: one finger on one button that is awake, shown and
+ * in its place. Whatever else happens ends the hold, and it does not begin again by itself.
+ */
+function keepHolding(button, event, done) {
+  const began = placeOf(button);
+  const over = new AbortController();
+  let { clientX: x, clientY: y } = event;
+  const changes = new MutationObserver(end);
+  const intact = () => !isAsleep(button) && placeOf(button) === began && isUnder(button, x, y);
+  const look = () => intact() || end();
+  const timer = setTimeout(() => {
+    const sound = intact() && !over.signal.aborted;
+    end();
+    if (sound) done();
+  }, HOLD);
+  const looking = setInterval(look, LOOKS_EVERY);
+
+  function end() {
+    over.abort();
+    changes.disconnect();
+    clearTimeout(timer);
+    clearInterval(looking);
+    button.classList.remove("held");
+  }
+  function move(moved) {
+    if (moved.pointerId !== event.pointerId) return;
+    ({ clientX: x, clientY: y } = moved);
+    look();
+  }
+  // A touch stays with the element it began on, wherever the finger goes, unless it is let go.
+  if (event.target.hasPointerCapture?.(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
+  button.classList.add("held");
+  changes.observe(button, { attributes: true, attributeFilter: ["aria-disabled"] });
+  const options = { capture: true, signal: over.signal };
+  document.addEventListener("pointermove", move, options);
+  button.addEventListener("pointerleave", end, options);
+  for (const kind of ENDS) window.addEventListener(kind, end, options);
+}
+
+const isAsleep = (button) => button.getAttribute("aria-disabled") === "true";
+
+const isUnder = (button, x, y) => button.isConnected && button.contains(document.elementFromPoint(x, y));
+
+/** Where the button stands on the screen; a button that was turned away or moved is another place to press. */
+function placeOf(button) {
+  const { left, top, width, height } = button.getBoundingClientRect();
+  return [left, top, width, height].map(Math.round).join(" ");
 }
 
 /** Whether the person typed the word `allow`, to give this answer to this call. */

@@ -43,15 +43,15 @@ export function view(place, page) {
   /** Take the card away. One that was changed is kept as it is, until it is looked at again. */
   function putAside() {
     const id = shown?.question.id;
-    if (shown?.changed() && all.questions.get(id)?.state === "open") kept.set(id, shown);
+    if (shown?.changed() && !all.questions.get(id)?.yours) kept.set(id, shown);
     shown = null;
   }
 
-  /** The card of this question that was put aside, if there is one, and if it still waits. */
+  /** The card of this question that was put aside, if there is one. It is shown as it was if it still waits. */
   function broughtBack(question) {
     const card = kept.get(question.id);
     kept.delete(question.id);
-    if (!card || question.state !== "open") return null;
+    if (!card || question.state !== "open") return card ?? null;
     show(detail, h("div"), card.element);
     card.again();
     return card;
@@ -112,17 +112,19 @@ export function view(place, page) {
       Object.assign(shown.question, question);
       return drawPager();
     }
-    const made = card(question, { live: page.live, give: (given, title) => give(question, given, title) });
+    const unsent = question.yours ? null : (shown?.unsent() ?? null);
+    const made = card(question, { live: page.live, give: (given, title) => give(question, given, title), tooLate: unsent });
     shown = { ...made, question };
     show(detail, h("div"), made.element);
     drawPager();
-    if (question.state !== "open") over(question);
+    if (question.state !== "open") over(question, unsent !== null);
   }
 
-  /** Answered elsewhere while it was being read: it says so, and after a while makes room. */
-  function over(question) {
-    if (!question.yours) say([`${ending(question)}: `, inline(question.title)]);
-    setTimeout(() => chosen === question.id && next(question.id), READ_AFTER);
+  /** Answered elsewhere while it was being read: it says so, and after a while makes room; not while an edit is lost. */
+  function over(question, unsent) {
+    const lost = unsent ? ". Your changes were not sent" : "";
+    if (!question.yours) say([`${ending(question)}${lost}: `, inline(question.title)], unsent ? "bad" : "");
+    if (!unsent) setTimeout(() => chosen === question.id && next(question.id), READ_AFTER);
   }
 
   function drawPager() {
@@ -180,7 +182,7 @@ export function view(place, page) {
   function fade(id) {
     if (fading.has(id)) return;
     fading.add(id);
-    setTimeout(() => id !== chosen && all.forget(id), FADES_AFTER);
+    setTimeout(() => id !== chosen && !kept.has(id) && all.forget(id), FADES_AFTER);
   }
 
   const timer = setInterval(() => {

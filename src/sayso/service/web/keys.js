@@ -33,7 +33,10 @@ export function bind(keys) {
   });
 }
 
-/** j and k over the rows of a table: the focus moves from row to row. */
+/**
+ * j and k over the rows of a table: the focus moves from row to row. Enter opens what the row has to open
+ * (`data-opens`, or a summary), and presses nothing else.
+ */
 export function rows(place) {
   const all = () => [...place.querySelectorAll("tbody tr[tabindex]")];
   function move(step) {
@@ -44,7 +47,7 @@ export function rows(place) {
   return {
     j: () => move(1),
     k: () => move(-1),
-    Enter: () => document.activeElement?.closest("tr")?.querySelector("button")?.click(),
+    Enter: () => document.activeElement?.closest("tr")?.querySelector("[data-opens], summary")?.click(),
   };
 }
 

@@ -4,6 +4,7 @@ import { download } from "./api.js";
 import { h, show, svg } from "./dom.js";
 import { iso, moment } from "./time.js";
 import { visible } from "./visible.js";
+import { isSecondClick, notePress, whenReleased } from "./wake.js";
 
 const SHAPES = { low: "M8 3a5 5 0 1 0 .01 0z", moderate: "M8 1l7 7-7 7-7-7z", high: "M8 1l8 14H0z" };
 
@@ -88,11 +89,12 @@ export async function fill(place, what, read, draw) {
   if (!place.hasChildNodes()) show(place, loading(what));
   try {
     const found = await read();
+    await whenReleased();
     if (turns.get(place) !== turn) return;
     const rows = () => [...place.querySelectorAll("tbody tr[tabindex]")];
     const focused = rows().indexOf(document.activeElement?.closest("tr"));
     show(place, draw(found));
-    if (focused >= 0) rows()[Math.min(focused, rows().length - 1)]?.focus();
+    if (focused >= 0) rows()[Math.min(focused, rows().length - 1)]?.focus({ preventScroll: true });
   } catch (problem) {
     if (turns.get(place) !== turn) return;
     if (problem.status !== 401)
@@ -103,11 +105,15 @@ export async function fill(place, what, read, draw) {
   }
 }
 
-/** A button that does one thing, is still while it does it, and says what went wrong. */
+/**
+ * A button that does one thing, is still while it does it, and says what went wrong. The second of two clicks never
+ * presses another button that has taken its place.
+ */
 export function act(name, properties, does) {
   const button = h("button", { type: "button", ...properties }, name);
-  button.addEventListener("click", async () => {
-    if (button.getAttribute("aria-disabled") === "true") return;
+  button.addEventListener("click", async (event) => {
+    if (button.getAttribute("aria-disabled") === "true" || isSecondClick(event, button)) return;
+    const done = notePress(button);
     button.setAttribute("aria-disabled", "true");
     try {
       await does(button);
@@ -115,6 +121,7 @@ export function act(name, properties, does) {
       say(`That failed: ${problem.message}`, "bad");
     } finally {
       button.removeAttribute("aria-disabled");
+      done();
     }
   });
   return button;

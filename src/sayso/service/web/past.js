@@ -51,9 +51,13 @@ function whole(past) {
     ran(past),
     h("section", {}, h("h2", {}, "What happened"), story(past.decision)),
     h("section", {}, h("h2", {}, "As it was recorded"), facts(past), ruled(past), receipt(past.decision)),
-    h("section", { class: "again" }, h("h2", {}, "The same call, decided now"), again(past)),
+    h("section", { class: "again" }, h("h2", {}, decidedNow(past)), again(past)),
   );
 }
+
+/** Which call is decided again: after an edit there are two. */
+const decidedNow = ({ decision }) =>
+  decision.edited_digest ? "The call as it was asked for, decided now" : "The same call, decided now";
 
 function ran({ decision, because }) {
   if (!decision.call)
@@ -126,7 +130,8 @@ function facts(past) {
     ["Session", inline(one.session, 400)],
     ["Question", one.question && inline(one.question, 400)],
     ["Call", past.call && inline(past.call, 400)],
-    ["Digest", inline(one.digest, 400)],
+    [one.edited_digest ? "Digest, as asked for" : "Digest", inline(one.digest, 400)],
+    ["Digest, as edited", one.edited_digest && inline(one.edited_digest, 400)],
     ["Entry", `${visible(one.stream)} ${one.seq}`],
   ].filter(([, value]) => value);
   return h(

@@ -53,7 +53,7 @@ export function view(place) {
 
   function draw(rows, more) {
     shown = { rows, more };
-    all.hidden = !rows.some((one) => !one.stopped);
+    all.classList.toggle("away", !rows.some((one) => !one.stopped));
     onAll.hidden = !rows.some((one) => one.stopped);
     if (!rows.length)
       return empty(
@@ -92,7 +92,7 @@ export function view(place) {
         consents(session),
         seen(session),
         time(session.opened_at),
-        session.stopped ? goOn : button,
+        acts(session.stopped ? goOn : null, session.stopped ? null : button),
       ],
       { tabindex: "-1" },
     );
@@ -111,6 +111,9 @@ export function view(place) {
     },
   };
 }
+
+/** The way back and Stop have a place each: neither ever takes the other's. */
+const acts = (back, stops) => h("div", { class: "two-acts" }, h("span", {}, back), h("span", {}, stops));
 
 const stop = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/stop`);
 

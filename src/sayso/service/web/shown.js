@@ -6,10 +6,22 @@ import { h } from "./dom.js";
 import { exactJson } from "./exact.js";
 import { FOLD_AT, foreign, linePieces, placesOf, told, visible } from "./visible.js";
 
+// What the usual tools call the text before a change and the text after it.
 const CHANGES = [
   ["old_string", "new_string"],
   ["old_str", "new_str"],
   ["old_text", "new_text"],
+  ["oldText", "newText"],
+  ["oldString", "newString"],
+  ["old_content", "new_content"],
+  ["old_code", "new_code"],
+  ["old", "new"],
+  ["search", "replace"],
+  ["find", "replace"],
+  ["search", "replacement"],
+  ["original", "replacement"],
+  ["before", "after"],
+  ["from_text", "to_text"],
 ];
 const FIRST = [
   /^(to|recipients?|payee|channel)$/i,
@@ -18,6 +30,7 @@ const FIRST = [
 ];
 const MOST_CELLS = 250_000;
 const DEEPEST = 5;
+const MOST_QUOTED = 80;
 const PLAIN_NAME = /^(?!\d+$)[\p{L}\p{M}\p{N}_.$@/-]+$/u;
 
 /** The exact command or call, complete, with the parts marked that made it what is asked. */
@@ -25,7 +38,7 @@ export function whatRuns({ command, arguments: given, because = [] }) {
   const isCommand = (value) => command !== null && value === command;
   const partsOf = (name) => because.filter((one) => one.argument === name);
   const ofCommand = ({ argument: name }) => name === null || isCommand(given[name]);
-  const line = command !== null && boxed(command, "Command", because.filter(ofCommand));
+  const line = command !== null && commandBox(command, because.filter(ofCommand));
   line && line.classList.add("hero");
   const change = changeIn(given, because);
   const rest = ordered(Object.entries(given), (name) => partsOf(name).length > 0);
@@ -41,7 +54,7 @@ export function whatRuns({ command, arguments: given, because = [] }) {
 const term = (name) => h("dt", {}, told(name, 80));
 
 /** Marked arguments first, then those that say to whom, what and where. */
-function ordered(entries, marked) {
+export function ordered(entries, marked) {
   const place = (name) => FIRST.findIndex((kind) => kind.test(name)) + 1 || FIRST.length + 1;
   const rank = ([name]) => (marked(name) ? 0 : place(name));
   return entries.sort((one, other) => rank(one) - rank(other));
@@ -138,12 +151,20 @@ const isNested = (value) => value !== null && typeof value === "object" && Objec
 function leaf(value, depth) {
   if (isNested(value)) return tree(value, depth + 1);
   const text = typeof value === "string" && value.trim() === value;
-  const plain = text && Number.isNaN(Number(value)) && !/^(true|false|null|["{[].*)?$/.test(value);
-  return h("code", {}, linePieces(plain ? value : exactJson(value)));
+  return h("code", {}, linePieces(text && isPlain(value) ? value : exactJson(value)));
 }
 
+/** Whether this text cannot pass for a value of another kind. */
+const isPlain = (text) => Number.isNaN(Number(text)) && !/^(true|false|null|["{[].*)?$/.test(text);
+
+/** The text of a short value is quoted where it could pass for something else, or where its ends do not show. */
+const isQuoted = (text) => !text.includes("\n") && text.length < MOST_QUOTED && (text.trim() !== text || !isPlain(text));
+
+const commandBox = (command, parts) =>
+  foreign(command, { label: "Command", places: placesOf(command, parts.map((one) => one.text)) });
+
 function boxed(value, label, parts) {
-  const asText = typeof value === "string";
+  const asText = typeof value === "string" && (parts.length > 0 || !isQuoted(value));
   const text = asText ? value : exactJson(value, 2);
   const spelled = parts.map((one) => (asText ? one.text : JSON.stringify(one.text).slice(1, -1)));
   return foreign(text, { label, places: placesOf(text, spelled) });

@@ -2,6 +2,49 @@
 
 export const WAKES_AFTER = 400;
 
+const SECOND_CLICK_WITHIN = 1000;
+let lastPress = null;
+
+const LONGEST_CLICK = 1000;
+let clicking = null;
+document.addEventListener("pointerdown", () => (clicking = clickEnds()), true);
+
+/** Resolve once a click under way has reached its button: what is drawn again meanwhile would lose it. */
+export const whenReleased = () => clicking;
+
+function clickEnds() {
+  return new Promise((resolve) => {
+    const soon = () => setTimeout(resolve);
+    for (const kind of ["pointerup", "pointercancel"]) document.addEventListener(kind, soon, { once: true });
+    setTimeout(resolve, LONGEST_CLICK);
+  });
+}
+
+/** Note that this button was pressed; call what it gives when its work is done and others may have taken its place. */
+export function notePress(button) {
+  const { left, right, top, bottom } = button.getBoundingClientRect();
+  const box = { left: left + scrollX, right: right + scrollX, top: top + scrollY, bottom: bottom + scrollY };
+  const note = () => (lastPress = { button, box, at: performance.now() });
+  note();
+  return note;
+}
+
+/** Whether this click is the second of two at one place, and lands on a button that was not there at the first. */
+export function isSecondClick(event, button) {
+  if (!event.detail || !lastPress || lastPress.button === button) return false;
+  return isAtLastPress(event) && performance.now() - lastPress.at < SECOND_CLICK_WITHIN;
+}
+
+function isAtLastPress({ pageX: x, pageY: y }) {
+  const { left, right, top, bottom } = lastPress.box;
+  return x >= left && x <= right && y >= top && y <= bottom;
+}
+
+// Whoever moved the pointer away and came back meant the second click.
+document.addEventListener("pointermove", (event) => {
+  if (lastPress && !isAtLastPress(event)) lastPress = null;
+});
+
 /**
  * Keeps the buttons in these places asleep for a moment after each `rest()`, and while `blocked()` gives a reason.
  * A press that began while they slept does not count, even if it ends later. A button with data-off looks
