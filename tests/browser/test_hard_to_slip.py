@@ -208,7 +208,7 @@ READ_AND_READY = """() => {
 
 
 def middle(page: Page, name: str) -> tuple[float, float]:
-    """The middle of the first button whose name begins so, found and measured in one go: rows are drawn again."""
+    """The middle of the first button whose name begins so, found and measured in one go."""
     x, y = page.wait_for_function(MIDDLE, arg=name).json_value()
     return x, y
 
