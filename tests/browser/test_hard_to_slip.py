@@ -14,7 +14,7 @@ from sayso.gate.state import Wanted, load
 from sayso.gate.waiting import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import HELD
+from tests.browser.reading import HELD, hold
 
 PHONE: ViewportSize = {"width": 360, "height": 740}
 NAME = "Hold to allow once"
@@ -63,6 +63,15 @@ def test_a_finger_that_stays_on_the_button_allows(desk: Desk, signed_in: SignedI
     finger.press()
     finger.slide(right=6, down=4)
     finger.stay()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert question_row(desk.gate, question).answer == "once"
+
+
+def test_a_hold_that_takes_the_focus_from_a_field_allows(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.push(desk.session())
+    page = signed_in()
+    page.get_by_label("Reason for the agent").focus()
+    hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert question_row(desk.gate, question).answer == "once"
 
@@ -208,7 +217,7 @@ READ_AND_READY = """() => {
 
 
 def middle(page: Page, name: str) -> tuple[float, float]:
-    """The middle of the first button whose name begins so, found and measured in one go."""
+    """The middle of the first button whose name begins so, measured in one go: rows are drawn again."""
     x, y = page.wait_for_function(MIDDLE, arg=name).json_value()
     return x, y
 

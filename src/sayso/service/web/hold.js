@@ -70,7 +70,9 @@ function keepHolding(button, event, done) {
   const options = { capture: true, signal: over.signal };
   document.addEventListener("pointermove", move, options);
   button.addEventListener("pointerleave", end, options);
-  for (const kind of ENDS) window.addEventListener(kind, end, options);
+  // A field that loses the focus to this button is no interruption; the window that loses it is.
+  const other = ({ type, target }) => (type === "blur" && target !== window) || end();
+  for (const kind of ENDS) window.addEventListener(kind, other, options);
 }
 
 const isAsleep = (button) => button.getAttribute("aria-disabled") === "true";
