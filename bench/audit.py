@@ -14,9 +14,9 @@ from hashlib import sha256
 from bench.durable import DOMAINS, a_gate, on_disk
 from bench.measure import Race, Row, Side, Watch, race
 from bench.world import make_world
-from sayso.core.audit import MAIN, TAG
-from sayso.core.audit import Row as Stored
-from sayso.core.verify import Report, verify
+from sayso.core.audit.entry import MAIN, TAG
+from sayso.core.audit.entry import Row as Stored
+from sayso.core.audit.verify import Report, verify
 from sayso.gate.audit import checkpoint, verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record

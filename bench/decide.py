@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.measure import Race, Row, Side, Watch, race
 from bench.peers import PEERS, Peer, Tiers, wrong_answers
 from bench.world import NOW, World, make_world
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from sayso.core.model import Request
 from sayso.core.policy import Policy
 

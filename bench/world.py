@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from sayso.core.digest import sha256
 from sayso.core.grants import DAY, MINUTE, Grant, Held, Kind, Pins
 from sayso.core.model import Call, Operation, Request, Risk, Verdict

@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # known to type checkers by its name; typing itself would
 if TYPE_CHECKING:
     from typing import Any
 
-    from sayso.core.decide import decide, explain
+    from sayso.core.deciding.decide import decide, explain
     from sayso.core.errors import SaysoError
     from sayso.doors.approval_manager import ApprovalManager, ApprovalMode, RiskLevel
     from sayso.doors.python.host import Called
@@ -63,8 +63,8 @@ _HOMES = {
     "Session": "sayso.doors.python.session",
     "Step": "sayso.doors.python.workflow",
     "Terminal": "sayso.surfaces.terminal",
-    "decide": "sayso.core.decide",
-    "explain": "sayso.core.decide",
+    "decide": "sayso.core.deciding.decide",
+    "explain": "sayso.core.deciding.decide",
     "make_key": "sayso.gate.signing",
 }
 

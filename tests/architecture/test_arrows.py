@@ -41,16 +41,16 @@ def test_a_package_without_imports_keeps_every_contract(package: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
-        ("core/decide.py", "import sayso.gate", LAYERS),
-        ("core/decide.py", "import sayso.policy", LAYERS),
+        ("core/deciding/decide.py", "import sayso.gate", LAYERS),
+        ("core/deciding/decide.py", "import sayso.policy", LAYERS),
         ("policy/load.py", "import sayso.gate", LAYERS),
         ("policy/load.py", "import sayso.store", LAYERS),
         ("gate/ask.py", "import sayso.cli", LAYERS),
         ("surfaces/ask.py", "import sayso.doors", LAYERS),
         ("doors/hook.py", "import sayso.cli", LAYERS),
         ("helpers/__init__.py", "", LAYERS),
-        ("core/decide.py", "import time", CORE),
-        ("core/decide.py", "def f():\n    from ruamel.yaml import YAML", CORE),
+        ("core/deciding/decide.py", "import time", CORE),
+        ("core/deciding/decide.py", "def f():\n    from ruamel.yaml import YAML", CORE),
         ("policy/load.py", "import rich.table", TERMINAL),
     ],
 )

@@ -16,7 +16,7 @@ import sayso.core
 MUTABLE = (list, dict, set, bytearray)
 
 # Classes that collect something while one function runs and are never handed out.
-INSIDE_ONE_CALL = {"sayso.core.audit_chain.Chain", "sayso.core.hear.Hearing"}
+INSIDE_ONE_CALL = {"sayso.core.audit.chain.Chain", "sayso.core.conversation.hear.Hearing"}
 
 
 class Loose(msgspec.Struct):

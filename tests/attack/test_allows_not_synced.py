@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.audit import read
+from sayso.core.audit.entry import read
 from sayso.core.grants import DAY
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy

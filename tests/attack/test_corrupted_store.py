@@ -15,8 +15,8 @@ from random import Random
 
 import pytest
 
-from sayso.core.audit import MAIN, chain_hash, genesis
-from sayso.core.audit_marks import Kind
+from sayso.core.audit.anchors import Kind
+from sayso.core.audit.entry import MAIN, chain_hash, genesis
 from sayso.gate.audit import Verified, checkpoint, verify_audit
 from sayso.gate.journal import record
 from sayso.gate.open import open_gate

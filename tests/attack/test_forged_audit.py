@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.audit import MAIN, Row, append, chain_hash, genesis
-from sayso.core.audit_marks import Finding, Kind, Mark, checkpoint_marks, joined_marks
-from sayso.core.audit_said import sound
-from sayso.core.checkpoint import Checkpoint, sign_checkpoint
-from sayso.core.merkle import Frontier, extend
-from sayso.core.verify import MOST_FINDINGS, Report, verify
+from sayso.core.audit.anchors import Finding, Kind, Mark, checkpoint_marks, joined_marks
+from sayso.core.audit.bulk import sound
+from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
+from sayso.core.audit.entry import MAIN, Row, append, chain_hash, genesis
+from sayso.core.audit.merkle import Frontier, extend
+from sayso.core.audit.verify import MOST_FINDINGS, Report, verify
 from sayso.gate.signing import make_key, signer
 from tests.property.audit_trails import KEY, ORIGIN, TRUSTED, Trail, entry, judged, rows, trail
 

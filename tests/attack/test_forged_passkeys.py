@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from sayso.core.audit_marks import Kind
+from sayso.core.audit.anchors import Kind
 from sayso.core.model import Risk
 from sayso.gate.audit_check import verify_audit
 from sayso.gate.gate import Gate

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.asking import answer, open_question, show
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import answer, open_question, show
 from sayso.core.decision import Decision, Question
 from sayso.core.digest import canonical
 from sayso.core.errors import MalformedRequest, NotCanonical, UnknownAnswer
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Call, Operation, Origin, Request, Risk, Verdict
-from sayso.core.offers import with_offers
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
 from sayso.core.session import Outer, Plan, Run, Scope, Session, Task, View, apply
 from sayso.core.terms import terms_of

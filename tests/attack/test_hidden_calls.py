@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sayso.core.asking import answer
+from sayso.core.deciding.questions import answer
 from sayso.core.errors import NotSeen
 from sayso.core.model import Assurance, Operation, Request
 from sayso.gate.answer import answer_items, answer_question, edit_and_allow

@@ -6,7 +6,7 @@ harmless text look like a yes, or hide a stop. Nothing here may loosen, and no s
 
 import pytest
 
-from sayso.core.language import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
+from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
 
 SLASHES = ("/commit", "/pr", "/allowlist")
 GRANT = "Grant standing consent for: git push"

@@ -159,7 +159,7 @@ def test_the_program_is_guarded(coder: Agent) -> None:
     import sayso
 
     package = Path(sayso.__file__).parent
-    for path in (package / "core/rules.py", package, package / "policy/presets/coding.yaml"):
+    for path in (package / "core/deciding/rules.py", package, package / "policy/presets/coding.yaml"):
         assert coder.verdict("Edit", {"file_path": str(path)}) is Verdict.DENY, path
 
 

@@ -9,7 +9,7 @@ import pydantic
 import pytest
 
 from sayso import Sayso
-from sayso.core.showing import call_lines
+from sayso.core.deciding.showing import call_lines
 from sayso.doors.python.arguments import WrongArguments
 from sayso.gate.questions import find_question
 from tests.doors.people import answer_open, questions

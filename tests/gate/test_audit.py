@@ -9,14 +9,14 @@ import msgspec
 import pytest
 from pymerkle import InmemoryTree  # type: ignore[import-untyped]
 
-from sayso.core.audit import MAIN, AuditError, Entry, Head, append, genesis, leaf_content
-from sayso.core.audit_marks import Kind
-from sayso.core.audit_said import said
-from sayso.core.audit_text import read_json_line
-from sayso.core.checkpoint import open_checkpoint, sign_checkpoint
-from sayso.core.commitments import State, seal
-from sayso.core.receipt import check_receipt, parse_receipt
-from sayso.core.verify import verify
+from sayso.core.audit.anchors import Kind
+from sayso.core.audit.bulk import said
+from sayso.core.audit.checkpoint import open_checkpoint, sign_checkpoint
+from sayso.core.audit.commitments import State, seal
+from sayso.core.audit.entry import MAIN, AuditError, Entry, Head, append, genesis, leaf_content
+from sayso.core.audit.receipt import check_receipt, parse_receipt
+from sayso.core.audit.text import read_json_line
+from sayso.core.audit.verify import verify
 from sayso.gate.audit import (
     UnknownEntry,
     checkpoint,

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from sayso.core.audit import Entry, append, genesis
-from sayso.core.audit_said import said
+from sayso.core.audit.bulk import said
+from sayso.core.audit.entry import Entry, append, genesis
 from sayso.gate.audit_columns import differing
 from sayso.store.base import FiledEntry
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.audit import Entry, read
+from sayso.core.audit.entry import Entry, read
 from sayso.core.grants import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request

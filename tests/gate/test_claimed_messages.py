@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from sayso.core.conversation.hear import Heard
 from sayso.core.errors import UnknownAnswer
-from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Operation, Risk
 from sayso.gate.answer import EditRefused
 from sayso.gate.authorize import Authorized, authorize

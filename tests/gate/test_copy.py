@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from sayso import Sayso
-from sayso.core.audit import MAIN, AuditError
-from sayso.core.checkpoint import open_checkpoint
+from sayso.core.audit.checkpoint import open_checkpoint
+from sayso.core.audit.entry import MAIN, AuditError
+from sayso.core.audit.receipt import check_receipt
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Verdict
-from sayso.core.receipt import check_receipt
 from sayso.gate.answer import answer_question
 from sayso.gate.audit import checkpoint, prove, tail, verify_audit
 from sayso.gate.authorize import authorize

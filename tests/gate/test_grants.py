@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sayso.core.audit import read
+from sayso.core.audit.entry import read
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.grants import Pins
 from sayso.core.model import Mode, Operation, Request, Risk, Verdict

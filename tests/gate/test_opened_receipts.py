@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sayso.core.checkpoint import BadCheckpoint
-from sayso.core.commitments import State
-from sayso.core.opened import Opened, Part, Proven, Value, check_opened
+from sayso.core.audit.checkpoint import BadCheckpoint
+from sayso.core.audit.commitments import State
+from sayso.core.audit.opened_receipt import Opened, Part, Proven, Value, check_opened
 from sayso.gate.audit import erase, prove, prove_opened
 from sayso.gate.authorize import authorize
 from sayso.gate.conversation import hear_message, put_question

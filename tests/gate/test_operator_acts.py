@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from sayso.core.audit import AuditError
+from sayso.core.audit.entry import AuditError
 from sayso.core.model import Operation, Request
 from sayso.gate.acts import operator_act
 from sayso.gate.answer import answer_question, edit_and_allow

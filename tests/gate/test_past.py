@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sayso.core.audit import AuditError
+from sayso.core.audit.entry import AuditError
 from sayso.core.model import Operation, Verdict
 from sayso.gate.audit_read import UnknownEntry
 from sayso.gate.authorize import authorize

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.audit import Body, read_body
-from sayso.core.commitments import State
+from sayso.core.audit.commitments import State
+from sayso.core.audit.entry import Body, read_body
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call, Operation, Request
 from sayso.gate.audit import checkpoint, erase, prune, show, verify_audit

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.audit import MAIN, Entry, Row, append, genesis
-from sayso.core.audit_marks import checkpoint_marks
-from sayso.core.checkpoint import Checkpoint, sign_checkpoint
-from sayso.core.merkle import Frontier, Kept, extend
-from sayso.core.verify import Report, verify
+from sayso.core.audit.anchors import checkpoint_marks
+from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
+from sayso.core.audit.entry import MAIN, Entry, Row, append, genesis
+from sayso.core.audit.merkle import Frontier, Kept, extend
+from sayso.core.audit.verify import Report, verify
 from sayso.gate.signing import Key, make_key, public_key, signer, verifier
 
 ORIGIN = "sayso.example/audit"

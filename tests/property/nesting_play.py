@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sayso import Sayso
-from sayso.core.audit import read_body
+from sayso.core.audit.entry import read_body
 from sayso.core.decision import Question
 from sayso.core.model import Risk
 from sayso.doors.python.results import ConsentDenied, ConsentRequired

@@ -9,10 +9,10 @@ from random import Random
 import msgspec
 import pytest
 
-from sayso.core.audit import Row, chain_hash
-from sayso.core.audit_marks import Kind, Mark
-from sayso.core.merkle import Frontier, Kept, extend
-from sayso.core.verify import verify, verify_runs
+from sayso.core.audit.anchors import Kind, Mark
+from sayso.core.audit.entry import Row, chain_hash
+from sayso.core.audit.merkle import Frontier, Kept, extend
+from sayso.core.audit.verify import verify, verify_runs
 from tests.property.audit_trails import Trail, flipped, judged, rows, trail
 
 EVERYTHING = bool(os.environ.get("SAYSO_ALL"))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from sayso.core.decide import decide, explain
+from sayso.core.deciding.decide import decide, explain
 from sayso.core.decision import Decision
 from sayso.core.effects import Granted, Revoked, Used
 from sayso.core.errors import MalformedRequest

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from sayso.core.model import Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View

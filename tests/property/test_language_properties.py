@@ -7,10 +7,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.language import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
-from sayso.core.plan_change import adjust
-from sayso.core.plan_markup import seen_text
-from sayso.core.plans import read_plan, render_plan
+from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
+from sayso.core.plans.edit import adjust
+from sayso.core.plans.markup import seen_text
+from sayso.core.plans.plan import read_plan, render_plan
 
 SLASHES = ("/commit", "/allowlist")
 KINDS = {

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.asking import answer, open_question, show
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import answer, open_question, show
 from sayso.core.decision import Decision, Item
 from sayso.core.effects import Cleared, SlashUsed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Risk, Verdict
-from sayso.core.offers import with_offers
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Session, Task, View, apply
 from sayso.gate.request import make_call, make_request

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.plan_change import adjust
-from sayso.core.plans import beside_policy, read_plan, render_plan
+from sayso.core.plans.edit import adjust
+from sayso.core.plans.plan import beside_policy, read_plan, render_plan
 from sayso.gate.play import Player
 from sayso.policy import load_preset
 

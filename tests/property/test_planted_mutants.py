@@ -12,11 +12,11 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from sayso.core import decide as deciding
+from sayso.core.deciding import decide as deciding
+from sayso.core.deciding.rules import RULES, Rule, Said
+from sayso.core.deciding.subject import Subject
 from sayso.core.decision import Ruling
 from sayso.core.model import Verdict
-from sayso.core.rules import RULES, Rule, Said
-from sayso.core.subject import Subject
 from tests.property.oracle import Answer, verdict_of
 from tests.property.test_second_evaluator import core_answer
 from tests.property.worlds import World, bulk

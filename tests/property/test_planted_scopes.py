@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core import decide as deciding
-from sayso.core import grants, rules, subject
+from sayso.core import grants
+from sayso.core.deciding import decide as deciding
+from sayso.core.deciding import rules, subject
+from sayso.core.deciding.rules import RULES
+from sayso.core.deciding.subject import Subject
 from sayso.core.decision import Item, Ruling
 from sayso.core.grants import Held
 from sayso.core.model import Verdict
-from sayso.core.rules import RULES
 from sayso.core.session import Outer, Scope, join_outers
-from sayso.core.subject import Subject
 from sayso.core.workflow import run_grant as run_grant_of
 from sayso.doors.python import calls, holding, scope, workflow
 from sayso.doors.python.scope import Frame

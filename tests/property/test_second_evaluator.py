@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given
 
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from tests.property.oracle import Answer, verdict_of
 from tests.property.shrinking import shrunk, told
 from tests.property.worlds import RULE_NAMES, World, bulk, world, worlds

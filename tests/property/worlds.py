@@ -15,9 +15,10 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from sayso.core.deciding.rules import RULES
 from sayso.core.grants import Key
 from sayso.core.model import Assurance, Mode, Operation, Origin, Request, Risk
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import (
     NEVER_REVIEWED,
     Decay,
@@ -28,7 +29,6 @@ from sayso.core.policy import (
     SlashCommand,
     compile_policy,
 )
-from sayso.core.rules import RULES
 from sayso.core.session import (
     Denial,
     Outer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.core.receipt import check_receipt
+from sayso.core.audit.receipt import check_receipt
 from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.workflow import Step
 from sayso.gate.audit_tree import origin_of, trusted

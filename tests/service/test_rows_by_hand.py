@@ -7,7 +7,7 @@ import pytest
 from msgspec.json import decode, encode
 
 from sayso.cli.audit_shown import show_verified, verified_json
-from sayso.core.audit import rfc3339
+from sayso.core.audit.entry import rfc3339
 from sayso.gate.audit import verify_audit
 from sayso.gate.conversation import hear_message
 from sayso.gate.journal import record

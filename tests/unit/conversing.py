@@ -8,7 +8,7 @@ from sayso.core.effects import (
 )
 from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Risk
-from sayso.core.plans import render_plan
+from sayso.core.plans.plan import render_plan
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Task
 from sayso.gate.request import make_call, make_request

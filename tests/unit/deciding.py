@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Operation, Request, Risk

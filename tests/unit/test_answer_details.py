@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.asking import answer, open_question, show
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import answer, open_question, show
+from sayso.core.deciding.showing import call_lines
 from sayso.core.decision import Question
 from sayso.core.effects import Granted, Lifted
 from sayso.core.grants import Grant, Held
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.offers import with_offers
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
 from sayso.core.session import Session, Suspension, Task, View, apply
-from sayso.core.showing import call_lines
 from sayso.gate.request import make_call, make_request
 
 NOW = 1_800_000_000.0

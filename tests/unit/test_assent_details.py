@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.asking import open_question, show
-from sayso.core.decide import decide
+from sayso.core.conversation.hear import Heard, hear
+from sayso.core.conversation.lifecycle import show_plan
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import open_question, show
 from sayso.core.effects import Granted, PlanEnded
 from sayso.core.grants import Grant, Held
-from sayso.core.hear import Heard, hear
-from sayso.core.lifecycle import show_plan
 from sayso.core.model import Assurance, Operation, Request, Risk
-from sayso.core.offers import with_offers
-from sayso.core.plans import render_plan
+from sayso.core.plans.plan import render_plan
 from sayso.core.policy import Detail, Domain, Settings, compile_policy
 from sayso.core.session import Pending, Plan, Session, Task, View, apply
 from sayso.gate.request import make_call, make_request

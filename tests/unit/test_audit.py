@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.audit import (
+from sayso.core.audit.entry import (
     AuditError,
     Entry,
     append,
@@ -24,10 +24,10 @@ from sayso.core.audit import (
     rfc3339,
     split_leaf,
 )
-from sayso.core.audit_text import json_line, pruned_line, read_json_line, text_line
+from sayso.core.audit.merkle import leaf_hash
+from sayso.core.audit.text import json_line, pruned_line, read_json_line, text_line
 from sayso.core.digest import canonical, decode
 from sayso.core.errors import NotCanonical
-from sayso.core.merkle import leaf_hash
 from tests.property.audit_trails import entry
 
 AT = 1_794_729_600.0  # 2026-11-15T08:00:00Z

@@ -7,9 +7,9 @@ from itertools import count
 import msgspec
 import pytest
 
-from sayso.core.audit import AuditError, Entry, append, genesis
-from sayso.core.commitments import Sealed, State, commitment, opens, reveal, seal
-from sayso.core.verify import verify
+from sayso.core.audit.commitments import Sealed, State, commitment, opens, reveal, seal
+from sayso.core.audit.entry import AuditError, Entry, append, genesis
+from sayso.core.audit.verify import verify
 
 SECRETS = {"recipient": "ana@example.com", "body": {"text": "hello", "parts": [1, 2]}}
 

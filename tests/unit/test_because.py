@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sayso.core.asking import open_question
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.questions import open_question
 from sayso.core.model import Operation, Piece
 from sayso.core.session import Session, View
 from sayso.gate.request import make_call, make_request

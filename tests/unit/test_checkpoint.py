@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.audit import leaf_content, read, split_leaf
-from sayso.core.checkpoint import (
+from sayso.core.audit.checkpoint import (
     BadCheckpoint,
     Checkpoint,
     Signer,
@@ -23,9 +22,10 @@ from sayso.core.checkpoint import (
     sign_checkpoint,
     unbase64,
 )
+from sayso.core.audit.entry import leaf_content, read, split_leaf
+from sayso.core.audit.merkle import Frontier, extend, prove_inclusion
+from sayso.core.audit.receipt import Receipt, check_receipt, format_receipt, parse_receipt
 from sayso.core.errors import SaysoError
-from sayso.core.merkle import Frontier, extend, prove_inclusion
-from sayso.core.receipt import Receipt, check_receipt, format_receipt, parse_receipt
 from sayso.gate.signing import (
     Key,
     KeyRefused,

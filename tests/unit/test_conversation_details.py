@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core import lifecycle
+from sayso.core.conversation import lifecycle
+from sayso.core.conversation.hear import Heard, hear
 from sayso.core.grants import Grant, Pins
-from sayso.core.hear import Heard, hear
 from sayso.core.model import Assurance, Risk
 from sayso.core.policy import Policy, Settings
 from sayso.core.session import Pending, Plan, Session, apply

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.asking import answer, open_question, show
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import answer, open_question, show
 from sayso.core.decision import Decision
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.offers import with_offers
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Decay, Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Task, View, apply
 from sayso.gate.play import Player

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from sayso.core import words
-from sayso.core.decide import Check, decide, explain
+from sayso.core.deciding.decide import Check, decide, explain
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Suspension, View
 from sayso.gate.request import make_call, make_request

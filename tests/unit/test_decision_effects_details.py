@@ -10,7 +10,7 @@ from sayso.core.decision import Decision
 from sayso.core.effects import Active, Alerted, Deviated, Granted, Noticed, PlanStarted, Sent, Used
 from sayso.core.grants import Grant, Held
 from sayso.core.model import Operation, Risk
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Denial, Plan, Session, Suspension, Task, apply
 from sayso.gate.request import make_call, make_request

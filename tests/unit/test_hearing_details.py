@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from sayso.core.conversation.hear import Heard, allowlisted, consented, hear
 from sayso.core.effects import Claimed, Revoked
 from sayso.core.grants import Grant, Held, Pins
-from sayso.core.hear import Heard, allowlisted, consented, hear
 from sayso.core.model import Assurance, Risk
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Domain, SlashCommand, compile_policy
 from sayso.core.session import Pending, Plan, Session, Task, apply
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.language import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
+from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
 
 SLASHES = ("/commit", "/pr", "/branch", "/status", "/diff")
 

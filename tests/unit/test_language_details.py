@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from sayso.core.language import read
-from sayso.core.own_words import BLANK, fold, hidden, readings
-from sayso.core.phrases import pattern
+from sayso.core.conversation.message import read
+from sayso.core.text.phrases import pattern
+from sayso.core.text.unmask import BLANK, fold, hidden, readings
 
 
 def test_what_only_the_reading_with_gaps_shows_names_the_kind_of_the_message() -> None:

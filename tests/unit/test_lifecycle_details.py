@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core import lifecycle, words
-from sayso.core.decide import decide
+from sayso.core import words
+from sayso.core.conversation import lifecycle
+from sayso.core.deciding.decide import decide
 from sayso.core.effects import (
     Changed,
     Cleared,
@@ -18,8 +19,8 @@ from sayso.core.effects import (
     Suspended,
 )
 from sayso.core.model import Operation, Request, Risk
-from sayso.core.plan_text import PlanText
-from sayso.core.plans import render_plan
+from sayso.core.plans.plan import render_plan
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
 from sayso.core.session import Plan, Session, Suspension, Task, View, apply
 from sayso.gate.request import make_call, make_request

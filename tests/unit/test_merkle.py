@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymerkle.core import _consistency_path_layout  # type: ignore[import-untyped]
 
-from sayso.core.merkle import (
+from sayso.core.audit.merkle import (
     EMPTY,
     TILE,
     BrokenTree,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.language import Message, read
-from sayso.core.phrases import Phrases
-from sayso.core.refusing import contains
+from sayso.core.conversation.message import Message, read
+from sayso.core.conversation.refusals import contains
+from sayso.core.text.phrases import Phrases
 
 SLASHES = ("/commit", "/pr")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.plan_change import adjust, spoken_change
-from sayso.core.plans import render_plan
+from sayso.core.plans.edit import adjust, spoken_change
+from sayso.core.plans.plan import render_plan
 
 KNOWN = frozenset(
     {"files.edit", "files.create", "files.delete", "git.add", "git.commit", "git.push", "tests.run"}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sayso.core import lifecycle, words
+from sayso.core import words
+from sayso.core.conversation import lifecycle
+from sayso.core.conversation.hear import Heard, hear
 from sayso.core.effects import Deviated, PlanEnded
 from sayso.core.grants import Grant, Held
-from sayso.core.hear import Heard, hear
 from sayso.core.model import Operation, Risk
-from sayso.core.plan_text import PlanText
-from sayso.core.plans import beside_policy, read_plan, render_plan
+from sayso.core.plans.plan import beside_policy, read_plan, render_plan
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Pending, Plan, Session, View, apply
 from sayso.gate.request import make_call, make_request
@@ -154,7 +155,7 @@ def test_the_end_of_a_suspended_plan_leaves_the_one_that_waits(effect: PlanEnded
 
 
 def test_a_suspended_plan_does_not_miss_a_deviation() -> None:
-    from sayso.core.decide import decide
+    from sayso.core.deciding.decide import decide
 
     session = suspended()
     push = make_request(make_call("push", {}), [Operation("git.push")])
@@ -165,7 +166,7 @@ def test_a_suspended_plan_does_not_miss_a_deviation() -> None:
 
 
 def test_a_success_counts_for_the_plan_that_is_suspended() -> None:
-    from sayso.core.decide import decide
+    from sayso.core.deciding.decide import decide
 
     session = suspended()
     edit = make_request(make_call("edit", {}, target="a.py"), [Operation("files.edit")])

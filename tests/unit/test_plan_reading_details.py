@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.plan_reading import statements
-from sayso.core.plans import read_plan
+from sayso.core.plans.plan import read_plan
+from sayso.core.plans.reading import statements
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.plan_change import adjust
-from sayso.core.plan_text import PlanText
-from sayso.core.plans import LONGEST_PLAN, read_plan, render_plan
+from sayso.core.plans.edit import adjust
+from sayso.core.plans.plan import LONGEST_PLAN, read_plan, render_plan
+from sayso.core.plans.text import PlanText
 
 KNOWN = frozenset(
     {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sayso.core.plan_change import adjust
-from sayso.core.plans import read_plan, render_plan
+from sayso.core.plans.edit import adjust
+from sayso.core.plans.plan import read_plan, render_plan
 
 KNOWN = ("files.edit", "git.commit")
 PLAN = render_plan(["a.py", "b.py"], ["rename it"], None, None, KNOWN)

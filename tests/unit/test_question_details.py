@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.asking import answer, is_open, open_question, show
-from sayso.core.clearing import lost
-from sayso.core.decide import decide
+from sayso.core.conversation.clearing import lost
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import answer, is_open, open_question, show
 from sayso.core.decision import Question
 from sayso.core.effects import (
     Closed,
@@ -19,7 +20,6 @@ from sayso.core.effects import (
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import Grant, Held, Kind, Pins
 from sayso.core.model import Operation, Request, Risk
-from sayso.core.offers import with_offers
 from sayso.core.policy import Policy, Settings
 from sayso.core.session import Session, Suspension, View, apply
 from sayso.core.terms import terms_of

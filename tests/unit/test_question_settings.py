@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.lasting import read_time, say_time, write_time
+from sayso.core.durations import read_time, say_time, write_time
 from sayso.core.model import Risk
 from sayso.core.policy import Settings
 from sayso.policy import load_text

@@ -11,7 +11,7 @@ from sayso.core import effects as fx
 from sayso.core.decision import Question
 from sayso.core.grants import Grant, Held, Kind
 from sayso.core.model import Operation, Risk
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.session import Denial, Pending, Plan, Sending, Session, Suspension, Task, apply
 from sayso.gate.request import make_call, make_request
 

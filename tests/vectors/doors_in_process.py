@@ -21,7 +21,7 @@ import pytest
 
 from sayso import ConsentDenied, ConsentRequired, Sayso
 from sayso.cli.main import main
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from sayso.core.language import read
-from sayso.core.phrases import Phrases
+from sayso.core.conversation.message import read
+from sayso.core.text.phrases import Phrases
 from tests.vectors.wordings import (
     ADD,
     EDIT_A,

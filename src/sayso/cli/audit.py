@@ -25,7 +25,7 @@ from sayso.cli.wrapping import echo_wrapped
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sayso.core.checkpoint import Verifier
+    from sayso.core.audit.checkpoint import Verifier
     from sayso.gate.gate import Gate
 
 app = typer.Typer(
@@ -151,11 +151,11 @@ def check_proof(
     Of an opened one, the values too: that they are what the entry commits to. They are printed.
     Exit 0 and the entry if it is, else 1.
     """
-    from sayso.core.audit import split_leaf
-    from sayso.core.audit_text import text_line
-    from sayso.core.checkpoint import open_checkpoint
-    from sayso.core.opened import check_opened, is_opened
-    from sayso.core.receipt import check_receipt, parse_receipt
+    from sayso.core.audit.checkpoint import open_checkpoint
+    from sayso.core.audit.entry import split_leaf
+    from sayso.core.audit.opened_receipt import check_opened, is_opened
+    from sayso.core.audit.receipt import check_receipt, parse_receipt
+    from sayso.core.audit.text import text_line
 
     proof, keys = _read(file), (_trusted(key),)
     if is_opened(proof):

@@ -13,12 +13,12 @@ from sayso.cli.wrapping import echo_wrapped
 NOT_GIVEN = "erased, or not disclosed"
 
 if TYPE_CHECKING:
-    from sayso.core.opened import Proven
+    from sayso.core.audit.opened_receipt import Proven
     from sayso.gate.audit import Shown, Verified
 
 
 def show_entry(found: Shown) -> None:
-    from sayso.core.commitments import State
+    from sayso.core.audit.commitments import State
     from sayso.core.words import visible
     from sayso.gate.audit import entry_text
 
@@ -33,9 +33,9 @@ def show_entry(found: Shown) -> None:
 
 def show_opened(proven: tuple[Proven, ...], *, as_json: bool) -> None:
     """Every entry of an opened receipt, with the values that it was proven to commit to."""
-    from sayso.core.audit import split_leaf
-    from sayso.core.audit_text import text_line
-    from sayso.core.commitments import State
+    from sayso.core.audit.commitments import State
+    from sayso.core.audit.entry import split_leaf
+    from sayso.core.audit.text import text_line
     from sayso.core.words import visible
 
     if as_json:

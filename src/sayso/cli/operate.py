@@ -83,8 +83,8 @@ def approve(
     Example: sayso approve s_4f.q1 --for task
     """
     from sayso.cli import questions_shown
+    from sayso.core.deciding.offers import ANSWERS
     from sayso.core.errors import UnknownAnswer
-    from sayso.core.offers import ANSWERS
 
     if how not in ANSWERS:
         raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")

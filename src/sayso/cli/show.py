@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from sayso.core.decide import Trace
+    from sayso.core.deciding.decide import Trace
     from sayso.core.decision import Decision
 
 STYLES = {"allow": "bold green", "ask": "bold yellow", "deny": "bold red"}

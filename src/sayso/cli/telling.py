@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from sayso.cli.show import MARKS, STYLES, show_trace
-from sayso.core.hear import allowlisted, consented
+from sayso.core.conversation.hear import allowlisted, consented
 from sayso.core.words import visible
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
-from sayso.core.phrases import Phrases
+from sayso.core.text.phrases import Phrases
 
 DAY = 86_400.0
 HOUR = 3_600.0

@@ -11,7 +11,7 @@ from sayso.core import effects as fx
 from sayso.core.decision import Question
 from sayso.core.grants import EXACT, Grant, Held, Key, spent
 from sayso.core.model import Assurance, Risk
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 
 RETRIES = 3
 

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from sayso.core.durations import say_time
 from sayso.core.grants import Grant, Held
-from sayso.core.lasting import say_time
 from sayso.core.policy import Entry
 
 LONGEST_NAME = 200

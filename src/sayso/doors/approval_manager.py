@@ -15,15 +15,15 @@ from typing import Any, Self
 
 import msgspec
 
-from sayso.core.asking import answer, open_question
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import answer, open_question
 from sayso.core.decision import Decision, Question
 from sayso.core.digest import decode
 from sayso.core.effects import Changed, Cleared, Effect, Opened
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.grants import Grant, spent
 from sayso.core.model import Call, Mode, Operation, Request, Risk, Verdict
-from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
 from sayso.core.words import visible

@@ -9,9 +9,9 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.core.grants import MINUTE, Grant, Kind, Pins
 from sayso.core.model import Mode, Risk, Tier, check_name, trim_command
-from sayso.core.own_words import undisguised
 from sayso.core.policy import Entry, Policy
 from sayso.core.session import Session
+from sayso.core.text.unmask import undisguised
 
 LONGEST_MINUTES = 24 * 60
 NO_PINS = Pins()

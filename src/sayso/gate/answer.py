@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.asking import answer_each, said
-from sayso.core.claims import answer_claim
-from sayso.core.decide import decide
+from sayso.core.conversation.claims import answer_claim
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import given as once
+from sayso.core.deciding.questions import answer_each, said
+from sayso.core.deciding.showing import check_edit_seen, check_seen
 from sayso.core.decision import Decision, Question
 from sayso.core.effects import Closed, Effect, Granted, Withdrawn
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
-from sayso.core.offers import given as once
-from sayso.core.showing import check_edit_seen, check_seen
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents, record_lasting_grants

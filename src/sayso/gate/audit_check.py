@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from sayso.core import words
-from sayso.core.audit import MAIN, AuditError, rfc3339
-from sayso.core.audit_marks import Finding, Kind, Mark, checkpoint_marks, joined_marks
-from sayso.core.audit_said import Said
-from sayso.core.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
-from sayso.core.commitments import Sealed, opens
-from sayso.core.merkle import TILE, WIDTH, Kept
-from sayso.core.verify import MOST_FINDINGS, RUN, Report, verify_runs
+from sayso.core.audit.anchors import Finding, Kind, Mark, checkpoint_marks, joined_marks
+from sayso.core.audit.bulk import Said
+from sayso.core.audit.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
+from sayso.core.audit.commitments import Sealed, opens
+from sayso.core.audit.entry import MAIN, AuditError, rfc3339
+from sayso.core.audit.merkle import TILE, WIDTH, Kept
+from sayso.core.audit.verify import MOST_FINDINGS, RUN, Report, verify_runs
 from sayso.gate.audit_columns import differing
 from sayso.gate.audit_proofs import TELLING as SIGNED
 from sayso.gate.audit_proofs import Proofs

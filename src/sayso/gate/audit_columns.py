@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.audit import AuditError, rfc3339
-from sayso.core.audit_said import Said
+from sayso.core.audit.bulk import Said
+from sayso.core.audit.entry import AuditError, rfc3339
 from sayso.store.base import FiledEntry
 
 _MOMENTS = list[datetime]

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from sayso.core.audit import MAIN, read_body
-from sayso.core.audit_said import said
+from sayso.core.audit.bulk import said
+from sayso.core.audit.entry import MAIN, read_body
 from sayso.core.errors import MalformedRequest
 from sayso.gate.audit_read import UnknownEntry, entry_at, whole
 from sayso.gate.audit_sign import checkpoint

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sayso.core.audit import MAIN, Body, read_body
+from sayso.core.audit.entry import MAIN, Body, read_body
+from sayso.core.audit.opened_receipt import Opened, Part, Value, format_opened, is_about
 from sayso.core.errors import SaysoError
-from sayso.core.opened import Opened, Part, Value, format_opened, is_about
 from sayso.gate.audit_read import entry_at, whole
 from sayso.gate.audit_sign import prove
 from sayso.gate.gate import Gate

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import msgspec
 
-from sayso.core.audit_marks import Finding, Kind
+from sayso.core.audit.anchors import Finding, Kind
 from sayso.gate.proofs import BadProof, Proof, answer_challenge, check_proof, key_id, unbase64
 
 ANSWERED, ADDED, REMOVED = "ANSWERED", "PASSKEY_ADDED", "PASSKEY_REMOVED"

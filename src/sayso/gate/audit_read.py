@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from sayso.core.audit import MAIN, AuditError, Body, Row, read_body
-from sayso.core.audit_text import json_line, pruned_line, text_line
-from sayso.core.checkpoint import base64
-from sayso.core.commitments import Revealed, Sealed, reveal
+from sayso.core.audit.checkpoint import base64
+from sayso.core.audit.commitments import Revealed, Sealed, reveal
+from sayso.core.audit.entry import MAIN, AuditError, Body, Row, read_body
+from sayso.core.audit.text import json_line, pruned_line, text_line
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
 from sayso.store.base import EntryRow, Reader

@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
-from sayso.core.audit import MAIN, AuditError, leaf_content
-from sayso.core.checkpoint import BadCheckpoint, Checkpoint, open_checkpoint, sign_checkpoint
-from sayso.core.merkle import prove_inclusion, root_at
-from sayso.core.receipt import Receipt, check_receipt, format_receipt
+from sayso.core.audit.checkpoint import BadCheckpoint, Checkpoint, open_checkpoint, sign_checkpoint
+from sayso.core.audit.entry import MAIN, AuditError, leaf_content
+from sayso.core.audit.merkle import prove_inclusion, root_at
+from sayso.core.audit.receipt import Receipt, check_receipt, format_receipt
 from sayso.gate.audit_read import entry_at, whole
 from sayso.gate.audit_tree import (
     LOOK_AT_IT,

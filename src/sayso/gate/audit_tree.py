@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from sayso.core.audit import MAIN, AuditError, chain_hash, genesis
-from sayso.core.checkpoint import Verifier
-from sayso.core.merkle import Frontier, Hashes, Kept, extend
+from sayso.core.audit.checkpoint import Verifier
+from sayso.core.audit.entry import MAIN, AuditError, chain_hash, genesis
+from sayso.core.audit.merkle import Frontier, Hashes, Kept, extend
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.moves import check_goes_on

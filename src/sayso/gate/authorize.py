@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
-from sayso.core.asking import open_question
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import open_question
 from sayso.core.decision import Decision, Question
 from sayso.core.effects import Alerted, Changed, Effect, Noticed, Opened
 from sayso.core.model import Request, Risk, Verdict
-from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, replaced_by
 from sayso.gate.approvals import question_behind

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.decide import Trace, explain
+from sayso.core.deciding.decide import Trace, explain
+from sayso.core.deciding.offers import with_offers
 from sayso.core.decision import Decision
 from sayso.core.model import Request, Tier, Verdict
-from sayso.core.offers import with_offers
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View
 from sayso.gate.authorize import record_decision, reporting

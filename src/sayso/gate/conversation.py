@@ -7,15 +7,16 @@ from typing import Any
 
 import msgspec
 
-from sayso.core import lifecycle, words
-from sayso.core.asking import show
-from sayso.core.claims import OPERATION, TOOL, claim_question
-from sayso.core.clearing import lost
+from sayso.core import words
+from sayso.core.conversation import lifecycle
+from sayso.core.conversation.claims import OPERATION, TOOL, claim_question
+from sayso.core.conversation.clearing import lost
+from sayso.core.conversation.hear import Heard, allowlisted, hear
+from sayso.core.deciding.questions import show
 from sayso.core.decision import Question
 from sayso.core.effects import Claimed, Cleared, Effect, HandedOff, Opened
-from sayso.core.hear import Heard, allowlisted, hear
 from sayso.core.model import Assurance
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.session import Session, apply
 from sayso.gate.authorize import flooded, notice_in, tell_flood
 from sayso.gate.consents import record_consents

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from sayso.core.audit import MAIN, AuditError
+from sayso.core.audit.entry import MAIN, AuditError
 from sayso.gate.audit import checkpoint
 from sayso.gate.audit_check import verify_audit
 from sayso.gate.audit_tree import LOOK_AT_IT

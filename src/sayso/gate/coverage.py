@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import given
 from sayso.core.decision import Question
 from sayso.core.effects import Granted
 from sayso.core.model import Request, Verdict
-from sayso.core.offers import given
 from sayso.core.session import Session, apply
 from sayso.gate.gate import Gate, everything, view_of
 from sayso.gate.questions import read_question

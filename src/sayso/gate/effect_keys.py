@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from sayso.core import words
-from sayso.core.audit import rfc3339
+from sayso.core.audit.entry import rfc3339
 from sayso.core.model import Request
 from sayso.gate.call_rows import EffectTaken, found_record, with_effect_turn
 from sayso.gate.gate import Gate

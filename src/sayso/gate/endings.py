@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from sayso.core import words
-from sayso.core.audit import Entry, read
+from sayso.core.audit.entry import Entry, read
 from sayso.core.errors import SaysoError
 from sayso.store.base import EntryRow, Reader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.decide import Trace, decide, explain
+from sayso.core.deciding.decide import Trace, decide, explain
 from sayso.core.decision import Decision, Question
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope

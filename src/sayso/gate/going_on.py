@@ -17,13 +17,13 @@ from collections.abc import Iterable
 import msgspec
 
 from sayso.core import words
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import ANSWERS
 from sayso.core.decision import Decision
 from sayso.core.effects import Revoked
 from sayso.core.grants import DAY, Grant, Held, Pins
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request, Verdict
-from sayso.core.offers import ANSWERS
 from sayso.core.session import Scope
 from sayso.gate.call_rows import Record
 from sayso.gate.expiry import ends_at

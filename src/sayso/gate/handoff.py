@@ -10,11 +10,11 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
+from sayso.core.conversation.hear import allowlist_entry, allowlisted
 from sayso.core.digest import canonical, sha256
 from sayso.core.effects import Changed, Effect, Granted, HandedOff
 from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
-from sayso.core.hear import allowlist_entry, allowlisted
 from sayso.core.model import Risk
 from sayso.core.session import Pending, Session
 from sayso.gate.gate import Gate, everything, loaded, settle, writing

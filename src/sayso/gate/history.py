@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from sayso.core.audit import MAIN, Entry, read
+from sayso.core.audit.entry import MAIN, Entry, read
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.gate.gate import Gate
 from sayso.store.base import EntryRow, Reader

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from secrets import token_bytes
 from typing import Any
 
-from sayso.core.audit import Entry, Head, append, genesis
-from sayso.core.commitments import SALT_BYTES, Sealed, commitment
+from sayso.core.audit.commitments import SALT_BYTES, Sealed, commitment
+from sayso.core.audit.entry import Entry, Head, append, genesis
 from sayso.core.digest import canonical, decode
 from sayso.core.model import Call
 from sayso.gate.moves import GOES_ON, check_goes_on

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sayso.core.audit import MAIN
+from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate.journal import record
 from sayso.gate.marks import BURNED, Mark, Raised

@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from sayso.core.audit import MAIN
+from sayso.core.audit.entry import MAIN
 from sayso.store.base import EntryRow, Reader, StoreError, Writer
 
 SEALED = "SEALED"

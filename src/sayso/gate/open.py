@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from sayso.core.audit import MAIN
+from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
 from sayso.core.policy import Policy, Settings, compile_policy

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from sayso.core import ledger, lifecycle, words
+from sayso.core import ledger, words
+from sayso.core.conversation import lifecycle
+from sayso.core.conversation.lifecycle import Report
+from sayso.core.deciding.retries import Start
 from sayso.core.effects import Changed, Effect, Granted, RetriesEnded, Revoked
 from sayso.core.grants import Grant, Held
 from sayso.core.ledger import NotNow
-from sayso.core.lifecycle import Report
-from sayso.core.retries import Start
 from sayso.core.session import Session
 from sayso.gate.call_rows import (
     Record,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
-from sayso.core.audit import MAIN, Entry, read
+from sayso.core.audit.entry import MAIN, Entry, read
 from sayso.core.decision import Item, Question
 from sayso.core.model import Request
 from sayso.gate.audit_read import UnknownEntry, entry_at, whole

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import MalformedRequest
-from sayso.core.plan_text import PlanText
-from sayso.core.plans import beside_policy, read_plan, render_plan
+from sayso.core.plans.plan import beside_policy, read_plan, render_plan
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Policy
 
 

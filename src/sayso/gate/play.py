@@ -11,20 +11,21 @@ from typing import Any
 
 from msgspec import structs
 
-from sayso.core import lifecycle, words
-from sayso.core.asking import answer, open_question, show
-from sayso.core.clearing import lost
-from sayso.core.decide import Trace, decide, explain
+from sayso.core import words
+from sayso.core.conversation import lifecycle
+from sayso.core.conversation.clearing import lost
+from sayso.core.conversation.hear import hear
+from sayso.core.deciding.decide import Trace, decide, explain
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import answer, open_question, show
+from sayso.core.deciding.showing import seen_in_text
 from sayso.core.decision import Decision, Question
 from sayso.core.effects import Effect
 from sayso.core.errors import MalformedRequest, UnknownAnswer
-from sayso.core.hear import hear
 from sayso.core.model import Declared, Operation, Origin, Request, Risk, Verdict
-from sayso.core.offers import with_offers
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
-from sayso.core.showing import seen_in_text
 from sayso.gate.plans import plan_of
 from sayso.gate.request import just_reviewed, make_call, make_request
 from sayso.gate.telling import tell_decision, tell_heard, tell_question

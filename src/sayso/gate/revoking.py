@@ -8,8 +8,8 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
+from sayso.core.conversation.hear import Heard, take_back, take_back_below
 from sayso.core.effects import CallEnded, Effect, PlanEnded, TakenBack, Withheld
-from sayso.core.hear import Heard, take_back, take_back_below
 from sayso.core.session import ended_by
 from sayso.gate.acts import operator_act
 from sayso.gate.consents import record_consents

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from sayso.core.audit_marks import Finding, Kind
+from sayso.core.audit.anchors import Finding, Kind
 from sayso.gate.call_rows import finding_beside
 from sayso.gate.gate import Gate
 from sayso.gate.sealed_values import TamperedValue, is_value, open_any

@@ -12,7 +12,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from sayso.core.checkpoint import BadCheckpoint, Signer, Verifier, base64, key_name_fits, unbase64
+from sayso.core.audit.checkpoint import BadCheckpoint, Signer, Verifier, base64, key_name_fits, unbase64
 from sayso.core.errors import SaysoError
 from sayso.policy.own_places import guard_keys
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.deciding.rules import DENIAL_LASTS, FAN_OUT_LASTS
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Held, Key
 from sayso.core.model import Request
-from sayso.core.rules import DENIAL_LASTS, FAN_OUT_LASTS
 from sayso.core.session import Head, Sending, Session, UnderWay
 from sayso.gate.sealer import Kept, Sealer, SentOnce, Spent, Untried
 from sayso.store.base import CallRow, QuestionRow, Reader, SessionRow, SpendRow, What, Writer

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core import lifecycle
+from sayso.core.conversation import lifecycle
 from sayso.core.effects import Changed
 from sayso.core.model import Assurance
 from sayso.gate.acts import sign_off

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sayso.core.audit import Entry
+from sayso.core.audit.entry import Entry
 from sayso.gate.decisions import DECISIONS
 from sayso.gate.gate import Gate
 from sayso.gate.history import MOST_READ, newest_first

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from sayso.core.audit import Entry
-from sayso.core.commitments import Sealed, opens
+from sayso.core.audit.commitments import Sealed, opens
+from sayso.core.audit.entry import Entry
 from sayso.core.digest import canonical, decode
 from sayso.core.model import Call, Request
 from sayso.core.titles import title, title_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.core.asking import question_text
-from sayso.core.decide import Trace
+from sayso.core.conversation.hear import Heard
+from sayso.core.deciding.decide import Trace
+from sayso.core.deciding.questions import question_text
 from sayso.core.decision import Decision
-from sayso.core.hear import Heard
 from sayso.core.model import Request, Verdict
 from sayso.core.policy import Policy
 

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from sayso.core.lasting import read_time, write_time
+from sayso.core.durations import read_time, write_time
 from sayso.core.model import Mode, Risk
-from sayso.core.phrases import Phrases
 from sayso.core.policy import (
     NEVER_REVIEWED,
     Decay,
@@ -24,6 +23,7 @@ from sayso.core.policy import (
     Workflow,
     compile_policy,
 )
+from sayso.core.text.phrases import Phrases
 from sayso.policy.checks import reviewed_at
 from sayso.policy.file import (
     UNREADABLE,

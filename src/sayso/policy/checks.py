@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 
 from msgspec import UNSET
 
+from sayso.core.durations import read_time
 from sayso.core.errors import SaysoError
-from sayso.core.lasting import read_time
 from sayso.core.policy import NEVER_REVIEWED, fold
 from sayso.core.titles import check_template
 from sayso.policy.document import Node

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from sayso.core.lasting import PATTERN
+from sayso.core.durations import PATTERN
 
 _NAME = r"\w[\w-]*"
 _ARGUMENT = r"(?!args\s*(,|$))[^\s.,]+(\.[^\s.,]+)*"

@@ -9,9 +9,9 @@ from typing import Literal
 import msgspec
 
 from sayso.core.model import Risk, Tier
-from sayso.core.own_words import fold
-from sayso.core.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
 from sayso.core.policy import Domain, Policy
+from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
+from sayso.core.text.unmask import fold
 from sayso.policy.load import Loaded, load_preset
 from sayso.policy.merge import GUARDED
 from sayso.policy.title_lint import Seen, unknown_in_titles

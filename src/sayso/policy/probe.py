@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.model import Call, Operation, Origin, Request
 from sayso.core.policy import Policy

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.decide import decide
+from sayso.core.deciding.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, check_confidence, check_name

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from sayso.core.audit import MAIN, Entry
+from sayso.core.audit.entry import MAIN, Entry
 from sayso.gate.audit import prove, show, shown_json, verify_audit
 from sayso.gate.audit_read import entry_json, entry_text
 from sayso.gate.history import newest_first

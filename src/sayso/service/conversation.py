@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.hear import Heard
-from sayso.core.lifecycle import Report
+from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
 from sayso.gate import conversation, handoff
 from sayso.gate.plans import Parts, plan_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.audit import MAIN
+from sayso.core.audit.entry import MAIN
 from sayso.core.decision import Item
 from sayso.core.errors import SaysoError
 from sayso.core.model import Piece, Request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sayso.core.asking import said
+from sayso.core.deciding.questions import said
 from sayso.core.decision import Question
 from sayso.core.errors import UnknownAnswer
 from sayso.gate.gate import Gate

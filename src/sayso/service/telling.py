@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
-from sayso.core.asking import only_declared, what_it_does
+from sayso.core.deciding.questions import only_declared, what_it_does
 from sayso.core.decision import Item, Question
 from sayso.core.digest import decode
 from sayso.core.model import Request

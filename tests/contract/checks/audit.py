@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sayso.core.audit import Entry, encode
+from sayso.core.audit.entry import Entry, encode
 from sayso.store.base import NodeRow, SecretRow, StoreError
 from tests.contract import rows
 from tests.contract.places import Open

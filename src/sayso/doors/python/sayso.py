@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
+from sayso.core.conversation.hear import Heard
 from sayso.core.extras import needs_extra
-from sayso.core.hear import Heard
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.policy import Policy
 from sayso.doors.python import consent

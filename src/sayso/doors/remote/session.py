@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.core.hear import Heard
-from sayso.core.lifecycle import Report
-from sayso.core.plan_text import PlanText
+from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.lifecycle import Report
+from sayso.core.plans.text import PlanText
 from sayso.doors.python.host import Called
 from sayso.doors.python.session import AnySession
 from sayso.doors.remote.door import RemoteDoor

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.lifecycle import Report
 from sayso.core.decision import Decision, Item, Offer, Ruling
 from sayso.core.digest import canonical
-from sayso.core.hear import Heard
-from sayso.core.lifecycle import Report
 from sayso.core.model import Call, Operation, Request, Risk, Verdict
-from sayso.core.plan_text import PlanText
+from sayso.core.plans.text import PlanText
 from sayso.doors.python.door import Asks
 from sayso.doors.python.host import Runs
 from sayso.doors.remote.shapes import CallTold, OperationTold

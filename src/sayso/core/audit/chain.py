@@ -1,0 +1,116 @@
+"""Walking along a stored chain: rows in, leaf hashes out, and a finding for every row that is not right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sayso.core.audit.anchors import Kind
+from sayso.core.audit.bulk import Filed, Said, said, sound
+from sayso.core.audit.entry import HASH_BYTES, AuditError, chain_hash, genesis, read_body
+
+Found = Callable[[Kind, int, str], None]
+
+
+class Chain:
+    """Where walking along a stream came to. `whole`: each row so far stood at the place its number says."""
+
+    def __init__(self, stream: str, found: Found) -> None:
+        self.entries = 0
+        self.head = genesis(stream).hash
+        self.whole = True
+        self.pruned = 0
+        self.pruned_through = 0
+        self.accounted = 0
+        self._stream = stream
+        self._found = found
+
+    def walk(self, run: Sequence[Filed]) -> tuple[Sequence[bytes], Sequence[Said | None]]:
+        """Go on by these rows: their leaf hashes, none after a place where rows are missing, and what each
+        says, None where the body is gone or is not that of an entry.
+        """
+        leaves: Sequence[bytes]
+        told: Sequence[Said | None]
+        whole = sound(run, self._stream, self.entries, self.head)
+        if whole is None:
+            told = [said(row[1]) if type(row[1]) is bytes else None for row in run]
+            leaves = [row[3] for row, one in zip(run, told, strict=True) if self._step(row, one)]
+        else:
+            leaves, told = whole
+            self.entries, self.head = run[-1][0], run[-1][3]
+            leaves = leaves if self.whole else ()
+        if self.pruned:
+            self._account(run, told)
+        return leaves, told
+
+    def _step(self, row: Filed, one: Said | None) -> bool:
+        """Go on by one row, and say what is wrong with it; whether its hash is the next leaf."""
+        if not self._explain(row, one):
+            self.whole = False
+            if not isinstance(row[0], int) or row[0] <= self.entries:
+                return False
+        self.entries, self.head = row[0], row[3]
+        if row[1] is None:
+            self.pruned, self.pruned_through = self.pruned + 1, row[0]
+        return self.whole
+
+    def _explain(self, row: Filed, one: Said | None) -> bool:
+        """Say what is wrong with a row, if anything is; whether it can still be the next leaf."""
+        seq, body, prev, digest = row[:4]
+        last = self.entries
+        if not _well_formed(row):
+            self._found(Kind.EDITED, last + 1, f"what is stored after entry {last} is not an entry")
+            return False
+        if seq == last:
+            self._found(Kind.INSERTED, seq, f"there are two entries {seq}")
+        elif seq < last:
+            self._found(Kind.REORDERED, seq, f"entry {seq} stands after entry {last}")
+        elif seq > last + 1:
+            self._found(Kind.DELETED, last + 1, f"{_span(last + 1, seq - 1)} missing")
+        elif prev != self.head:
+            self._found(Kind.LINK, seq, f"entry {seq} does not follow what is now entry {last}")
+        if body is not None and chain_hash(prev, body) != digest:
+            self._found(Kind.EDITED, seq, f"entry {seq} is not what was hashed when it was written")
+        elif body is not None:
+            self._explain_body(seq, body, one)
+        return seq == last + 1
+
+    def _explain_body(self, seq: int, body: bytes, one: Said | None) -> None:
+        if one is None:
+            self._found(Kind.EDITED, seq, f"entry {seq} is not an entry: {_unreadable(body)}")
+        elif one.seq != seq:
+            self._found(Kind.REORDERED, seq, f"entry {seq} was written as entry {one.seq}")
+        elif one.stream != self._stream:
+            self._found(Kind.INSERTED, seq, f"entry {seq} was written as one of the stream {one.stream}")
+
+    def _account(self, run: Sequence[Filed], told: Sequence[Said | None]) -> None:
+        """Note through which entry bodies were dropped, as entries say it."""
+        for row, one in zip(run, told, strict=True):
+            if one is not None and one.event == "PRUNED" and row[1] is not None:
+                self.accounted = max(self.accounted, _pruned_by(row[0], row[1]))
+
+
+def _well_formed(row: Filed) -> bool:
+    seq, body, prev, digest = row[:4]
+    hashes = all(type(each) is bytes and len(each) == HASH_BYTES for each in (prev, digest))
+    return type(seq) is int and hashes and (body is None or type(body) is bytes)
+
+
+def _unreadable(body: bytes) -> str:
+    try:
+        read_body(body)
+    except AuditError as error:
+        return error.message
+    return "it is not in its canonical form"
+
+
+def _pruned_by(seq: int, body: bytes) -> int:
+    """Through which entry this one says that bodies were dropped; 0 if it says no such thing."""
+    try:
+        through = read_body(body).details.get("through")
+    except AuditError:
+        return 0
+    return through if type(through) is int and through < seq else 0
+
+
+def _span(first: int, last: int) -> str:
+    return f"entry {first} is" if first == last else f"entries {first} to {last} are"

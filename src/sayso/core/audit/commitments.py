@@ -1,0 +1,83 @@
+"""Sensitive values as salted commitments: the entry holds a hash, value and salt lie beside it.
+
+A commitment is `HMAC-SHA-256(salt, canonical {"name": …, "value": …})`, with 32 random bytes of salt for each
+value. While value and salt are kept, anyone can check that they are what the entry speaks of. Once both are
+erased the hash says nothing about the value, not even to somebody who guesses it, and the entry and its chain
+stay as they were.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from sayso.core.audit.entry import AuditError
+from sayso.core.digest import canonical, decode
+from sayso.core.errors import NotCanonical
+
+SALT_BYTES = 32
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """A sensitive value as it is kept beside its entry until it is erased: canonical bytes and salt."""
+
+    name: str
+    value: bytes
+    salt: bytes
+
+
+class State(Enum):
+    KEPT = "kept"
+    ERASED = "erased"
+    FORGED = "forged"
+    """Something is kept, but it is not what the entry speaks of."""
+
+
+class Revealed(msgspec.Struct, frozen=True):
+    """What is known of a committed value now."""
+
+    state: State
+    value: Any = None
+
+
+def seal(
+    values: Mapping[str, object], salt: Callable[[], bytes]
+) -> tuple[dict[str, str], tuple[Sealed, ...]]:
+    """Commitments for an entry, and what to keep beside it. `salt` gives 32 fresh random bytes a call."""
+    kept = tuple(Sealed(name, canonical(value), salt()) for name, value in sorted(values.items()))
+    if len({sealed.salt for sealed in kept}) != len(kept):
+        raise AuditError("the same salt was given twice", hint="a salt is random and used once")
+    return {sealed.name: commitment(sealed) for sealed in kept}, kept
+
+
+def commitment(sealed: Sealed) -> str:
+    """The hash that stands in the entry for this value."""
+    if len(sealed.salt) != SALT_BYTES:
+        raise AuditError(f"a salt has {SALT_BYTES} bytes, not {len(sealed.salt)}")
+    content = b'{"name":' + canonical(sealed.name) + b',"value":' + sealed.value + b"}"
+    return hmac.new(sealed.salt, content, "sha256").hexdigest()
+
+
+def opens(sealed: Sealed, committed: str) -> bool:
+    """Whether this is the value that was committed to."""
+    return len(sealed.salt) == SALT_BYTES and hmac.compare_digest(commitment(sealed), committed)
+
+
+def reveal(commitments: Mapping[str, str], kept: Mapping[str, Sealed]) -> dict[str, Revealed]:
+    """Each committed value of an entry: shown if it is kept and fits, erased if nothing is, else forged."""
+    return {name: _reveal(name, committed, kept.get(name)) for name, committed in commitments.items()}
+
+
+def _reveal(name: str, committed: str, sealed: Sealed | None) -> Revealed:
+    if sealed is None:
+        return Revealed(State.ERASED)
+    if sealed.name != name or not opens(sealed, committed):
+        return Revealed(State.FORGED)
+    try:
+        return Revealed(State.KEPT, decode(sealed.value))
+    except NotCanonical:
+        return Revealed(State.FORGED)

@@ -1,0 +1,222 @@
+"""Verifying a stored audit trail: where it is not what was written, in one pass and little memory.
+
+Rows are read in the order of their numbers. Three things are held against each other: the chain (each entry
+follows the one before), the tree (kept hashes are those of the entries) and marks (sizes and roots that a
+trusted key signed, or that entries `JOINED` of `main` speak of). Without a mark that was kept elsewhere,
+nobody can tell that the newest entries were cut off together with everything that speaks of them, or that
+whoever holds the key wrote the whole trail anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
+
+from sayso.core.audit.anchors import Finding, Kind, Mark
+from sayso.core.audit.bulk import Filed, Said
+from sayso.core.audit.chain import Chain, Found
+from sayso.core.audit.entry import MAIN
+from sayso.core.audit.merkle import TILE, WIDTH, Frontier, Kept, extend, fold, subtree
+
+MOST_FINDINGS = 100
+RUN = 256
+"""How many rows are looked at together: few enough to stay in the processor's cache meanwhile."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What verifying found. Past the first hundred findings only their number is kept."""
+
+    stream: str
+    entries: int
+    head: bytes
+    root: bytes | None
+    pruned: int
+    pruned_through: int
+    marks: int
+    held_through: int
+    """The largest size at which a mark held: up to here the entries are those that were signed."""
+    findings: tuple[Finding, ...]
+    found: int
+
+    @property
+    def clean(self) -> bool:
+        return self.found == 0
+
+
+Look = Callable[[Sequence[Filed], Sequence[Said | None]], None]
+"""Told the rows of a run and what each says: None where the body is gone, or is not that of an entry."""
+
+
+def verify(
+    rows: Iterable[Filed],
+    *,
+    stream: str = MAIN,
+    marks: Iterable[Mark | Finding] = (),
+    nodes: Iterable[Kept] | None = None,
+) -> Report:
+    """Hold a stream's stored rows against its chain, its kept tree hashes and its marks.
+
+    `rows` come in the order of their numbers; `marks` in the order of their sizes (see audit_marks); `nodes`
+    in the order they were closed (by last leaf, then height), or None where none are kept.
+    """
+    left = iter(rows)
+    runs = iter(lambda: list(islice(left, RUN)), [])
+    return verify_runs(runs, stream=stream, marks=marks, nodes=nodes)
+
+
+def verify_runs(
+    runs: Iterable[Sequence[Filed]],
+    *,
+    stream: str = MAIN,
+    marks: Iterable[Mark | Finding] = (),
+    nodes: Iterable[Kept] | None = None,
+    look: Look | None = None,
+) -> Report:
+    """The same for rows that come many at a time. Each run has been looked at when the next is asked for."""
+    findings: list[Finding] = []
+    counted = [0]
+
+    def found(kind: Kind, seq: int, text: str) -> None:
+        counted[0] += 1
+        if len(findings) < MOST_FINDINGS:
+            findings.append(Finding(kind, seq, text))
+
+    chain = Chain(stream, found)
+    climbed = _climb(_tiles(runs, chain, look), chain, iter(marks), nodes, found)
+    _check_ends(chain, climbed, nodes is not None, found)
+    return Report(
+        stream=stream,
+        entries=chain.entries,
+        head=chain.head,
+        root=climbed.root if chain.whole else None,
+        pruned=chain.pruned,
+        pruned_through=chain.pruned_through,
+        marks=climbed.marks,
+        held_through=climbed.held_through,
+        findings=tuple(findings),
+        found=counted[0],
+    )
+
+
+def _tiles(runs: Iterable[Sequence[Filed]], chain: Chain, look: Look | None) -> Iterator[Sequence[bytes]]:
+    """The leaf hashes, 256 at a time, the last time fewer."""
+    rest: list[bytes] = []
+    for run in runs:
+        leaves, told = chain.walk(run)
+        if look is not None:
+            look(run, told)
+        rest += leaves
+        full = len(rest) - len(rest) % WIDTH
+        for start in range(0, full, WIDTH):
+            yield rest[start : start + WIDTH]
+        del rest[:full]
+    yield rest
+
+
+# --- the tree: tiles in, held against kept hashes and marks ---
+
+
+class Climbed(msgspec.Struct, frozen=True):
+    """Where building the tree came to."""
+
+    root: bytes
+    marks: int
+    held_through: int
+    largest: int
+    kept_through: int
+    left_over: bool
+
+
+def _climb(
+    tiles: Iterable[Sequence[bytes]],
+    chain: Chain,
+    marks: Iterator[Mark | Finding],
+    nodes: Iterable[Kept] | None,
+    found: Found,
+) -> Climbed:
+    """Build the tree tile by tile; only its frontier is held."""
+    stored = iter(nodes or ())
+    above = Frontier()
+    seen = held = largest = size = kept_through = 0
+    comparing, rest = True, b""
+    mark = _next_mark(marks, found)
+    for leaves in tiles:
+        base, size = size, size + len(leaves)
+        while mark is not None and mark.size <= size:
+            seen, largest = seen + 1, max(largest, mark.size)
+            if _holds(mark, base, above, leaves, found):
+                held = max(held, mark.size)
+            mark = _next_mark(marks, found)
+        if len(leaves) < WIDTH:
+            rest = fold((*above.peaks, *extend(Frontier(), leaves)[0].peaks))
+            break
+        above, closed = _close(above, leaves)
+        comparing = comparing and _same(closed, stored, found)
+        kept_through = size if comparing else kept_through
+    while mark is not None:
+        seen, largest = seen + 1, max(largest, mark.size)
+        if mark.size > chain.entries:
+            text = f"{mark.source}, but after entry {chain.entries} nothing is left"
+            found(Kind.TRUNCATED, mark.size, text)
+        mark = _next_mark(marks, found)
+    left_over = comparing and next(stored, None) is not None
+    return Climbed(rest, seen, held, largest, kept_through, left_over)
+
+
+def _next_mark(marks: Iterator[Mark | Finding], found: Found) -> Mark | None:
+    """The next mark; findings on the way to it are passed on."""
+    for each in marks:
+        if isinstance(each, Mark):
+            return each
+        found(each.kind, each.seq, each.text)
+    return None
+
+
+def _holds(mark: Mark, base: int, above: Frontier, leaves: Sequence[bytes], found: Found) -> bool:
+    if mark.size < base:
+        found(Kind.REORDERED, mark.size, f"{mark.source} comes after larger ones")
+        return False
+    inside = extend(Frontier(), leaves[: mark.size - base])[0].peaks
+    if fold((*above.peaks, *inside)) == mark.root:
+        return True
+    found(
+        Kind.REWRITTEN,
+        mark.size,
+        f"the first {mark.size} entries are not those that {mark.source} was made of",
+    )
+    return False
+
+
+def _close(above: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[Kept]]:
+    """Put a full tile under the tree; the kept hashes that this closes."""
+    tile = subtree(leaves)
+    grown, higher = extend(above, (tile,))
+    return grown, [(TILE, above.size, tile), *((height + TILE, place, h) for height, place, h in higher)]
+
+
+def _same(closed: list[Kept], stored: Iterator[Kept], found: Found) -> bool:
+    """Whether kept hashes go on, and are those of the entries where they do."""
+    for height, place, hashed in closed:
+        kept = next(stored, None)
+        if kept is None:
+            return False
+        end = (place + 1) << height
+        if tuple(kept[:2]) != (height, place):
+            found(Kind.TREE, end, f"a kept hash of the tree is missing, or one too many, before entry {end}")
+            return False
+        if kept[2] != hashed:
+            found(Kind.TREE, end, f"the kept hash over entries {(place << height) + 1} to {end} is another")
+    return True
+
+
+def _check_ends(chain: Chain, climbed: Climbed, kept: bool, found: Found) -> None:
+    if chain.pruned_through > chain.accounted:
+        found(Kind.BODY_MISSING, chain.pruned_through, "bodies are missing that no entry says were pruned")
+    if not chain.whole or not kept:
+        return
+    if climbed.left_over:
+        found(Kind.TRUNCATED, chain.entries, f"the tree has kept hashes beyond entry {chain.entries}")
+    if climbed.kept_through < climbed.largest - climbed.largest % WIDTH:
+        found(Kind.TREE, climbed.kept_through, "kept hashes of the tree are missing up to its checkpoints")

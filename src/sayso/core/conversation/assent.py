@@ -1,0 +1,180 @@
+"""Read a yes in a message: plain, for once, with a change, or with a question in it.
+
+- A yes is made of consent phrases and the small words people put around them, and of nothing else. One other
+  word, and it is none: "yes, that file is broken".
+- Approving emoji, emphasis, thanks and please do not spoil it. Irony does: "yeah right".
+- An emoji that says yes by itself is a hesitant yes.
+- A yes followed by "but", "only", "if" and the like is a yes to something else, which grants nothing until
+  that was shown. "Just this once" is the one limit that can be kept.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from sayso.core.text.phrases import (
+    CHANGE_WORDS,
+    HIGH_PHRASES,
+    LIMIT_WORDS,
+    MEDIUM_PHRASES,
+    NO_IDIOMS,
+    ONCE_PHRASES,
+    PLAN_PHRASES,
+    POLITE,
+    pattern,
+)
+from sayso.core.text.unmask import is_sign_of, undecorated, with_emoji
+
+
+class Assent(msgspec.Struct, frozen=True):
+    """At most one of three: how strong a plain yes is, the change asked for with it, or that it asks back.
+
+    `once` says that a plain yes is for one call only, `of_plan` that it speaks of the plan.
+    """
+
+    strength: str | None = None
+    change: str | None = None
+    question: bool = False
+    once: bool = False
+    of_plan: bool = False
+
+
+NONE = Assent()
+
+
+def read_assent(said: str, asks: bool) -> Assent:
+    """Read an undisguised message; `asks` says that there is a question mark in its own words."""
+    if is_sign_of("yes", said) or _PLUS_ONE.fullmatch(said):
+        return Assent("medium")
+    said = undecorated(with_emoji(said.replace("’", "'"))).strip()
+    yes = _leading_yes(said)
+    if asks:
+        return Assent(question=yes.strength is not None or _ASKED_PHRASE.search(said) is not None)
+    if yes.strength is None:
+        return Assent(change=said) if _BARE_CHANGE.match(said) else NONE
+    if yes.rest:
+        return _changed(yes.rest)
+    if _TRAILS_OFF.search(said) or _IRONY.search(said):
+        return NONE
+    of_plan = _OF_PLAN.search(said) is not None
+    return Assent("medium" if _HALF_HEARTED.search(said) else yes.strength, once=yes.once, of_plan=of_plan)
+
+
+def is_ironic(clause: str) -> bool:
+    """Whether a clause is nothing but an ironic yes: "yeah right"."""
+    return _IRONY.fullmatch(clause.removeprefix("oh ")) is not None
+
+
+def after_idiom(said: str) -> str | None:
+    """What follows "no problem" and the like at the start of a message; None without one."""
+    found = _IDIOM.match(said)
+    return said[found.end() :] if found is not None else None
+
+
+class _Yes(msgspec.Struct, frozen=True):
+    strength: str | None
+    once: bool
+    rest: str
+
+
+def _leading_yes(said: str) -> _Yes:
+    """The yes at the start of a message, and what follows it. "Once the tests pass" is no "once"."""
+    strength, at, once_at = None, 0, None
+    while unit := _UNIT.match(said, at):
+        if unit["once"]:
+            once_at = at
+        elif unit["high"]:
+            strength = "high"
+        elif unit["medium"]:
+            strength = strength or "medium"
+        at = unit.end()
+    if once_at is None:
+        return _Yes(strength, False, said[at:])
+    if at < len(said):
+        return _Yes(strength, False, said[once_at:])
+    return _Yes("high", True, "")
+
+
+def _changed(rest: str) -> Assent:
+    if not _CHANGE.match(rest):
+        return NONE
+    change = (
+        (rest if _BUT_A_NAME.fullmatch(rest) else _CONJUNCTION.sub("", rest)).strip().rstrip(".!").rstrip()
+    )
+    if _ASKS_WITHOUT_MARK.match(change):
+        return Assent(question=True)
+    return Assent(change=change) if change else NONE
+
+
+def _expression(text: str) -> re.Pattern[str]:
+    # ASCII, because a case-blind match otherwise takes the Kelvin sign for a k and the long s for an s.
+    return re.compile(text, re.IGNORECASE | re.ASCII | re.VERBOSE)
+
+
+def _spaced(text: str) -> str:
+    return text.strip().replace(" ", r"\s+")
+
+
+_DENIED = r"(?!\s+(?:not|no|never)\b)"  # "please do not", "absolutely not" are no yes
+_HIGH = re.sub(
+    r"(?<=\|)(absolutely|definitely|certainly|of\S*course|please\S*do|by\S*means)(?=\|)",
+    lambda phrase: f"{phrase[0]}{_DENIED}",
+    f"|{pattern((*HIGH_PHRASES, *PLAN_PHRASES))}|".replace("let's", "let'?s"),
+).strip("|")
+_MEDIUM = pattern(MEDIUM_PHRASES)
+_ONCE = pattern(ONCE_PHRASES)
+_END_OF_WORD = r"(?![\w'/]|[-.]\w)"
+_PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
+_LEAD = _spaced(
+    f"(?:(?:and|so|then|please|just|you can|you may|feel free to|we can|i'm|i am|we're|we are"
+    f"|(?:it|this|that)(?: all)?(?:'s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
+)
+_TAIL = _spaced(
+    f"(?: (?:(?:with|on|for|by) (?:it|this|that|me|us|{_PLAN})|to me|to us"
+    "|to (?:all|both|everything|all of (?:it|them|these|this)|each|this|that|it)"
+    f"|as (?:planned|proposed|described|discussed|suggested|shown)|then|now|thing))*"
+)
+_FILLER = _spaced(
+    f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
+    "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
+    "|run it|execute it|both(?: files| of them)?|all of it|all of them|everything|all good|all fine"
+    "|now|right now|right away|you can|you may|sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
+)
+_UNIT = _expression(
+    rf"(?:(?P<once>(?:but\s+|and\s+|for\s+)?(?:{_ONCE}))"
+    rf"|{_LEAD}(?:(?P<high>{_HIGH})|(?P<medium>{_MEDIUM})){_TAIL}|{_FILLER}){_END_OF_WORD}[\s,.!;:–—-]*"
+)
+_IDIOM = _expression(
+    rf"\s*(?:(?:{_FILLER}[\s,]+)?(?:{pattern(NO_IDIOMS)})"
+    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)))*"
+    rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
+)
+_PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
+_TRAILS_OFF = re.compile(r"\.\s*\.|[,;:–—-]$")
+_IRONY = _expression(
+    r"\bdo\s+(?:it|this|that|so)\s+right\b(?!\s+(?:now|away))|"
+    r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"
+    r"|(?<!all\s)(?<!'s\s)(?<!is\s)\bright[\s,.!–—-]+(?:yeah|yea|sure)\b"
+)
+# Said in good faith as often as not, so it is asked back.
+_HALF_HEARTED = _expression(
+    r"\bi\s+(?:guess|suppose)\b|\A(?:oh[\s,]+)?(?:yeah|yea)[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?[\s.!]*\Z|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
+)
+_OF_PLAN = _expression(
+    r"\b(?:(?<!like\sa\s)plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed|suggested)\b"
+)
+_CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}")
+_CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")
+# A name alone after "but" may be excluded by it, so the "but" is kept.
+_BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")
+_BARE_CHANGE = _expression(
+    r"(?:only|skip|except|without|just(?=\s+(?:do|the|this|that|these|those|part|step|first)\b))\s+\w"
+)
+_ASKED_PHRASE = _expression(rf"\b(?:{_HIGH}|{_MEDIUM}){_TAIL}\s?\?")
+_ASKS_WITHOUT_MARK = _expression(
+    r"""(?:will|would|does|did|is|are|was|were|can|could|should|what|why|how|who|which
+         |(?:won|wouldn|doesn|didn|isn|aren|can|couldn|shouldn)'t
+         |(?:do|have|has|may|might)\s+(?:i|you|we|they|it|this|that|the))\b"""
+)

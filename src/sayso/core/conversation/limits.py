@@ -1,0 +1,121 @@
+"""Limits said while consent is in force: "skip src/b.py", "only a.py from now on", "I'll commit".
+
+Nothing was asked and no plan is there to narrow, so a limit is a prohibition. It has to name a file or an
+act, or to say that nothing more may change. "Skip the intro in README" and "ignore the warnings" are work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from sayso.core.conversation.refusals import clean, names_in
+from sayso.core.text.phrases import POLITE, pattern
+from sayso.core.text.unmask import LONGEST, clauses, fold, readings
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """A limit in a message: the words it excludes, and whether it says only what it keeps ("only a.py")."""
+
+    excluded: tuple[str, ...] = ()
+    keeps: bool = False
+
+
+def find_limit(text: str) -> Limit | None:
+    """The limit that a message holds, through any disguise; None without one."""
+    if len(text) > LONGEST:
+        return None
+    found = [limit for shown in readings(text) for limit in _limits(fold(_MARKS.sub(" ", shown)))]
+    if not found:
+        return None
+    excluded = dict.fromkeys(word for limit in found for word in limit.excluded)
+    return Limit(tuple(excluded), all(limit.keeps for limit in found))
+
+
+def _limits(folded: str) -> Iterator[Limit]:
+    for clause, asked in clauses(folded):
+        for words in () if asked else (clause, *_JOINT.split(clause)):
+            if len(words) > _LONGEST_LIMIT:
+                continue
+            said = _END.sub("", _LEAD.sub("", clean(words)))
+            if _KEEPS.fullmatch(said):
+                yield Limit(keeps=True)
+            elif _EXCLUDES.fullmatch(said) or _EXCEPT.search(said):
+                yield Limit(tuple(names_in(said)))
+
+
+_LONGEST_LIMIT = 300
+_MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
+_JOINT = re.compile(r"\s(?:and|but|then|so)\s")
+_LEAD = re.compile(
+    r"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|from now on"
+    r"|for now|hey"
+    r"|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
+)
+_END = re.compile(
+    rf"(?:\s+(?:{pattern(POLITE)}|from now on|from here on|for now|now|then|instead|again|any ?more|too"
+    r"|as well|today|here|for the moment|until further notice|after all|though))+\Z"
+)
+_FILE = r"(?:the\s+)?(?:files?\s+)?[\w./\\~-]*(?:[\w~-]\.[a-z]\w*|\w/|/\w)[\w./\\~-]*(?:\s+files?)?"
+_VERB = (
+    "commit|push|merge|deploy|publish|release|rebase|tag|ship|upload|delete|rename|edit|install|send|migrate"
+)
+_DOING = (
+    "(?:committing|pushing|merging|deploying|publishing|releasing|rebasing|tagging|deleting|renaming|editing)"
+)
+_ANY_ACT = (
+    r"(?:(?:the|all|any|your|my|git|npm|gh|docker|file|further|more|other|these|those|every|each|future)\s+)*"
+    rf"(?:(?:{_VERB})(?:ing|es|e?d|s|ions?|ments?)?|{_DOING})"
+)
+_THING = rf"(?:{_DOING}\s+{_FILE}|{_FILE}|{_ANY_ACT})"
+_LIST = rf"{_THING}(?:\s+(?:and|or|nor)\s+{_THING})*"
+_FILES = rf"{_FILE}(?:\s+(?:and|or)\s+{_FILE})*"
+_OUT = (
+    "exclud(?:e|ing)|skip(?:ping)?|ignor(?:e|ing)|leav(?:e|ing) out|omit(?:ting)?|except(?: for)?|without|not"
+    "|spare"
+)
+_STAYS = (
+    "unchanged|untouched|unmodified|unedited|read[ -]?only|frozen|locked|as is|as it is|as they are|the same"
+    "|intact|alone|excluded|left out|out of scope|out of bounds|mine|ours|my (?:job|business|part|turn|task)"
+    "|on me|done by me|up to me|for me|out|protected"
+)
+_I = r"i(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to|'m| am|'d)?"
+_KEEPS = re.compile(
+    rf"just\s+{_FILES}(?:\s+only)?"
+    r"|(?:only|solely|nothing but|nothing except|stick to|keep to|stay with|stay within"
+    r"|(?:restrict|limit|confine) (?:yourself|this|it|the (?:work|changes|edits)) to)"
+    rf"\s+(?:(?:edit|change|touch|modify|in|to|on|for|with)\s+)*{_FILES}(?:\s+only)?"
+    rf"|(?:(?:edit|change|touch|modify)\s+)?(?:only\s+{_FILES}|{_FILES}\s+(?:only|alone))"
+    rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
+)
+_EXCLUDES = re.compile(
+    rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse)(?:\s+you\s+to)?"
+    rf"|hold(?:\s+(?:off|back)(?:\s+(?:on|with))?)?|(?:(?:you|we|agents?)\s+)?(?:may|can|must|should|shall|will)?\s*no\s+longer"
+    rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent|permission|approval)\s+(?:to|for))"
+    rf"\s+{_LIST}"
+    rf"|(?:{_VERB}|change|touch|modify|write|run|do)\s+(?:nothing|none|no\s+(?:more|other|further)\s+\w+)(?:\s+(?:else|more|at\s+all|further))?"
+    rf"|{_LIST}\s+(?:is|are|'s)\s+(?:not|no\s+longer)\s+(?:ok|okay|fine|good|alright|allowed|permitted|wanted|welcome"
+    r"|acceptable|approved|authori[sz]ed|possible|safe)"
+    rf"|(?:{_OUT}|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?)"
+    rf"|hands (?:away|off)(?: from)?)\s+{_LIST}"
+    rf"|(?:keep|preserve)\s+{_FILES}(?:\s+(?:{_STAYS}))?"
+    rf"|(?:leave|leaving)\s+{_LIST}\s+(?:out(?: of (?:it|this|that))?|to (?:me|us)|for (?:me|us)|{_STAYS})"
+    rf"|{_LIST}\s+(?:(?:is|are|'s|stays?|remains?"
+    r"|(?:should|must|shall|has to|have to|needs? to) (?:stay|remain|be))"
+    rf"(?:\s+(?:now|still|strictly|completely|all))*\s+(?:{_STAYS})|stays?|remains?)"
+    rf"|(?:{_I}|let me|leave me to)\s+(?:(?:do|handle|make|edit|change|write|fix|update|manage"
+    rf"|take(?: care of)?|see to|deal with|look after|be|keep)\s+)*{_LIST}"
+    r"(?:\s+(?:it|that|this|them|these|myself|ourselves))*"
+    r"|(?:make|do|there (?:are|must be|should be))?\s*no (?:further|more|other|additional|new) "
+    r"(?:changes?|edits?|files?|commits?|modifications?|work|steps?|operations?|calls?|actions?)(?: \w+){0,3}"
+    r"|no more(?: of (?:this|that|it|these|those))?"
+    r"|nothing (?:else|more|other)(?: (?:should|must|may|is to|can|gets?|will|shall|has to|needs to)"
+    r"(?: be)? (?:chang|edit|modif|touch|alter|happen|run|done)\w*)?"
+    r"|(?:that's|that is|this is|it's)?\s*enough(?: (?:edits|changes|commits|work))?"
+)
+_EXCEPT = re.compile(
+    r"\b(?:except(?: for)?|excluding|apart from|aside from|other than|everything but|all but|all files but)"
+    rf"\s+{_LIST}\Z"
+)

@@ -1,0 +1,415 @@
+"""Reading a user's message: what it is, and everything in it that takes effect.
+
+Tightening (stop, revoke, clear, refusal, correction, done, another topic) is found anywhere in the user's own
+words, through any disguise, and in doubt it is there. Loosening (grant, slash command, assent, imperative)
+must be the whole message, undisguised. So pasted text can take consent away, but never give it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache, reduce
+
+import msgspec
+
+from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
+from sayso.core.conversation.refusals import clean, read_refusal, refuses_flatly
+from sayso.core.conversation.standing_consent import read_query, read_standing
+from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
+from sayso.core.text.phrases import (
+    CHANGE_WORDS,
+    HIGH_PHRASES,
+    LIMIT_WORDS,
+    MEDIUM_PHRASES,
+    POLITE,
+    STOP_CLAUSES,
+    STOP_OPENINGS,
+    STOP_PHRASES,
+    Phrases,
+    pattern,
+)
+from sayso.core.text.unmask import (
+    LONGEST,
+    clause_spans,
+    clauses,
+    fold,
+    has_sign_of,
+    is_sign_of,
+    mask,
+    opens_with_stop_sign,
+    readings,
+    undecorated,
+    undisguised,
+    with_emoji,
+    without_closing_emoji,
+)
+
+__all__ = ["HIGH_PHRASES", "MEDIUM_PHRASES", "STOP_PHRASES", "Message", "read"]
+
+ENGLISH = Phrases()
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A user's message, read.
+
+    `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
+    leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
+    `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
+    `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
+    and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
+    speaks of a question no longer open. `problem` is a sentence for the user about a
+    list that could not be taken as it stands.
+    """
+
+    text: str
+    kind: str = "other"
+    slash: str | None = None
+    stop: bool = False
+    grants: tuple[str, ...] = ()
+    revokes: tuple[str, ...] = ()
+    revoke_all: bool = False
+    clear_allowlist: bool = False
+    clear_state: bool = False
+    query: str | None = None
+    refusal: bool = False
+    forbids: bool = False
+    forbidden: tuple[str, ...] = ()
+    assent: str | None = None
+    once: bool = False
+    of_plan: bool = False
+    chosen: tuple[str, ...] = ()
+    declined: tuple[str, ...] = ()
+    outdated: str | None = None
+    change: str | None = None
+    question: bool = False
+    correction: bool = False
+    done: bool = False
+    topic: str | None = None
+    imperatives: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def read(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
+    """Read a message as heard, knowing the registered slash commands. Every text has a reading."""
+    rest = after_idiom(text) if len(text) <= LONGEST else None
+    assent = None if rest is None else _read(rest, slash_names, phrases)
+    if assent is not None and assent.kind in ("assent", "medium"):  # "no problem, go ahead"
+        return msgspec.structs.replace(assent, text=text)
+    return _read(text, slash_names, phrases)
+
+
+def _read(text: str, slash_names: Collection[str], phrases: Phrases) -> Message:
+    free = undisguised(text) and not _DRY_RUN.match(text)
+    slash = _slash(text, slash_names) if free else None
+    message = reduce(_both, (_tightened(text, shown, slash, phrases) for shown in readings(text)))
+    if slash is not None:
+        message = msgspec.structs.replace(message, slash=slash)
+    elif free or _is_decorated_only(text):
+        message = _loosened(message, phrases, commands=free)
+    if _tightens(message) or (slash is not None and (message.done or message.topic)):
+        message = msgspec.structs.replace(
+            message, slash=None, grants=(), assent=None, once=False, change=None, imperatives=()
+        )
+    return msgspec.structs.replace(message, kind=_kind(message))
+
+
+def _is_decorated_only(text: str) -> bool:
+    """Whether nothing but emoji keeps a text from being undisguised: theirs are sometimes selectors."""
+    return len(text) <= LONGEST and not _DRY_RUN.match(text) and undisguised(undecorated(with_emoji(text)))
+
+
+def _tightens(message: Message) -> bool:
+    """Whether something in the message takes consent back or refuses it: then nothing in it gives any."""
+    cleared = message.clear_allowlist or message.clear_state
+    revoked = message.revoke_all or message.revokes or message.kind == "revoke"
+    return bool(message.stop or message.refusal or message.correction or cleared or revoked)
+
+
+def _kind(message: Message) -> str:
+    """What the message is, in the order of the specification; standing consent has its kind already."""
+    for kind, fits in (
+        ("slash", message.slash),
+        ("stop", message.stop),
+        (message.kind, message.kind != "other"),
+        ("query", message.query),
+        ("refusal", message.refusal),
+        ("assent", message.assent == "high"),
+        ("medium", message.assent),
+        ("modify", message.change),
+        ("question", message.question),
+        ("correction", message.correction),
+        ("done", message.done),
+        ("switch", message.topic),
+        ("imperative", message.imperatives),
+    ):
+        if fits:
+            return kind
+    return "other"
+
+
+def _both(one: Message, other: Message) -> Message:
+    """Two readings of one text: what either of them says takes effect."""
+    joined = {name: getattr(one, name) or getattr(other, name) for name in Message.__struct_fields__}
+    joined["kind"] = one.kind if one.kind != "other" else other.kind
+    joined["revokes"] = tuple(dict.fromkeys(one.revokes + other.revokes))
+    return Message(**joined)
+
+
+# --- tightening ---------------------------------------------------------------------------------------------
+
+
+def _tightened(text: str, shown: str, slash: str | None, phrases: Phrases) -> Message:
+    signs = _signs_after(shown, slash) if slash is not None else _NO_SIGNS
+    if slash is not None:
+        shown = _with_own_clauses_only(shown, slash, phrases)
+    standing = read_standing(text, shown)
+    spoken, more = standing.spoken, _added(phrases)
+    gist = _gist(spoken)
+    refusal = read_refusal(more.refuse.sub("no", gist), fold(_gist(shown)))
+    return Message(
+        text=text,
+        kind=standing.kind or "other",
+        stop=standing.stop or _stops(spoken, phrases) or _is_bare_stop(shown, phrases) or "stop" in signs,
+        grants=standing.grants,
+        revokes=standing.revokes,
+        revoke_all=standing.revoke_all,
+        clear_allowlist=standing.clear_allowlist,
+        clear_state=standing.clear_state,
+        query=read_query(spoken if slash is None else text),
+        refusal=refusal.refuses or _is_minus_one(shown) or "no" in signs,
+        forbids=refusal.forbids,
+        forbidden=refusal.words,
+        correction=corrects(spoken),
+        done=acknowledges(gist),
+        topic=find_topic(spoken[:LONGEST], shown),
+        problem=standing.problem,
+    )
+
+
+def _is_minus_one(shown: str) -> bool:
+    return is_sign_of("no", shown) or _MINUS_ONE.fullmatch(shown) is not None
+
+
+def _signs_after(shown: str, slash: str) -> frozenset[str]:
+    """What signs after a slash command say, "no" or "stop". Irony and a final "-1" are a no."""
+    own = mask(shown)
+    rest = own[fold(own).find(slash.casefold()) + len(slash) :]
+    ironic = any(is_ironic(words) for words, _ in clauses(fold(rest)))
+    refuses = ironic or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
+    said = {"no": refuses, "stop": has_sign_of("stop", rest)}
+    return frozenset(name for name, holds in said.items() if holds)
+
+
+def _gist(spoken: str) -> str:
+    """The part of a message that tells its sense: of a very long one, the beginning and the end."""
+    return spoken if len(spoken) <= LONGEST else f"{spoken[: LONGEST // 2]}\n{spoken[-LONGEST // 2 :]}"
+
+
+def _stops(spoken: str, phrases: Phrases) -> bool:
+    """Whether a stop phrase stands anywhere, or a clause begins with one of those that stop only there."""
+    if _STOP.search(spoken) or _AND_STOP.search(spoken) or _added(phrases).stop.search(spoken):
+        return True
+    said = (clean(_MENTION.sub("", spoken[start:end])) for start, end, _ in clause_spans(spoken))
+    return any(_STOP_OPENING.match(words) or _WHOLE_STOP.fullmatch(words) for words in said)
+
+
+def _is_bare_stop(shown: str, phrases: Phrases) -> bool:
+    """A message that is nothing but a stop phrase, however quoted, or begins with a stop sign, is a stop."""
+    bare = _QUOTES.sub("", fold(shown)).strip()
+    if opens_with_stop_sign(shown) or _BARE_STOP.fullmatch(fold(shown)):
+        return True
+    return _added(phrases).stop.fullmatch(bare) is not None
+
+
+def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
+    """A slash command with its name and all words blanked out but the clauses that tighten on their own.
+
+    "/commit fix the wait loop" says nothing but what to commit; "/pr wait" and "/pr, revoke all consent" do.
+    """
+    own = fold(mask(shown))
+    rest = own.find(slash.casefold()) + len(slash)
+    own = " " * rest + own[rest:]
+    kept = [_BETWEEN if char not in "\r\n" else char for char in shown]
+    for start, end in _own_clauses(own, phrases):
+        kept[max(start, rest) : end] = shown[max(start, rest) : end]
+    return "".join(kept)
+
+
+def _own_clauses(own: str, phrases: Phrases) -> Iterator[tuple[int, int]]:
+    for at, (start, end, _) in enumerate(clause_spans(own)):
+        words = clean(_added(phrases).refuse.sub("no", own[start:end]))
+        if _TAKES_BACK.match(words) or announces_another(words):  # with its list, to the end of the line
+            yield start, len(own[start:].split("\n", 1)[0]) + start
+        elif _tightens_by_itself(words, phrases) or _leaves_the_work(words, first=at == 0):
+            yield start, end + 1
+
+
+def _tightens_by_itself(words: str, phrases: Phrases) -> bool:
+    refuses = read_refusal(words, words).refuses
+    return refuses or corrects(words) or _stops_by_itself(words, phrases)
+
+
+def _leaves_the_work(words: str, *, first: bool) -> bool:
+    """Whether a clause ends the task. The first after a slash command may be a title: "switch to tabs"."""
+    return acknowledges(words) or (not first and find_topic(words, words) is not None)
+
+
+def _stops_by_itself(words: str, phrases: Phrases) -> bool:
+    stop = _added(phrases).stop.match(words)
+    if _WHOLE_STOP.fullmatch(words):
+        return True
+    return _STOP_CLAUSE.match(words) is not None or (stop is not None and stop.end() == len(words))
+
+
+class _Added(msgspec.Struct, frozen=True):
+    """The operator's phrases as expressions; without any, expressions that never match."""
+
+    stop: re.Pattern[str]
+    refuse: re.Pattern[str]
+    assent: re.Pattern[str]
+
+
+@cache
+def _added(phrases: Phrases) -> _Added:
+    return _Added(
+        _any_of(map(fold, phrases.stop)), _any_of(map(fold, phrases.refuse)), _any_of(phrases.assent)
+    )
+
+
+def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    listed = [" ".join(phrase.split()) for phrase in phrases]
+    return re.compile(rf"(?<!\w)(?:{pattern(listed)})(?!\w)" if listed else r"(?!)", re.IGNORECASE)
+
+
+# --- loosening ----------------------------------------------------------------------------------------------
+
+
+def _loosened(message: Message, phrases: Phrases, *, commands: bool) -> Message:
+    """The message with what an undisguised text may loosen; `commands` if it may name some as well."""
+    if message.stop or message.kind != "other" or message.query:
+        return message
+    text, own = message.text, mask(message.text)
+    assent = read_assent(_added(phrases).assent.sub("yes", text), asks="?" in own)
+    refusal = message.refusal
+    if assent.change is not None:  # "yes, but don't touch the tests" refuses a part, "yes, but no" the whole
+        refusal = any(
+            refuses_flatly(_added(phrases).refuse.sub("no", fold(words))) for words in (own, assent.change)
+        )
+    return msgspec.structs.replace(
+        message,
+        refusal=refusal,
+        assent=assent.strength,
+        once=assent.once,
+        of_plan=assent.of_plan,
+        change=assent.change,
+        question=assent.question,
+        imperatives=_imperatives(text) if commands else (),
+    )
+
+
+def _slash(text: str, slash_names: Collection[str]) -> str | None:
+    """The registered name that a message of one line starts with."""
+    lines = text.strip().splitlines()
+    name = text.split(maxsplit=1)[0] if len(lines) == 1 else ""
+    return next((known for known in slash_names if known.casefold() == name.casefold()), None)
+
+
+def limits_slash(text: str) -> bool:
+    """Whether what follows a slash command, outside quotes, may limit it, ask about it or take it back."""
+    own = fold(mask(text)).split(maxsplit=1)
+    return len(own) > 1 and _LIMITS_SLASH.search(own[1]) is not None
+
+
+def _imperatives(text: str) -> tuple[str, ...]:
+    """The commands of "Run `git status` and `git diff`" or "run git status", each as it stands."""
+    order = _ORDER.fullmatch(without_closing_emoji(text).strip())
+    if order is None:
+        return ()
+    rest = order["rest"]
+    if "`" in rest:
+        listed = [command.strip() for command in re.findall("`([^`]+)`", rest)]
+        return tuple(filter(None, listed)) if _TICKED_LIST.fullmatch(rest) else ()
+    if _NO_COMMAND.match(rest) or rest.endswith("?"):
+        return ()
+    command = _FINAL_MARK.sub("", _POLITE_END.sub("", rest))
+    # Without a comma the politeness may be the command's ("echo please"), so both ways to read it count.
+    return tuple(dict.fromkeys((command, _POLITE_WORDS.sub("", command))))
+
+
+# --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
+
+_CASE_BLIND = re.IGNORECASE | re.ASCII
+_BETWEEN = ";"
+"""Stands for the words of a slash command that tighten nothing: it ends a clause, so the next begins anew."""
+_DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
+
+# An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").
+_STOP = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
+_ANY_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
+_BARE_STOP = re.compile(rf"[\W_]*(?:{_ANY_STOP})[\W_]*")
+_NO_SIGNS: frozenset[str] = frozenset()
+_FINAL_MINUS_ONE = re.compile(r"(?:\A|[,.;:!(—–])\s*-1[\s.!)]*\Z")
+_MINUS_ONE = re.compile(r"\s*-1[\s.!]*")
+_QUOTES = re.compile(r"""[`"'“”«».!,]+""")
+_STOP_LEAD = (
+    "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|no|yes|yeah|well|so|and|but|then|now|just"
+    "|actually|sorry|you should|let's|can you|could you|i said) )*"
+)
+_STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
+_WHOLE_STOP = re.compile(
+    rf"{_STOP_LEAD}(?:{pattern(STOP_CLAUSES)})"
+    r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work"
+    r"|the work|work"
+    r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute"
+    r"|bit)|thanks|agent"
+    r"|again|until further notice|until i'm back|all (?:calls|operations|actions)))*"
+)
+_MENTION = re.compile(r"\A\s*@[\w-]+[,:]?\s+")
+_AND_STOP = re.compile(
+    rf"\b(?:and|then|but|or)\s+(?:please\s+|just\s+|then\s+)?(?:{pattern(STOP_OPENINGS)})"
+    r"(?=\s*(?:$|[.,;!?\n])|\s+(?:here|now|there|please|everything|it|this|that|until|for|before|after)\b)"
+)
+_STOP_CLAUSE = re.compile(
+    rf"{_STOP_LEAD}(?:{_ANY_STOP})(?![\w'-])"
+    r"(?: (?:it|that|this|them|all|everything|now|here|there|please|right|immediately|i|we|you|for|until|till"
+    r"|before|a|an|one|with|on|don't"
+    r"|the (?:push|commit|pr|pull|merge|deploy|release|upload|task|work|job|agent))\b|$)"
+)
+_TAKES_BACK = re.compile(
+    r"(?:(?:please|and|but|then|now|also|i|hereby|no|just) )*"
+    r"(?:revok\w+|withdraw\w*|rescind\w*|retract\w*|take back|clear (?:the |my |session )*allowlist"
+    r"|clear (?:all |the |my )*consent state|take (?:it|that|this|them|everything|all)(?: all| of it)? back"
+    r"|(?:undo|terminate|reset|forget|end|void|annul|clear|remove|delete|drop) (?:(?:all|any|my|the|your"
+    r"|standing|every) )*consents?"
+    r"|you (?:no longer have|don't have|do not have|have no))\b"
+)
+
+# In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
+_JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
+_LIMITS_SLASH = re.compile(
+    rf"\?|\bw/o\b|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
+    rf"|\b(?:{pattern({*CHANGE_WORDS, *LIMIT_WORDS} - _JOINING)}|no|nope|kidding|joking|ask|what|why|how|who"
+    r"|which|minus|sans|barring|leaving out|does|should|would|could|can|maybe|perhaps|later|tomorrow"
+    r"|first|draft|dry[ -]?run|pretend"
+    r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
+    r"|explain|help|nothing|none)\b"
+)
+_ORDER = re.compile(
+    r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
+    r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",
+    _CASE_BLIND,
+)
+_PLEASE = f"(?:{pattern(POLITE)})(?: for me)?|for me|now"
+_TICKED_LIST = re.compile(
+    rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:[,.!]*\s+(?:{_PLEASE}))*[.!]*", _CASE_BLIND
+)
+# After a comma or full stop politeness is the user's; else it may belong to the command ("echo please").
+_POLITE_END = re.compile(rf"[,.!]\s*(?:{pattern(POLITE)})[.!]*$", _CASE_BLIND)
+_POLITE_WORDS = re.compile(rf"(?:\s+(?:{pattern(POLITE)}))+[.!]*$", _CASE_BLIND)
+# A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
+_FINAL_MARK = re.compile(r"""(?<=[\w"')\]}])(?:\.|!+)$""")
+_NO_COMMAND = re.compile(
+    r"(?:me|us|it|them|this|that|these|those|the|all|any|every|some|my|your|our|an?|what|how|why)\b",
+    _CASE_BLIND,
+)

@@ -1,0 +1,188 @@
+"""Revoke what a user names: a command, a category, an operation, a tool, as the listings print them.
+
+- Grants that are for what the name means end, wholly or in part.
+- A tool means every grant that could let it run: those asked for it or pinned to it, and those for what it
+  does that are not pinned to another tool. Standing consent for a command is named by its command.
+- Calls under way that are named do not go on, whatever they were started with; one that cannot be read counts
+  as named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sayso.core import effects as fx
+from sayso.core import words
+from sayso.core.conversation.named_tools import NamedTool, even, is_named, named_tool
+from sayso.core.grants import Grant, Held, spent
+from sayso.core.policy import Policy
+from sayso.core.session import Session, UnderWay, ended_by
+from sayso.core.text.phrases import POLITE, pattern
+
+if TYPE_CHECKING:
+    from sayso.core.conversation.hear import Hearing
+
+
+def revoke_named(h: Hearing, entry: str) -> None:
+    """Revoke one entry of a list, in every workspace. Names that match nothing revoke nothing and say so."""
+    parts = [part for part in _JOINT.split(entry) if part.strip()]
+    if any(_EVERYTHING.fullmatch(part.strip(" .!,")) for part in parts):
+        h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
+        return
+    missing = [part for part in parts if not _revoke_spelled(h, part)] if len(parts) > 1 else [entry]
+    whole = _revoke_spelled(h, entry)  # one command, or found by its first words alone
+    missing = [] if whole and len(missing) >= len(parts) else missing
+    h.do(fx.TakenBack(entry, tuple(missing)))
+    for part in missing:
+        h.did.append(words.revokes_nothing(part))
+        h.announced.append(words.nothing_to_revoke(part))
+
+
+def _revoke_spelled(h: Hearing, entry: str) -> bool:
+    return any(_revoke(h, spelling) for spelling in _spellings(entry))
+
+
+def _spellings(entry: str) -> Iterator[str]:
+    """An entry as it stands, and without what people and listings put around a name."""
+    bare = _AROUND.sub("", entry.strip()).strip(" `\"'")
+    plain = _SIGNS.sub("", bare)
+    yield from dict.fromkeys(
+        filter(None, (entry.strip(), bare, plain, _PREFIX.sub("", plain).strip(" `\"'")))
+    )
+
+
+def _revoke(h: Hearing, name: str) -> bool:
+    if _PLAN.fullmatch(name) and h.session.plan is not None and h.session.plan.accepted:
+        h.do(fx.PlanEnded("revoked"))
+        h.cleared.append("plan consent (you revoked it)")
+        return True
+    operations = _operations(name, h.policy, h.session)
+    calls = [one for one in h.session.under_way.values() if _names(name, one, operations)]
+    tool = named_tool(name, h.policy, h.session)
+    found = [
+        held for held in h.session.held if _covers(held, name, operations, h) or _lets_run(held, tool, h)
+    ]
+    revoked = tuple(fx.Revoked(held.grant.key, held.grant.id) for held in found)
+    ended = ended_by(h.session, revoked, h.now)
+    h.do(*revoked)
+    h.cleared += dict.fromkeys(words.consent(held.grant) for held in ended)
+    for one in calls:
+        _end_call(h, one)
+    return bool(found or calls)
+
+
+def _end_call(h: Hearing, ending: UnderWay) -> None:
+    """Keep a call from going on. What it alone waits for is not asked any more.
+
+    Given back, it leaves no use behind either: what was used up for it is revoked.
+    """
+    used = h.session.unentered.get(ending.call, ())
+    for held in h.session.held:
+        if held.grant.id in used and held.grant.uses is not None and not held.revoked:
+            h.do(fx.Revoked(held.grant.key, held.grant.id))
+    h.do(fx.CallEnded(ending.call))
+    h.cleared.append(words.under_way(ending.tool))
+    h.announced.append(words.does_not_go_on(ending.tool, waits=ending.question is not None))
+    awaited = {one.question for one in h.session.under_way.values()}
+    waits_for = ending.question
+    if waits_for is not None and waits_for in h.session.questions and waits_for not in awaited:
+        h.do(fx.Withdrawn(waits_for))
+
+
+def _names(name: str, call: UnderWay, operations: set[str]) -> bool:
+    """Whether a call under way is what the name means: by its id, tool, command or an operation of it."""
+    if call.tool is None or not operations.isdisjoint(call.operations):
+        return True
+    said, command = _loosely(name), _loosely(call.command or "")
+    names = (call.call, call.tool, call.workflow or "")
+    return said in map(_loosely, names) or is_named(call.tool, name) or f"{command} ".startswith(f"{said} ")
+
+
+def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
+    """Whether a live grant is for what the name means, wholly or in part."""
+    grant = held.grant
+    if spent(held, h.now):
+        return False
+    if grant.kind == "retry" and _loosely(name) in map(_loosely, grant.stems):
+        return True
+    if grant.kind == "command" or grant.kind in ("tool", "workflow", "run"):
+        spelled = {_loosely(name), *(_loosely(operation.replace(".", " ")) for operation in operations)}
+        return _loosely(grant.value) in spelled or bool(operations.intersection(grant.pins.operations or ()))
+    if operations.intersection(_operations_of(grant, h)):
+        return True
+    return _loosely(grant.pins.command or "") == _loosely(name)
+
+
+def _lets_run(held: Held, tool: NamedTool, h: Hearing) -> bool:
+    """Whether a live grant was asked for the named tool, or could let it run."""
+    grant = held.grant
+    if spent(held, h.now) or grant.kind == "command":
+        return False
+    pinned = grant.value if grant.kind == "tool" else grant.pins.tool
+    if tool.is_called(pinned) or tool.is_called(grant.asked_for):
+        return True
+    if pinned is not None or grant.kind in ("workflow", "run"):
+        return False
+    return tool.does_anything or not tool.operations.isdisjoint(_operations_of(grant, h))
+
+
+def _operations_of(grant: Grant, h: Hearing) -> set[str]:
+    if grant.kind == "operation":
+        return {grant.value}
+    if grant.kind == "category":
+        return {grant.value, *_operations(grant.value, h.policy, h.session)}
+    return set(grant.pins.operations or ())
+
+
+def _operations(name: str, policy: Policy, session: Session) -> set[str]:
+    """The operations that a name means: itself, or those of a category or domain, however it is spelled.
+
+    Those that the policy lists, and those that this session has to do with.
+    """
+    wanted = {even(name), even(" ".join(name.split()[:2]))}  # of "git commit -m x", git commit
+    known = dict.fromkeys((*policy.table, *_operations_in(session)))
+    return {name, *(one for one in known if not wanted.isdisjoint(map(even, _spelled(one, policy))))}
+
+
+def _spelled(operation: str, policy: Policy) -> set[str]:
+    """What people may call an operation: its name, its category in both forms, its domain."""
+    entry = policy.table.get(operation)
+    by_name = {operation, operation.replace(".", " "), operation.partition(".")[0]}
+    return by_name if entry is None else by_name | {entry.category, entry.category_words, entry.domain}
+
+
+def _operations_in(session: Session) -> set[str]:
+    """The operations that something is granted for, or a call under way does."""
+    names = {held.grant.value for held in session.held if held.grant.kind == "operation"}
+    names.update(*(held.grant.pins.operations or () for held in session.held))
+    return names.union(*(call.operations for call in session.under_way.values()))
+
+
+def _loosely(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+_AROUND = re.compile(
+    rf"\A(?:-\s+|the\s+|my\s+|all\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
+    rf"|[\s,]+(?:{pattern(POLITE)}|now|again)[.!]*\Z|[.!]+\Z"
+    r"|\s+(?:consents?|permissions?|approvals?)[.!]*\Z",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(
+    r"\s+(?:and also|and|&|plus|\+|as well as|along with|together with|also|or|/|\||then)\s+|\s*;\s*",
+    re.IGNORECASE,
+)
+_EVERYTHING = re.compile(
+    r"(?:everything|anything|all)(?: else| of (?:it|them))?|all (?:the )?(?:others?|rest|commands)"
+    r"|the (?:others|rest)|everything (?:you have|i (?:gave|granted|allowed)(?: you)?)",
+    re.IGNORECASE,
+)
+_PREFIX = re.compile(
+    r"\A(?:standing consent for|(?:remembered )?approvals? (?:of|for)|grants? for|workflow(?: run)?"
+    r"|(?:free )?retr(?:y|ies) (?:of|for)(?: failed)?|task consent for|tool)\s+",
+    re.IGNORECASE,
+)
+_SIGNS = re.compile(r"\A[^\w./~$-]+|[^\w./)\"'*-]+\Z")
+_PLAN = re.compile(r"(?:the )?plan(?:'s)?(?: consent)?", re.IGNORECASE)

@@ -1,0 +1,121 @@
+"""Where a user's message leaves the work at hand: corrections, acknowledgements, another topic."""
+
+from __future__ import annotations
+
+import re
+
+from sayso.core.text.phrases import DONE_PHRASES, POLITE, pattern
+from sayso.core.text.unmask import clause_spans, clauses
+
+
+def corrects(spoken: str) -> bool:
+    """Whether folded own words say that something is wrong, or to be done in another way."""
+    return _CORRECTION.search(spoken) is not None
+
+
+def acknowledges(spoken: str) -> bool:
+    """Whether a clause of folded own words says that the task is over: "done", "next task"."""
+    plain = _SIGNS.sub(" ", spoken)
+    return any(_DONE.fullmatch(words) for words, asked in clauses(plain) if not asked)
+
+
+def find_topic(spoken: str, shown: str) -> str | None:
+    """The topic the user turns to, in their spelling: "Actually, let's work on feature Y instead"."""
+    for found in _TOPIC.finditer(spoken):
+        topic = shown[found.start("topic") : found.end("topic")].strip(" ,:-")
+        bare = _INSTEAD.sub("", topic)
+        turns = found["lead"] or found["turn"] or bare != topic
+        if bare and turns and bare.lower() not in ("it", "this", "that", "so"):
+            return bare
+    return _announced(spoken, shown)
+
+
+def _announced(spoken: str, shown: str) -> str | None:
+    """What follows a clause that announces another task; without anything, the clause itself."""
+    for start, end, asked in clause_spans(spoken):
+        said = " ".join(_SIGNS.sub(" ", spoken[start:end]).split())
+        if not asked and _ANNOUNCES.fullmatch(said) and not _DONE.fullmatch(said):
+            return shown[end:].split("\n", 1)[0].strip(" ,.:;!-—–") or shown[start:end].strip()
+    return None
+
+
+def announces_another(clause: str) -> bool:
+    """Whether a clause says no more than that there is another task: "new task", "next issue"."""
+    return _ANNOUNCES.fullmatch(clause) is not None
+
+
+# Emphasis, emoji and other signs around words; what masks a quotation stays.
+_SIGNS = re.compile(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
+_DONE = re.compile(
+    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
+    r"|(?:it )?looks like"
+    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story|project)(?:'s| is"
+    r"| was)|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
+    r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
+    rf"(?:{pattern(DONE_PHRASES)})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
+)
+_CORRECTION = re.compile(
+    r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)[\s.!]*\Z"
+    r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+"
+    r"(?:(?:all|also|completely|just|plain|quite|simply|still|the|totally)\s+)?(?:wrong|incorrect)\b"
+    r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
+    r"|(?:\bnot|\bisn'?t|\bwasn'?t)\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
+    r"|\byou(?:'ve|\s+have)?\s+(?:did|got|have|read|do|done|understood)\s+(?:it|this|that|me)\s+(?:all\s+)?wrong\b"
+    r"|\byou(?:'re|\s+are|\s+were)\s+doing\s+(?:it|this|that)\s+(?:all\s+)?wrong\b"
+    r"|\byou(?:'ve|\s+have)?\s+(?:misunderstood|misread|misheard)\b"
+    r"|\byou(?:'ve|\s+have)?\s+made\s+a\s+mistake\b|\b(?:that|this|it)\s+was\s+a\s+mistake\b"
+    r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
+)
+_WORK_ITEM = "(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story|thing)"
+_OTHER_WORK = (
+    "(?:(?:a|an|the|my|our) )?(?:(?:completely|totally|brand) )?"
+    f"(?:new|different|another|next|other|separate) {_WORK_ITEM}"
+)
+_ANNOUNCES = re.compile(
+    "(?:(?:ok|okay|so|and|but|then|now|alright|all right|right|great|good|perfect|cool|thanks|thank you"
+    "|please|yes|well"
+    "|hey|actually) )*"
+    "(?:(?:(?:i have|i've got|i got|here's|here is|there's|there is|this is|that's|time for|on to|onto"
+    "|now for|next is"
+    "|(?:let's|lets|let us|we should|can we|i want to|i'd like to|we can|please)(?: now)? (?:start|do"
+    "|begin|take|have|open"
+    "|go to|go on to|move to|move on to|switch to|turn to|get to|jump to)(?: with| on)?"
+    "|start|begin|take|go to|move to|move on to|switch to|jump to) )?"
+    f"{_OTHER_WORK}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on|moving on)"
+    f"|next up|up next)"
+    "(?: (?:please|now|then|for you|for us|to do|here|today|from here))*"
+)
+_CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-))[ \t>*_#-]{0,8}"
+_OPENING = (
+    r"(?:(?:ok|okay|so|and|but|then|alright|all\s+right|right|great|good|perfect|cool|thanks|thank\s+you|please"
+    r"|yes|well|hey)[\s,]{1,3}){0,4}"
+)
+_LETS = (
+    r"(?:let's|lets|let\s+us|we\s+should|we\s+could|can\s+we|could\s+we|i\s+want\s+to|i'd\s+like\s+to"
+    r"|i\s+would\s+like\s+to)"
+)
+_WORK = r"(?:work\s+on|focus\s+on|turn\s+to|start\s+on|tackle)"
+_TURN = (
+    r"(?:switch(?:ing)?(?:\s+over|\s+back)?\s+to|mov(?:e|ing)\s+on\s+to|mov(?:e|ing)\s+(?:over\s+)?to|turn(?:ing)?\s+to"
+    r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task(?!\s+(?!to\b)\w))(?:\s+to)?)"
+)
+_NEW = (
+    r"(?:(?:a\s+|the\s+|here's\s+a\s+|here\s+is\s+a\s+|start\s+a\s+|begin\s+a\s+)?"
+    r"(?:new|different|another|next|other|separate)\s+(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story)\s*[:—–-]"
+    r"|next\s+up\s*[:—–-]|moving\s+on\s*[:—–-]"
+    r"|change\s+of\s+(?:plans?|topic|subject)\s*[:,—–-]|on\s+to)"
+)
+_TOPIC = re.compile(
+    rf"{_CLAUSE_START}{_OPENING}"
+    r"(?P<lead>(?:actually|instead|now|next|for\s+now|from\s+now\s+on|forget\s+(?:it|that|this))[\s,]+(?:please\s+)?)?"
+    rf"(?:(?P<turn>{_LETS}\s+(?:now\s+|next\s+|please\s+)?{_TURN}\s+|{_TURN}\s+|{_NEW}\s*"
+    rf"|{_LETS}\s+(?:do\s+|try\s+|work\s+on\s+|move\s+on\s+to\s+)(?=something\s+(?:else|different|new|other))"
+    rf"|{_LETS}\s+(?:now|next|instead)\s+{_WORK}\s+)"
+    rf"|{_LETS}\s+(?:{_WORK}|(?:do|try|look\s+at|fix)(?=[^\n.!?]*\binstead\b))\s+"
+    rf"|(?(lead){_LETS}\s+(?:do|try|look\s+at|start(?:\s+on|\s+with)?|begin(?:\s+with)?|go\s+to|handle)\s+"
+    r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)|(?!))"
+    r"|(?:do|fix|write|try|build)\s+(?!(?:it|this|that|so|these|those)\b)(?=[^\n.!?]*\binstead\b)"
+    r"|(?<=now\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
+    r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
+)
+_INSTEAD = re.compile(r"[\s,]+(?:instead|now|next)\Z", re.IGNORECASE | re.ASCII)

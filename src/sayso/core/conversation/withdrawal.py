@@ -1,0 +1,78 @@
+"""What a refusal takes back, in a session and in those it started.
+
+- A no with nothing to answer takes back what the last yes gave: the unused approval, the task's consent, the
+  plan, a grant. A standing consent goes only if it was given in the turn before and never used.
+- Approvals of single calls that are not used yet go too, whichever yes gave them, and free retries with them.
+- A prohibition takes standing consents off whose command holds a forbidden word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sayso.core import effects as fx
+from sayso.core import words
+from sayso.core.conversation.refusals import contains
+from sayso.core.grants import Held, spent
+from sayso.core.session import Session, Suspension, ended_by
+
+if TYPE_CHECKING:
+    from sayso.core.conversation.hear import Hearing
+
+FROM_A_YES = frozenset({"call", "category", "operation", "tool"})
+"""The kinds of grants that a yes gives; standing consent is granted in words of its own."""
+
+
+def take_last_yes_back(h: Hearing) -> None:
+    """Take back what the last yes gave, and say exactly what that was."""
+    h.do(fx.Withheld())
+    given = _given_last(h.session, h.now)
+    plan = any(held.grant.group is not None for held in given)
+    ended = _end(h, [held for held in given if held.grant.group is None])
+    if plan:
+        h.do(fx.PlanEnded("taken back"))
+        ended.append("plan consent (you said no)")
+    if any(one.left for one in h.session.suspended.values()):
+        exhausted = {name: Suspension(one.digest, 0) for name, one in h.session.suspended.items()}
+        h.change(suspended=exhausted)
+        ended.append(words.FREE_RETRY)
+    h.cleared += ended
+    if ended:
+        h.did.append("what the last yes gave is taken back")
+        h.announced.append(words.taken_back(ended))
+
+
+def take_forbidden_off(h: Hearing, forbidden: tuple[str, ...]) -> bool:
+    """Take the standing consents off that hold a forbidden word, in every workspace; whether any went."""
+    h.do(fx.Withheld(forbidden, forbids=True))
+    entries = (held for held in h.session.held if held.grant.kind == "command" and not spent(held, h.now))
+    ended = _end(h, [held for held in entries if contains(held.grant.value, forbidden)])
+    h.cleared += ended
+    return bool(ended)
+
+
+def _end(h: Hearing, grants: Iterable[Held]) -> list[str]:
+    """Revoke grants, with the approvals that the same answers gave; each of them in words."""
+    revoked = tuple(fx.Revoked(held.grant.key, held.grant.id) for held in grants)
+    ended = ended_by(h.session, revoked, h.now)
+    h.do(*revoked)
+    return list(dict.fromkeys(words.consent(held.grant) for held in ended))
+
+
+def _given_last(session: Session, now: float) -> list[Held]:
+    """The live grants of the last yes, and every approval of a single call that is not used yet."""
+    live = [held for held in session.held if not spent(held, now)]
+    of_a_yes = [held for held in live if held.grant.kind in FROM_A_YES]
+    standing = [held for held in live if _was_just_written(held, session)]
+    last = max((held.grant.turn for held in (*of_a_yes, *standing)), default=None)
+    return [
+        held
+        for held in (*of_a_yes, *standing)
+        if held.grant.turn == last or (held.grant.kind == "call" and held.grant.uses is not None)
+    ]
+
+
+def _was_just_written(held: Held, session: Session) -> bool:
+    """Whether a standing consent is from the message before, and nothing ran on it."""
+    return held.grant.kind == "command" and not held.used and held.grant.turn == session.turn - 1

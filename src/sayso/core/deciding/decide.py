@@ -1,0 +1,207 @@
+"""The decision: one pure function from (request, policy, view, now), and the same told with its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.deciding.rules import RULES, START_RULES
+from sayso.core.deciding.subject import Subject, subject_of
+from sayso.core.decision import Decision, Item, Ruling
+from sayso.core.effects import Active, Deviated, Effect, RetriesEnded, Sent
+from sayso.core.errors import MalformedRequest
+from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.policy import Policy
+from sayso.core.session import Session, Task, View, apply
+
+ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
+DEVIATED = Deviated()
+
+PHASES = {
+    "file-edit": "implementing",
+    "scripts": "implementing",
+    "test-build": "testing",
+    "git-local": "committing",
+    "git-remote": "committing",
+}
+"""The phase of a task, told from the category of its last allowed call. For people; it decides nothing."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One line of a trace: a check, whether it spoke, and what it said or why it kept silent."""
+
+    rule: str
+    spoke: bool
+    why: str
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """Every check that one operation passed, up to the one that decided."""
+
+    operation: str
+    risk: Risk
+    weight: Risk
+    tier: str
+    checks: tuple[Check, ...]
+
+
+def decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
+    """Whether this call may run now, must be asked, or never runs. Same input, same decision.
+
+    Each operation is decided by the first check that speaks; the strictest of them decides the call.
+    """
+    decision = _decide(request, policy, view, now)
+    return decision if decision.verdict is not ASK else _settled(decision, request, policy, view, now)[0]
+
+
+def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
+    """The same decision, with every check on the way and why it did not speak."""
+    decision, view = _settled(_decide(request, policy, view, now), request, policy, view, now)
+    traces = tuple(_trace(subject_of(request, one, policy, view, now)) for one in request.operations)
+    return decision, traces
+
+
+def _settled(
+    decision: Decision, request: Request, policy: Policy, view: View, now: float
+) -> tuple[Decision, View]:
+    """The decision once what it ends is ended, and the view it holds in.
+
+    Asking ends some consents: a plan that the ask deviates from, and the retry of a failed call, which a yes
+    replaces. What only they covered would be asked right after, so it is decided again without them and asked
+    in the same question.
+    """
+    effects: tuple[Effect, ...] = ()
+    while (
+        decision.verdict is ASK
+        and (ended := _ended_by_asking(view.session, decision, request.digest)) is not None
+    ):
+        effects += decision.effects
+        view = msgspec.structs.replace(view, session=ended)
+        decision = _decide(request, policy, view, now)
+    if effects:
+        decision = msgspec.structs.replace(decision, effects=effects + decision.effects)
+    if (
+        decision.verdict is ASK and DEVIATED in decision.effects
+    ):  # the user learns that a consent of theirs is over, and why
+        decision = msgspec.structs.replace(decision, announce=words.PLAN_LEFT)
+    return decision, view
+
+
+def _ended_by_asking(session: Session, decision: Decision, digest: str) -> Session | None:
+    """The session without what the ask ends; None if it ends nothing."""
+    if session.plan is None and not session.suspended:
+        return None
+    retries = {held.grant.id for held in session.grants.get(("retry", digest), ())}
+    retried = any(not retries.isdisjoint(item.ruling.grants) for item in decision.items)
+    if not retried and not decision.effects:
+        return None
+    return apply(session, (*decision.effects, *([RetriesEnded(digest)] if retried else [])))
+
+
+def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
+    if request.session != view.session.id:
+        raise MalformedRequest("the request belongs to another session")
+    items: tuple[Item, ...] = ()
+    for operation in request.operations:
+        items += (_judge(subject_of(request, operation, policy, view, now)),)
+    ruling = items[0].ruling if len(items) == 1 else _joined(items)
+    effects = _effects(request, policy, view.session, items, ruling, now)
+    verdict, announce = ruling.verdict, ruling.announce
+    return Decision(verdict, ruling.rule, ruling.reason, announce, items, ruling.grants, effects)
+
+
+def _judge(subject: Subject) -> Item:
+    for rule in RULES if subject.request.workflow is None else START_RULES:
+        said = rule(subject)
+        if said.__class__ is str:  # the likeliest first: most checks keep silent
+            continue
+        if said.__class__ is Ruling:
+            return _item(subject, said)
+        if said.__class__ is Subject:
+            subject = said
+    raise AssertionError("the last check always speaks")
+
+
+def _trace(subject: Subject) -> Trace:
+    checks = []
+    at = subject
+    for rule in RULES if subject.request.workflow is None else START_RULES:
+        said = rule(at)
+        if isinstance(said, Ruling):
+            checks.append(Check(rule.__name__, True, said.reason))
+            break
+        if isinstance(said, Subject):
+            at, said = said, f"a safe caller lowers it to {said.risk.word} risk"
+        checks.append(Check(rule.__name__, False, said))
+    tier = subject.tier.value if subject.tier else "unlisted"
+    return Trace(subject.entry.name, subject.risk, subject.weight, tier, tuple(checks))
+
+
+def _item(subject: Subject, ruling: Ruling) -> Item:
+    s, entry = subject, subject.entry
+    return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, ruling)
+
+
+_STRICTER = {"confident": 1, "denied_call": 3, "trusted_channel": 4, "blocked": 5}
+_STRICTNESS = {ALLOW: 0, ASK: 2}
+
+
+def _strictness(item: Item) -> tuple[int, Risk]:
+    """Never over no, over ask, over an allow that owes a notice, over allow; of equals the riskier."""
+    ruling = item.ruling
+    return (_STRICTER.get(ruling.rule) or _STRICTNESS[ruling.verdict], item.risk)
+
+
+def _joined(items: tuple[Item, ...]) -> Ruling:
+    """The strictest ruling, with what all of the same verdict announce, use and change."""
+    ruling = max(items, key=_strictness).ruling
+    same = [item.ruling for item in items if item.ruling.verdict is ruling.verdict]
+    grants = tuple(dict.fromkeys(grant for one in same for grant in one.grants))
+    effects = tuple(effect for one in same for effect in one.effects)
+    return msgspec.structs.replace(ruling, announce=_lines(same), grants=grants, effects=effects)
+
+
+def _lines(rulings: Sequence[Ruling]) -> str | None:
+    """Each announcement once."""
+    return "\n".join(dict.fromkeys(one.announce for one in rulings if one.announce)) or None
+
+
+def _effects(
+    request: Request, policy: Policy, session: Session, items: tuple[Item, ...], ruling: Ruling, now: float
+) -> tuple[Effect, ...]:
+    """What the decision changes: the effects of the ruling and what follows from it, each once."""
+    effects = ruling.effects
+    if ruling.verdict is ALLOW:
+        for operation in request.operations:
+            if operation.content is not None:
+                effects += _sending(policy, operation, operation.content, now)
+        if session.task is not None:
+            effects += _activity(session.turn, session.task, items)
+    elif session.plan is not None and ruling.verdict is ASK and _deviates(session, items, request):
+        effects += (DEVIATED,)
+    return effects if len(effects) < 2 else tuple(dict.fromkeys(effects))
+
+
+def _sending(policy: Policy, operation: Operation, content: str, now: float) -> tuple[Effect, ...]:
+    entry = policy.entry(operation.name)
+    return (Sent(entry.domain, content, entry.name, now),) if entry.fan_out else ()
+
+
+def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
+    """The task is alive in this turn; said once a turn, and when its phase or what has run in it changes."""
+    phase = PHASES.get(items[-1].category)
+    new = tuple(dict.fromkeys(item.category for item in items if item.category not in task.ran))
+    if task.active == turn and not new and (phase is None or phase == task.phase):
+        return ()
+    return (Active(turn, phase, new),)
+
+
+def _deviates(session: Session, items: tuple[Item, ...], request: Request) -> bool:
+    """Whether a plan is under way, suspended or not, and does not name something above low that is asked."""
+    plan = session.plan_under_way
+    if plan is None:
+        return False
+    asked = [item for item in items if item.ruling.verdict is ASK and item.risk > Risk.LOW]
+    return any(not plan.text.names(item.operation, request.call.works_on) for item in asked)

@@ -1,0 +1,254 @@
+"""Questions: how an ask is put to a person, and what an answer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.deciding.offers import given_each, lifts
+from sayso.core.deciding.showing import call_lines, check_seen, shows_all
+from sayso.core.decision import Decision, Item, Question
+from sayso.core.effects import Changed, Closed, Effect, Granted, Opened, Refused, Shown
+from sayso.core.errors import UnknownAnswer
+from sayso.core.model import Request, Risk
+from sayso.core.policy import Policy
+from sayso.core.session import Session
+from sayso.core.terms import terms_of
+
+
+def open_question(
+    decision: Decision,
+    request: Request,
+    policy: Policy,
+    session: Session,
+    now: float,
+    *,
+    bundle: str | None = None,
+    later: tuple[str, ...] = (),
+) -> Question:
+    """The question an ask opens; the same call, asked again by the same rules, joins the one that is open.
+
+    By other rules it is a new question, which takes the place of the old one: why it is asked is always true.
+    So it is while a long task waits to be confirmed, if the old one does not say that a yes does that.
+    """
+    task = session.task
+    unconfirmed = task is not None and task.unconfirmed
+    alike = (q for q in session.questions.values() if _same(q, request) and _by_same_rules(q, decision))
+    twin = next((q for q in alike if is_open(q, session, policy, now)), None)
+    if twin is not None and (twin.confirms_task or not unconfirmed):
+        return twin
+    name = f"{session.id}.q{session.asked + 1}"
+    text = question_text(decision, request, policy, later, name=name)
+    return Question(
+        id=name,
+        request=request,
+        items=decision.asked,
+        offers=decision.offers,
+        text=f"{text}\n{words.confirms_task(task.name)}" if task is not None and unconfirmed else text,
+        turn=session.turn,
+        opened_at=now,
+        task=task.id if task is not None else None,
+        bundle=bundle,
+        later=later,
+        policy=policy.digest,
+        terms=terms_of(policy, ((item.operation, item.risk) for item in decision.asked)),
+        complete=_complete(decision, request, later),
+        confirms_task=unconfirmed,
+        lasts=policy.settings.question_lasts,
+    )
+
+
+def retell_after_stop(question: Question) -> Question:
+    """The same question after the stop that it was asked for was lifted: only the reason is another."""
+    was = next(item.ruling.reason for item in question.items if item.ruling.rule == "stopped")
+    heading, now = words.heading(was), words.heading(words.WAS_STOPPED)
+    told = question.text.removeprefix(heading)
+    return msgspec.structs.replace(
+        question,
+        items=tuple(map(_after_stop, question.items)),
+        text=question.text if told == question.text else f"{now}{told}",
+    )
+
+
+def _after_stop(item: Item) -> Item:
+    if item.ruling.rule != "stopped":
+        return item
+    ruling = msgspec.structs.replace(item.ruling, reason=words.WAS_STOPPED)
+    return msgspec.structs.replace(item, ruling=ruling)
+
+
+def is_open(question: Question, session: Session, policy: Policy, now: float) -> bool:
+    """Whether it can still be answered: neither closed nor expired, also by a policy that gives less time."""
+    lasts = min(question.lasts, policy.settings.question_lasts)
+    return question.id in session.questions and now - question.opened_at < lasts
+
+
+def _same(question: Question, request: Request) -> bool:
+    return question.claim is None and question.request.digest == request.digest
+
+
+def _by_same_rules(question: Question, decision: Decision) -> bool:
+    """Whether it asks for the same operations, each by the rule and at the risk by which it would be now."""
+    before, now = (
+        [(item.operation, item.ruling.rule, item.risk) for item in items]
+        for items in (question.items, decision.asked)
+    )
+    return before == now
+
+
+def show(question: Question, session: Session) -> tuple[Effect, ...]:
+    """The question is opened, and put in the conversation in this turn."""
+    return (Opened(question), Shown(question.id, session.turn))
+
+
+def answer(
+    question: Question,
+    given_answer: str,
+    policy: Policy,
+    session: Session,
+    now: float,
+    by: str = "operator",
+    *,
+    seen: str | None = None,
+) -> tuple[Effect, ...]:
+    """What an answer changes. Only an exact, offered answer to a question still open allows anything.
+
+    `seen` is the digest of the call that whoever answers was shown whole; above moderate risk nothing is
+    allowed without it.
+    """
+    answers = dict.fromkeys(question.item_ids, given_answer)
+    return answer_each(question, answers, policy, session, now, by, seen=seen)
+
+
+def answer_each(
+    question: Question,
+    answers: Mapping[str, str],
+    policy: Policy,
+    session: Session,
+    now: float,
+    by: str = "operator",
+    *,
+    seen: str | None = None,
+) -> tuple[Effect, ...]:
+    """The same with an answer to each item by its id. They are parts of one call: one no refuses it."""
+    if not is_open(question, session, policy, now):
+        raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
+    question = session.questions[question.id]  # what was asked, not what the caller holds
+    if question.claim is not None:
+        raise UnknownAnswer("this asks about a message, and not about a call")
+    _check_answers(question, answers, session)
+    if "deny" in answers.values():
+        return (Refused(question.request.digest, session.turn, now), Closed(question.id, "deny"))
+    check_seen(question, seen)
+    each = [(item, answers[name]) for name, item in zip(question.item_ids, question.items, strict=True)]
+    within = _no_wider_than_asked(question, policy)
+    how = {"given_by": by, "question": question.id, "terms": question.terms}
+    grants = given_each(each, question.request, within, session, now, **how)
+    goes_on = _confirmed(question, answers, session)
+    return (
+        *goes_on,
+        *lifts(question.items, session),
+        *map(Granted, grants),
+        Closed(question.id, said(answers)),
+    )
+
+
+def _confirmed(question: Question, answers: Mapping[str, str], session: Session) -> tuple[Effect, ...]:
+    """A yes to a question that says so confirms the long task; "once" only where nothing wider is offered."""
+    task = session.task
+    if task is None or not (task.unconfirmed and question.confirms_task and task.id == question.task):
+        return ()
+    if set(answers.values()) == {"once"} and question.offers_answer("task"):
+        return ()
+    return (Changed({"task": msgspec.structs.replace(task, unconfirmed=False)}),)
+
+
+def said(answers: Mapping[str, str]) -> str:
+    """The answers in one word; if they differ, item by item."""
+    different = set(answers.values())
+    if "deny" in different:
+        return "deny"
+    if len(different) == 1:
+        return different.pop()
+    return ", ".join(f"{name}: {given}" for name, given in sorted(answers.items(), key=_by_number))
+
+
+def _by_number(answered: tuple[str, str]) -> tuple[int, str]:
+    """In the order of numbers. What is none is refused, but only once it was looked at."""
+    return len(answered[0]), answered[0]
+
+
+def _check_answers(question: Question, answers: Mapping[str, str], session: Session) -> None:
+    if set(answers) != set(question.item_ids):
+        raise UnknownAnswer(
+            "every item of the question needs an answer",
+            hint=f"its items are: {', '.join(question.item_ids)}",
+        )
+    for given_answer in answers.values():
+        if not question.offers_answer(given_answer):
+            offered = ", ".join(offer.answer for offer in question.offers)
+            raise UnknownAnswer(
+                f"{given_answer!r} is not an answer to this question", hint=f"answer one of: {offered}"
+            )
+    if "task" in answers.values() and (session.task is None or session.task.id != question.task):
+        raise UnknownAnswer("the task this was asked in has ended", hint="answer once, or deny")
+
+
+def _no_wider_than_asked(question: Question, policy: Policy) -> Policy:
+    """Under another policy than the one it was asked under, an answer pins exactly what was shown."""
+    if question.policy == policy.digest or policy.settings.grant_pins == "exact":
+        return policy
+    settings = msgspec.structs.replace(policy.settings, grant_pins="exact")
+    return msgspec.structs.replace(policy, settings=settings)
+
+
+def question_text(
+    decision: Decision, request: Request, policy: Policy, later: tuple[str, ...] = (), *, name: str = "ID"
+) -> str:
+    """Why it is asked, all of what would run, what a yes covers, and for risky calls what they do.
+
+    `name` is the question's id, if it is really opened.
+    """
+    asked = decision.asked
+    reasons = (what_it_does(item.operation, request, policy) for item in asked)
+    will = dict.fromkeys(words.visible(reason) for reason in reasons if reason)
+    category = " and ".join(dict.fromkeys(item.category_words for item in asked))
+    lines = [*call_lines(request, asked), *map(words.asked_later, later)]
+    notes = [words.covers(category if _for_task(decision) else None), _asked_by(request, policy)]
+    if decision.announce is not None:
+        notes.append(decision.announce)
+    if not _complete(decision, request, later):
+        notes.append(words.folded(name))
+    wider = any(offer.answer not in ("once", "deny") for offer in decision.offers)
+    return words.question(decision.rule, decision.reason, category, lines, notes, will, wider=wider)
+
+
+def what_it_does(name: str, request: Request, policy: Policy) -> str | None:
+    """What is told of an operation: what was found in this call, what the policy says, what was declared."""
+    found = [one for one in request.operations if one.name == name]
+    telling = (*(one.found for one in found), policy.entry(name).reason, *(one.reason for one in found))
+    return next((text for text in telling if text), None)
+
+
+def only_declared(name: str, request: Request, policy: Policy) -> bool:
+    """Whether what is told of an operation are only the words of whoever declared it."""
+    found = [one.found for one in request.operations if one.name == name]
+    return not any((*found, policy.entry(name).reason))
+
+
+def _for_task(decision: Decision) -> bool:
+    """Whether a yes in the conversation holds for the task: offered, and of moderate risk."""
+    offered = any(offer.answer == "task" for offer in decision.offers)
+    return offered and max(item.risk for item in decision.asked) is Risk.MODERATE
+
+
+def _asked_by(request: Request, policy: Policy) -> str:
+    return words.asked_by(request.agent, request.session, policy.settings.question_lasts, request.digest)
+
+
+def _complete(decision: Decision, request: Request, later: tuple[str, ...]) -> bool:
+    """Whether the question's text leaves nothing out."""
+    reasons = [operation.reason or "" for operation in request.operations]
+    return shows_all(request, decision.asked, (request.agent, request.session, *later, *reasons))

@@ -1,0 +1,404 @@
+"""The checks, one small function each, and the order in which they speak.
+
+A check gets a Subject, one operation of one request with everything known about it, and returns
+
+- a `Ruling`: it speaks, and that decides;
+- a sentence: it does not speak, and this is why (so that `explain` tells exactly what `decide` did);
+- a `Subject`: it does not speak, but the checks after it see this one instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sayso.core import words
+from sayso.core.deciding.subject import Subject, astray, covering, eased, fresh, live, outlasts, reduced_to
+from sayso.core.decision import Ruling
+from sayso.core.effects import Alerted, Noticed, PlanStarted, SlashUsed, Used
+from sayso.core.grants import MINUTE, Grant, Held, fits
+from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
+from sayso.core.session import Suspension
+
+DENIAL_LASTS = 15 * MINUTE
+SLASH_LASTS = 15 * MINUTE
+SLASH_CALLS = 10
+MESSAGE_LASTS = 60 * MINUTE
+PLAN_TURNS = 3
+FAN_OUT_LASTS = 10 * MINUTE
+
+# Bound once: looking a member up on its enum class is the slowest thing a check would do.
+ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
+LOW, MODERATE, HIGH = Risk.LOW, Risk.MODERATE, Risk.HIGH
+AUTONOMOUS, REQUIRES_APPROVAL, BLOCKED = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL, Tier.BLOCKED
+PARANOID, TRUSTING = Mode.PARANOID, Mode.TRUSTING
+AGENT, TRUSTED_CHANNEL = Origin.AGENT, Origin.TRUSTED_CHANNEL
+UNCONFIRMED = "whether the task goes on has not been confirmed"
+_NO_COMMAND = "the call is not a command line, or has arguments beside it that count"
+UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
+
+
+Said = Ruling | Subject | str
+Rule = Callable[[Subject], Said]
+
+
+def blocked(s: Subject) -> Said:
+    """Never runs: no grant, slash command, mode, signature or click is looked at after this."""
+    if s.operation.barred is not None:  # whatever the policy says: that it blocks it too is not the reason
+        return _deny("blocked", s.operation.barred, words.attempted(s.entry.name))
+    if s.tier is BLOCKED:
+        return _deny("blocked", words.blocked(s.entry), words.attempted(s.entry.name))
+    if s.tier is None and s.policy.settings.unlisted == "block":
+        return _deny("blocked", words.unlisted_blocked(s.entry.name), words.attempted(s.entry.name))
+    return "the policy does not block it"
+
+
+def trusted_channel(s: Subject) -> Said:
+    """Self-modification counts only when it came through the signed endpoint."""
+    if not s.entry.trusted_channel:
+        return "it does not need the trusted channel"
+    if s.request.origin is TRUSTED_CHANNEL:
+        return "it came through the trusted channel"
+    return _deny("trusted_channel", words.needs_trusted_channel(s.entry.name), words.attempted(s.entry.name))
+
+
+def approved_call(s: Subject) -> Said:
+    """A person said yes to exactly this call, and the yes has not been used."""
+    if ("call", s.request.digest) not in s.session.grants:
+        return "nobody approved exactly this call"
+    for held in covering(eased(s), "call", s.request.digest):
+        return _grant("approved_call", words.approved(held.grant), held)
+    return "no unused approval of exactly this call"
+
+
+def denied_call(s: Subject) -> Said:
+    """A person said no to exactly this call in this turn; asking again would be nagging."""
+    denial = s.session.denials.get(s.request.digest)
+    if denial is None:
+        return "nobody denied this call"
+    if denial.turn != s.session.turn or s.now - denial.at > DENIAL_LASTS:
+        return "it was denied in an earlier turn or long ago"
+    return Ruling(DENY, "denied_call", words.DENIED)
+
+
+def stopped(s: Subject) -> Said:
+    """After a stop everything asks, allowlisted or not, until a later message lifts it."""
+    if s.session.stopped is None and not s.view.parent_stopped:
+        return "no stop is in force"
+    return Ruling(ASK, "stopped", words.STOPPED)
+
+
+def always_ask(s: Subject) -> Said:
+    if not s.entry.always_ask:
+        return "the policy does not ask for it every time"
+    return Ruling(ASK, "always_ask", words.always_ask(s.entry))
+
+
+def slash_command(s: Subject) -> Said:
+    """The user typed a command that declares this operation: that is the consent, for a short while."""
+    name = s.session.slash
+    if name is None:
+        return "this turn's message is no slash command"
+    command = s.policy.slash_commands.get(name)
+    if command is None or s.entry.name not in command.operations:
+        return "this turn's slash command does not declare this operation"
+    if s.request.call.command is not None and s.request.call.beside:
+        return "arguments beside its command could change what it does"
+    if s.request.origin is not AGENT:
+        return "a slash command speaks only for the agent the user talks to"
+    if s.operation.reading is not None and s.operation.reading > s.declared:
+        return "reading the call raises its risk above what the slash command stands for"
+    if s.risk > s.session.ceiling:
+        return "the message is not assured enough for this risk"
+    if not fresh(s, SLASH_LASTS) or s.session.slash_calls >= SLASH_CALLS:
+        return "this turn's slash command is used up or too old"
+    return Ruling(ALLOW, "slash_command", words.SLASH, words.executing(name), effects=(SlashUsed(),))
+
+
+def user_initiated(s: Subject) -> Said:
+    """The user clicked; the code that runs for the click is inside this scope."""
+    clicked = s.view.scope.user_initiated
+    if clicked is None:
+        return "not inside something the user started"
+    return Ruling(ALLOW, "user_initiated", words.user_initiated(clicked))
+
+
+def paranoid(s: Subject) -> Said:
+    if s.policy.mode is not PARANOID:
+        return "the mode is not paranoid"
+    return Ruling(ASK, "paranoid", words.PARANOID)
+
+
+def allowlist(s: Subject) -> Said:
+    """The user gave standing consent for this command, verbatim, in this workspace."""
+    command = s.request.call.command_line
+    if command is None:
+        return _NO_COMMAND
+    for held in covering(s, "command", command):
+        return _grant("allowlist", words.ON_ALLOWLIST, held, words.using_allowlist(held.grant.value))
+    return "the whole command is not on the session allowlist of this workspace"
+
+
+def nested(s: Subject) -> Said:
+    """Inside an outer call that consent covers, what was granted there, or weighs no more, passes."""
+    outer = s.view.scope.outer
+    if outer is None:
+        return "not inside an outer call that consent allowed"
+    if s.view.scope.individual:
+        return "this step wants a consent of its own"
+    granted_at = outer.granted.get(s.entry.name)
+    if granted_at is not None and s.risk <= granted_at:
+        return Ruling(ALLOW, "nested", words.NESTED_GRANTED)
+    if s.weight <= MODERATE and s.weight <= outer.weight:
+        return Ruling(ALLOW, "nested", words.NESTED_LIGHT)
+    return "it was not granted with the outer call and weighs more than what was"
+
+
+def reduced_risk(s: Subject) -> Said:
+    """A declared safe caller lowers the risk, never below what reading the call found."""
+    lowered = reduced_to(s) if s.view.scope.reducers else None
+    if lowered is None:
+        return "no safe caller is around it"
+    if lowered == LOW:
+        return Ruling(ALLOW, "reduced_risk", words.REDUCED)
+    return eased(s)
+
+
+def operation_grant(s: Subject) -> Said:
+    """A live grant for this operation, for calls like this one."""
+    standing = s.risk < HIGH or s.policy.settings.risky_grants == "standing"
+    for held in covering(s, "operation", s.entry.name):
+        if held.grant.group is None and (standing or held.grant.uses == 1):
+            return _grant("operation_grant", words.granted(held.grant), held)
+    return "no live grant for this operation fits the call"
+
+
+def workflow_grant(s: Subject) -> Said:
+    """The run this call is part of was allowed, declares this operation, and may carry its weight."""
+    run = s.view.scope.run
+    if run is None or not run.alive:
+        return "not part of a workflow run that goes on"
+    if s.view.scope.individual:
+        return "this step wants a consent of its own"
+    if s.weight >= HIGH:
+        return "workflows never carry high weight"
+    for kind, value in (("run", run.id), ("workflow", run.workflow)):
+        for held in covering(s, kind, value):
+            return _grant("workflow_grant", words.in_workflow(run.workflow), held)
+    return "neither the run nor its workflow was granted this operation"
+
+
+def fan_out(s: Subject) -> Said:
+    """The same content goes to one destination; a second one is asked for."""
+    content = s.operation.content
+    if not s.entry.fan_out or content is None:
+        return "its domain does not watch for the same content going out twice"
+    for sending in s.session.sent.get((s.entry.domain, content), ()):
+        if sending.operation != s.entry.name and s.now - sending.at <= FAN_OUT_LASTS:
+            return Ruling(ASK, "fan_out", words.fan_out(sending.operation))
+    for other in s.request.operations:
+        if other.content == content and other.name != s.entry.name and _domain(other.name) == s.entry.domain:
+            return Ruling(ASK, "fan_out", words.fan_out(other.name))
+    return "this content has not gone out by another operation"
+
+
+def remembered(s: Subject) -> Said:
+    """In mode trusting, a tool approved and remembered this session."""
+    if s.policy.mode is not TRUSTING:
+        return "the mode is not trusting"
+    if s.risk >= HIGH and not s.policy.settings.trusting_remembers_high:
+        return "high risk is not remembered"
+    for held in covering(s, "tool", s.request.call.tool):
+        if s.risk < HIGH or held.grant.pins.arguments is not None:
+            return _grant("remembered", words.REMEMBERED, held)
+    return "this tool was not approved and remembered for this"
+
+
+def autonomous(s: Subject) -> Said:
+    """The operator lists it as free, and reviewed that not too long ago."""
+    if s.tier is not AUTONOMOUS:
+        return "the permission has decayed" if s.decayed else "the policy does not list it as autonomous"
+    if s.risk >= HIGH:
+        return "high risk is never autonomous"
+    return Ruling(ALLOW, "autonomous", words.AUTONOMOUS)
+
+
+def safe(s: Subject) -> Said:
+    """Low risk runs unasked, or when the user named exactly this command, as the policy says."""
+    if s.risk > LOW:
+        return "its risk is not low"
+    how = s.policy.settings.safe
+    if how == "auto":
+        if s.tier is REQUIRES_APPROVAL:
+            return "the policy lists it as requiring approval"
+        return Ruling(ALLOW, "safe", words.SAFE)
+    if how == "ask":
+        return "the policy asks for low risk too"
+    command = s.request.call.command_line
+    if command is None or command not in s.session.imperatives:
+        return "this turn's message did not order exactly this command"
+    if s.request.origin in UNATTENDED or not fresh(s, MESSAGE_LASTS):
+        return "the message does not speak for subagents, schedules, or an hour later"
+    return Ruling(ALLOW, "safe", words.ORDERED, words.running(command))
+
+
+def risky(s: Subject) -> Said:
+    if s.risk < HIGH:
+        return "its risk is not high"
+    settings = s.policy.settings
+    remembers = settings.trusting_remembers_high and s.policy.mode is TRUSTING
+    every_time = not remembers and settings.risky_grants == "once"
+    return Ruling(ASK, "risky", words.risky(s.entry, s.operation.found, every_time=every_time))
+
+
+def task_grant(s: Subject) -> Said:
+    """This category was consented to for the task; after a failure, only the identical call goes on."""
+    suspension = s.session.suspended.get(s.entry.category)
+    if suspension is not None:
+        return _retry(s, suspension)
+    task = s.session.task
+    if task is None:
+        return "there is no task"
+    if task.unconfirmed:
+        return UNCONFIRMED
+    for held in covering(s, "category", s.entry.category):
+        if held.grant.ends_with == "task":
+            announce = words.using_task(s.entry.category_words, held.grant.turn)
+            return _grant("task_grant", words.in_task(s.entry.category_words), held, announce)
+    return "this category was not consented to in this task"
+
+
+def _retry(s: Subject, suspension: Suspension) -> Said:
+    """After a failure one more run of the identical call is granted; nothing else in its category."""
+    if suspension.digest != s.request.digest:
+        return "an operation of this category failed, and this is not its identical retry"
+    if s.session.task is not None and s.session.task.unconfirmed:
+        return UNCONFIRMED
+    for held in covering(s, "retry", s.request.digest):
+        return _grant("task_grant", words.RETRY, held, words.retrying(suspension.left))
+    return "an operation of this category failed, and no retry of it is left"
+
+
+def plan(s: Subject) -> Said:
+    """The user accepted a plan that names this operation and target."""
+    accepted = s.session.plan
+    if accepted is None or not accepted.accepted:
+        return "no accepted plan is under way"
+    if s.session.task is not None and s.session.task.unconfirmed:
+        return UNCONFIRMED
+    if not accepted.started and s.session.turn - accepted.since > PLAN_TURNS:
+        return "the plan was not started in time"
+    if s.request.origin in UNATTENDED or not fresh(s, MESSAGE_LASTS):
+        return "a plan's consent does not serve subagents, schedules, or an hour after the last message"
+    for held in covering(s, "operation", s.entry.name):
+        if held.grant.group == accepted.id:
+            started = () if accepted.started else (PlanStarted(),)
+            return _grant("plan", words.IN_PLAN, held, words.using_plan(accepted.turn), started)
+    return "the accepted plan does not name this operation on this target"
+
+
+def confident(s: Subject) -> Said:
+    """The agent is sure enough, the policy lets that count, and the operator will be told."""
+    if not s.entry.confidence_bypass:
+        return "confidence does not count for it"
+    if s.tier is not REQUIRES_APPROVAL or s.decayed:
+        return "confidence counts only for what is listed as requiring approval"
+    if s.entry.category in s.session.suspended:
+        return "an operation of this category failed"
+    if not s.view.notices:
+        return "there is nowhere to send the notice to"
+    if s.request.confidence < s.policy.settings.confidence_threshold:
+        return "the confidence is below the threshold"
+    text = words.confident(s.entry.name, s.request.confidence)
+    return Ruling(ALLOW, "confident", text, words.notice(text), effects=(Noticed(text),))
+
+
+def ask(s: Subject) -> Said:
+    """Nothing allowed it and nothing forbade it: a person decides."""
+    return Ruling(ASK, "ask", _why_asked(s))
+
+
+def workflow_start(s: Subject) -> Said:
+    """A workflow is asked once, unless its class is granted or it weighs little."""
+    name = s.request.workflow or ""
+    for held in s.session.grants.get(("workflow", name), ()):
+        fitting = fits(held.grant.pins, s.request, s.entry.name) and s.weight <= _lent(held.grant)
+        if fitting and live(s, held) and outlasts(s, held.grant):
+            return _grant("workflow_start", words.in_workflow(name), held)
+    if s.weight <= LOW:
+        return Ruling(ALLOW, "workflow_start", words.WORKFLOW_LIGHT)
+    return Ruling(ASK, "workflow_start", words.starts(name))
+
+
+def _lent(grant: Grant) -> Risk:
+    """Up to which weight a class grant lets its workflow start: high weight is asked when it is reached."""
+    return HIGH if grant.risk >= MODERATE else grant.risk
+
+
+RULES: tuple[Rule, ...] = (
+    blocked,
+    trusted_channel,
+    approved_call,
+    denied_call,
+    stopped,
+    always_ask,
+    slash_command,
+    user_initiated,
+    paranoid,
+    allowlist,
+    nested,
+    reduced_risk,
+    operation_grant,
+    workflow_grant,
+    fan_out,
+    remembered,
+    autonomous,
+    safe,
+    risky,
+    task_grant,
+    plan,
+    confident,
+    ask,
+)
+
+
+START_RULES: tuple[Rule, ...] = (*RULES[: RULES.index(slash_command)], user_initiated, workflow_start)
+"""The checks of a call that starts a workflow."""
+
+
+def _why_asked(s: Subject) -> str:
+    """The first reason that holds."""
+    if astray(s.request, s.session):
+        return words.astray(s.request.call.workspace, s.request.call.leads_to)
+    if s.decayed:
+        return words.decayed(s.policy.decay.review_interval_days)
+    if s.tier is None:
+        return words.unlisted(s.entry.name)
+    task = s.session.task
+    if s.entry.category in s.session.suspended:
+        return words.suspended(s.entry.category_words)
+    if task is not None and task.unconfirmed and s.entry.category in task.consented:
+        return words.unconfirmed(task.name)
+    if s.entry.confidence_bypass and s.request.confidence < s.policy.settings.confidence_threshold:
+        return words.unsure(s.request.confidence, s.policy.settings.confidence_threshold)
+    if task is None:
+        return words.APPROVAL_REQUIRED
+    if s.entry.category in task.consented or s.entry.category in task.ran:
+        return words.APPROVAL_REQUIRED
+    if s.session.tasks > 1 and not task.consented and not task.ran:
+        return words.new_task(s.entry.category_words)
+    return words.first_in_category(s.entry.category_words)
+
+
+def _grant(
+    rule: str, reason: str, held: Held, announce: str | None = None, extra: tuple[PlanStarted, ...] = ()
+) -> Ruling:
+    used = Used(held.grant.key, held.grant.id)
+    return Ruling(ALLOW, rule, reason, announce, (held.grant.id,), (used, *extra))
+
+
+def _deny(rule: str, reason: str, alert: str) -> Ruling:
+    return Ruling(DENY, rule, reason, words.never(reason), effects=(Alerted(alert),))
+
+
+def _domain(name: str) -> str:
+    return name.partition(".")[0]

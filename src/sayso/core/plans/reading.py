@@ -1,0 +1,394 @@
+"""What the text of a plan promises, and what those promises name: targets, changes, operations.
+
+The text comes from an agent, so only what a person sees as a promise counts. Fenced code, quotations and
+what a renderer may hide (plan_markup) name nothing; neither do questions, offers, looks back, and whatever an
+exclusion reaches: the rest of its sentence, or the list under it. A text with invisible characters promises
+nothing. A name counts only in surroundings that are understood: after a word that may stand before it, and
+for an operation only in the part of the sentence that its verb governs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise, takewhile
+
+from sayso.core.plans.markup import seen_text, speaks_against, unsaid
+from sayso.core.plans.vocabulary import (
+    A_FILE,
+    BEFORE_TARGETS,
+    CHANGE_VERBS,
+    EVERYDAY,
+    FILE_NAMES,
+    FILE_TYPES,
+    NO_PROMISE,
+    NOT_FILES,
+    OPENERS,
+    SCOPES,
+    SUCCESSES,
+    THE_FILE,
+    VAGUE,
+)
+from sayso.core.text.look_alikes import APOSTROPHES
+from sayso.core.text.unmask import BLANK, QUOTATION, fold, hidden, undisguised
+
+LONGEST_SENTENCE = 1_000
+"""A longer one promises nothing: nobody agrees to all of it."""
+Verb = tuple[str, int, tuple[int, ...]]
+"""An operation, where its name or verb ends, and the one place it is for, if it is for a direct object."""
+
+
+def statements(text: str) -> list[list[str]]:
+    """The text as a person sees it, in blocks of statements: a paragraph, heading or item of a list each."""
+    text = _EMOJI_PARTS.sub("", text.translate(APOSTROPHES))
+    seen = seen_text(text)
+    if any(map(hidden, {*text, *seen})) or _OVERWRITES.search(text.replace("\r\n", "\n")):
+        return []
+    lines = (QUOTATION.sub(_unsaid, _BLOCK_QUOTE.sub(_unsaid, line)) for line in seen.splitlines())
+    return list(_blocks(line for line in lines if not line.startswith(BLANK * 3)))
+
+
+def sentences(statement: str) -> list[str]:
+    """The sentences of a statement, without the marks of lists and headings. None for an empty one."""
+    return [each for each in _SENTENCE_END.split(_MARKS.sub("", statement).strip()) if each]
+
+
+def promises(blocks: Iterable[list[str]]) -> Iterator[str]:
+    """The parts of sentences that say what will be done."""
+    section_denied = False
+    for block in blocks:
+        denied = False
+        for statement, following in pairwise([*block, ""]):
+            if _HEADING.match(statement):
+                section_denied = denied = _denies(statement)
+            elif _is_label(statement, following):
+                denied = _denies(statement)
+            elif denied:
+                continue
+            if not section_denied:
+                yield from filter(None, map(affirmed, sentences(statement)))
+
+
+def affirmed(sentence: str) -> str:
+    """The part of a sentence that promises: nothing of a question or an offer, nothing after a "not".
+
+    What speaks against a promise is found in disguise too; what names something is not.
+    """
+    if len(sentence) > LONGEST_SENTENCE:
+        return ""
+    folded = fold(_FILE_NAME.sub(lambda found: "x" * len(found[0]), sentence))  # src/keep.py keeps nothing
+    if folded.endswith("?"):
+        ahead, _, asked = folded.rpartition("\n")
+        folded = ahead if len(asked.split()) <= 3 and not _ASKS.search(ahead) else ""
+    against = speaks_against(folded)
+    if _NO_PROMISE.search(folded) or _is_of_others(folded) or _denies_its_subject(folded, against):
+        return ""
+    if against is None:
+        return sentence[: len(folded)]
+    return _before_exclusion(sentence, against)
+
+
+def targets(promise: str) -> list[str]:
+    """The files and functions a promise names, in order, as they are spelled."""
+    return list(dict.fromkeys(name for name, _ in _targets(promise)))
+
+
+def promised_targets(promise: str, known: Collection[str]) -> list[str]:
+    """The targets of a promise; of the files, where operations are promised, those they are promised for."""
+    governed = {target for places in operations(promise, known).values() for target in places}
+    named = targets(promise)
+    return [name for name in named if not governed or name in governed or name.endswith("()")]
+
+
+def changes(promise: str) -> list[str]:
+    """The changes a promise describes: a verb with an object that says more than "the code"."""
+    nothing_new = VAGUE.union(*(_WORD.findall(name.lower()) for name in targets(promise)))
+    return [
+        quotable(verb[0])
+        for verb in _CHANGE.finditer(promise)
+        if BLANK in verb["object"] or not nothing_new.issuperset(_WORD.findall(verb["object"].lower()))
+    ]
+
+
+def operations(promise: str, known: Collection[str]) -> dict[str, list[str]]:
+    """The declared operations a promise names, `git.commit`, "git commit" or in everyday words; each with the
+    targets it is promised for, none if the promise does not say where.
+    """
+    named = [(name, start) for name, start in _targets(promise)]
+    files = [start for name, start in named if not name.endswith("()")]
+    verbs = sorted(
+        {*_spelled_out(promise, known), *_everyday(promise, known, files)},
+        key=lambda verb: (verb[1], verb[0]),
+    )
+    found: dict[str, list[str]] = {operation: [] for operation, _, _ in verbs}
+    for target, start in named:
+        governing = max((at for _, at, _ in verbs if at <= start), default=None)
+        for operation, at, direct in verbs:
+            if at == governing and (start in direct if direct else _governs(promise[at:start])):
+                found[operation].append(target)
+    return {operation: list(dict.fromkeys(places)) for operation, places in found.items()}
+
+
+def scope(blocks: Iterable[list[str]]) -> str | None:
+    """What bounds the plan, as it says it."""
+    items = [statement for block in blocks for statement in block if _NUMBERED.match(statement)]
+    return _quote(blocks, _SCOPE) or (f"a numbered list of {len(items)} steps" if len(items) > 1 else None)
+
+
+def success(blocks: Iterable[list[str]]) -> str | None:
+    """How one will know that it worked, as the plan says it."""
+    return _quote(blocks, _SUCCESS)
+
+
+def quotable(text: str) -> str:
+    """A piece of a plan on one line, short, quotations as an ellipsis."""
+    return re.sub(f"{BLANK}+", "…", " ".join(text.split()))[:160].rstrip(" .:;,")
+
+
+# --- statements ---------------------------------------------------------------------------------------------
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Statements in groups that blank lines divide; a list belongs to what stands before it."""
+    block: list[str] = []
+    goes_on = False
+    for line in lines:
+        is_heading = _HEADING.match(line) is not None
+        if _BULLET.match(line):
+            block.append(line)
+        elif line.strip() and (is_heading or not goes_on):
+            yield block
+            block = [line]
+        elif line.strip():
+            block[-1] += f"\n{line}"
+        goes_on = bool(line.strip()) and not is_heading
+    yield block
+
+
+def _is_label(statement: str, following: str) -> bool:
+    """Whether what follows stands under this statement: a colon, a list, or a "not" with nothing after it."""
+    introduces_list = _BULLET.match(following) is not None and _BULLET.match(statement) is None
+    return (
+        introduces_list or statement.rstrip().endswith(":") or _DANGLING.search(fold(statement)) is not None
+    )
+
+
+def _denies(label: str) -> bool:
+    """Whether a label says that what stands under it is not promised. "I won't push. Steps:" does not."""
+    last = (sentences(label) or [""])[-1]
+    return not last.endswith((".", "!", ";")) and affirmed(last) != last
+
+
+def _unsaid(found: re.Match[str]) -> str:
+    return unsaid(found[0])
+
+
+def _is_of_others(folded: str) -> bool:
+    """Whether a sentence says what somebody else will do: "Bob will delete it" is not the agent's promise."""
+    who = _WHO_WILL.match(folded)
+    return who is not None and who["who"] not in _SPEAKERS and who["who"].strip("x") != ""
+
+
+def _denies_its_subject(folded: str, against: re.Match[str] | None) -> bool:
+    """Whether an exclusion reaches back: "b.py is off limits", "b.py will not change"."""
+    if against is None:
+        return _NEGATED_SUBJECT.search(folded) is not None
+    if against["after"] or _NAMED_SUBJECT.search(folded[: against.start()]):
+        return True
+    subject = _NEGATED_SUBJECT.search(folded)
+    return subject is not None and subject["subject"] not in _SPEAKERS
+
+
+def _before_exclusion(sentence: str, against: re.Match[str]) -> str:
+    """What a sentence promises before it excludes. "b.py: no change" and "b.py (do not touch)" exclude the
+    name before: it goes, with those listed beside it, back to the part of the sentence that has a verb.
+    """
+    ahead = _PART_OF_WORD.sub("", sentence[: against.start()])
+    if _PREPOSITION.match(against[0]) or not _POINTS_BACK.search(ahead):
+        return ahead
+    parts = re.split(rf"({_PART_END.pattern}|\()", _POINTS_BACK.sub(r"\g<end>", ahead))
+    while len(parts) > 2 and not _CHANGING.intersection(_WORD.findall(parts[-1].lower())):
+        parts = parts[:-2]
+    return "".join(parts) if _CHANGING.intersection(_WORD.findall("".join(parts).lower())) else ""
+
+
+def _quote(blocks: Iterable[list[str]], sign: re.Pattern[str]) -> str | None:
+    said = (sentence for block in blocks for statement in block for sentence in sentences(statement))
+    lines = (line for sentence in said for line in sentence.split("\n"))
+    return next((quotable(line) for line in lines if not line.endswith("?") and sign.search(line)), None)
+
+
+# --- names --------------------------------------------------------------------------------------------------
+
+
+def _targets(promise: str) -> Iterator[tuple[str, int]]:
+    """Each target with where it starts."""
+    for found in _TARGET.finditer(promise):
+        function, ticked = found["function"], found[0].startswith("`")
+        name = f"{function}()" if function else _LINE_NUMBER.sub("", found[0].strip("`").rstrip(".,:;"))
+        if (function or _is_file(name, ticked)) and undisguised(name) and _understood(promise, found.start()):
+            yield name, found.start()
+
+
+def _understood(promise: str, start: int) -> bool:
+    """Whether the word right before a target may stand there. Inside `code` any may."""
+    last = _LAST_WORD.search(promise[max(start - _LONGEST_WORD, 0) : start])
+    if last is None or any(code.start() < start < code.end() for code in _CODE.finditer(promise)):
+        return True
+    word = last["word"].lower()
+    return word in BEFORE_TARGETS or word in _CHANGING or _looks_like_file(word)
+
+
+def _looks_like_file(word: str) -> bool:
+    return "." in word.strip(".") or "/" in word
+
+
+def _is_file(name: str, ticked: bool) -> bool:
+    base = re.split(r"[/\\]", name)[-1]
+    stem, _, kind = base.rpartition(".")
+    if "://" in name or name.lower() in NOT_FILES:
+        return False
+    if base in FILE_NAMES or (kind.lower() in FILE_TYPES and (stem or base == ".env")):
+        return True
+    if ticked and base.startswith(".") and base.strip("."):
+        return True
+    named_as_path = ticked or name.startswith(("./", "../", "~/", "/")) or name.endswith("/")
+    return "/" in name and named_as_path and name.strip("./~") != ""
+
+
+def _spelled_out(promise: str, known: Collection[str]) -> Iterator[Verb]:
+    """Names in full, or as adjacent words; of "git push --force" the longest that is declared."""
+    words = list(_NAME.finditer(promise.lower()))
+    for at, word in enumerate(words):
+        if word[0] in known:
+            yield word[0], word.end(), ()
+        run = list(takewhile(_adjacent, pairwise(words[at : at + 2 + _LONGEST_ACTION])))
+        for length in range(len(run), 0, -1):
+            name = f"{word[0]}.{'_'.join(after[0] for _, after in run[:length])}"
+            if name in known:
+                yield name, run[length - 1][1].end(), ()
+                break
+
+
+def _adjacent(pair: tuple[re.Match[str], re.Match[str]]) -> bool:
+    before, after = pair
+    return _GAP.fullmatch(before.string, before.end(), after.start()) is not None
+
+
+def _everyday(promise: str, known: Collection[str], files: list[int]) -> Iterator[Verb]:
+    """Everyday words for declared operations. `files` are the places where the promise names files."""
+    for row in EVERYDAY:
+        verb_form, object_form = _FORMS[row]
+        for verb in verb_form.finditer(promise):
+            direct: tuple[int, ...] = ()
+            if row.objects == A_FILE:
+                said = any(start >= verb.end() for start in files)
+            elif row.objects == THE_FILE:
+                between = _ARTICLES.match(promise, verb.end())
+                direct = (between.end(),) if between is not None and between.end() in files else ()
+                said = bool(direct)
+            else:
+                said = object_form.match(promise, verb.end()) is not None
+            if said:
+                yield from ((name, verb.end(), direct) for name in row.operations if name in known)
+
+
+def _governs(between: str) -> bool:
+    """Whether a verb still governs the target behind these words: each new part of the sentence has to begin
+    with a target, or with a word that cannot be another verb.
+    """
+    return all(_goes_on(part) for part in _PART_END.split(between)[1:])
+
+
+def _goes_on(part: str) -> bool:
+    for word in part.split():
+        if next(_targets(word), None) is None:
+            plain = _FIRST_WORD.match(word)
+            return plain is None or plain[1].lower() in OPENERS
+    return True
+
+
+# --- expressions --------------------------------------------------------------------------------------------
+
+# Line breaks that only some programs take for one; on a terminal some of them overwrite what was shown.
+_OVERWRITES = re.compile("[\r\v\f\x1c-\x1f\x85\u2028\u2029]")
+_EMOJI_PARTS = re.compile("(?<=[\u2190-\u2bff\U0001f000-\U0001faff])[\u200d\ufe0f]+")
+_BLOCK_QUOTE = re.compile(r"^\s*>.*$")
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s+\S")
+_HEADING = re.compile(r"\s*#{1,6}\s+")
+_MARKS = re.compile(rf"\A(?:{_BULLET.pattern}|{_HEADING.pattern})")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+
+_FILE_NAME = re.compile(rf"[\w./\\-]{{1,200}}\.(?:{'|'.join(sorted(FILE_TYPES))})\b")
+_PART_OF_WORD = re.compile(r"\S+\Z")
+_DANGLING = re.compile(
+    r"(?<![^\W_])(?:not|never|no|without|except|excluding|avoid|skip|leave|keep)\W*\Z|n't\W*\Z"
+)
+_NO_PROMISE = re.compile(rf"\b(?:{'|'.join(NO_PROMISE)})\b")
+# "b.py will not change": the negation reaches back to its subject, unless that is who speaks.
+_NEGATED_SUBJECT = re.compile(
+    r"(?<![^\s,;:])(?P<subject>[^\s,;:]+)\s+(?:(?:will|would|is|are|does|do|should|must|can|shall|may|need)(?:[\s_*]+not|n't)"
+    r"|won't|can't|cannot|stays?|remains?)\b"
+)
+_SPEAKERS = frozenset(
+    {"i", "we", "you", "and", "but", "then", "so", "or", "please", "this", "that", "it", "plan"}
+)
+_WHO_WILL = re.compile(r"\W*(?:the\s+)?(?P<who>[^\s,;:]+)\s+(?:will|shall)\b")
+# What is named is masked by now, as a row of x.
+_NAMED_SUBJECT = re.compile(
+    r"(?<!\w)x{3,}[`)]*\s+(?:is|are|was|will|would|shall|should|must|can|may|gets?|has|does)\b"
+)
+# A name, then a bracket, colon, dash or "which" that opens what is said of it, or nothing in between.
+_POINTS_BACK = re.compile(
+    r"(?:\s*\([^()]*|\s*(?:[:–—]|\s-\s|,\s+(?:which|that))[^,;()]{0,60}|(?<=\.)(?P<end>\w+`?)\s+)\Z",
+    re.IGNORECASE,
+)
+_PREPOSITION = re.compile(
+    r"(?:without|except|excluding|minus|instead of|rather than|in place of|other than|apart from|aside from"
+    r"|as opposed to|in lieu of|but for|save for|outside|(?:all|everything|anything) but)",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"\b(?:can|could|do|may|shall|should|will|would)\s+(?:i|we|you)\b")
+
+_WORD = re.compile(r"\w+")
+_TARGET = re.compile(
+    r"""(?<![\w`:./\\-])(?:
+        `[^`\s]{1,200}`(?<!\)`)
+      | `?(?P<function>[A-Za-z_][\w.]{0,80})\((?:[^()`\n]{0,80}(?=\)`))?\)
+      | [\w@~./\\-]{1,200}
+    )""",
+    re.VERBOSE,
+)
+_LONGEST_WORD = 80
+_CODE = re.compile("`[^`\n]+`")
+_LAST_WORD = re.compile(r"(?<![^\s(])(?P<word>[\w'./-]*\w)[ \t\n*_`(]*\Z")
+_LINE_NUMBER = re.compile(r"(?::\d+)+$")
+_GERUNDS = "|".join(sorted(verb.removesuffix("e") + "ing" for verb in CHANGE_VERBS))
+_CHANGE = re.compile(
+    rf"\b(?:{'|'.join(sorted(CHANGE_VERBS))}|{_GERUNDS}|splitting|dropping|wrapping)"
+    r"\s+(?P<object>(?:(?!\b(?:and|then)\b)[^,;:\n]){1,160})",
+    re.IGNORECASE,
+)
+_CHANGING = CHANGE_VERBS.union(*(row.verbs.split("|") for row in EVERYDAY))
+_PART_END = re.compile(
+    r"[,;:]\s|\s(?:and|or|then|while|whereas|although|but|as well as|plus)\s|\n|[–—]|\s-\s"
+)
+_FIRST_WORD = re.compile(r"\W*(\w[\w']*)")
+_NAME = re.compile(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*")
+_GAP = re.compile(r"[ \t`]{1,3}-{0,2}")
+_LONGEST_ACTION = 4
+_LEAD_IN = (
+    r"(?:^\W*|[,:;(\n–—]\s*|'ll\s+|\b(?:going|have|intend|need|order|plan|want)\s+to\s+"
+    r"|\b(?:and|then|will|also|finally|now|i|we|please|just|only|let me|let's)\s+)"
+)
+_FORMS = {
+    row: (re.compile(rf"{_LEAD_IN}(?:{row.verbs})\b", re.IGNORECASE), re.compile(row.objects, re.IGNORECASE))
+    for row in EVERYDAY
+}
+_ARTICLES = re.compile(
+    r"\s+(?:(?:the|an?|new|old|files?|module|script|test|empty|unused|obsolete|named|called)\s+)*",
+    re.IGNORECASE,
+)
+_SCOPE = re.compile("|".join(SCOPES), re.IGNORECASE)
+_SUCCESS = re.compile("|".join(SUCCESSES), re.IGNORECASE)
