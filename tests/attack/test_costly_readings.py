@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Risk, Verdict
-from sayso.policy import looking, patches
+from sayso.reading.paths import budget, patches
 from tests.attack.guarded_home import Agent, coder, home
 
 __all__ = ["coder", "home"]
@@ -28,9 +28,9 @@ COSTLY: dict[str, dict[str, Any]] = {
 def test_a_call_with_too_much_to_follow_is_high_risk_and_not_followed(
     coder: Agent, args: str, tool: str
 ) -> None:
-    with looking.one_reading() as looks:
+    with budget.one_reading() as looks:
         items = coder.session.call(tool, COSTLY[args]).decision.items
-        assert looks.made <= 2 * looking.MOST
+        assert looks.made <= 2 * budget.MOST
     assert {item.risk for item in items} == {Risk.HIGH}
 
 

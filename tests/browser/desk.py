@@ -18,7 +18,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signin import make_link
-from sayso.policy.resolve import operations_for
+from sayso.reading.resolve import operations_for
 from sayso.service.app import make_app
 from sayso.service.pages import pages
 from sayso.service.running import Running, Settings

@@ -27,7 +27,7 @@ except Exception as error:
 """
 WHEN = """
 from sayso.core.errors import PolicyError
-from sayso.policy.cel import compiled
+from sayso.reading.cel import compiled
 try:
     compiled("args.a < 1")
 except PolicyError as error:

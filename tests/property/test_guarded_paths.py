@@ -17,7 +17,7 @@ from sayso.core.policy import Policy
 from sayso.core.session import Session, View
 from sayso.gate.request import just_reviewed, make_call, make_request
 from sayso.policy import load_preset
-from sayso.policy.resolve import operations_for
+from sayso.reading.resolve import operations_for
 
 NOW = 1_800_000_000.0
 GUARDED = (

@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.core.model import Operation
 from sayso.core.policy import Policy
-from sayso.policy.resolve import operations_for
+from sayso.reading.resolve import operations_for
 
 
 def read_operations(

@@ -12,7 +12,7 @@ from sayso.core.model import Operation, Piece
 from sayso.core.session import Session, View
 from sayso.gate.request import make_call, make_request
 from sayso.policy import load_text
-from sayso.policy.because import LONGEST, MOST, named_in
+from sayso.reading.evidence import LONGEST, MOST, named_in
 from tests.unit.deciding import NOW, bare
 from tests.unit.resolving import read_operations
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sayso.core.model import Mode, Risk, Verdict
 from sayso.core.policy import Decay, Detail, Domain, Policy, Settings, SlashCommand, Workflow, compile_policy
 from sayso.policy import load_preset, load_text, preset_names
-from sayso.policy.cases import Case, Pair, view_in
-from sayso.policy.diff import Change, Difference, diff, lines, loosens
+from sayso.policy.compare.cases import Case, Pair, view_in
+from sayso.policy.compare.diff import Change, Difference, diff, lines, loosens
 from sayso.policy.probe import probe
 
 BASE = """

@@ -8,7 +8,7 @@ from sayso.core.errors import PolicyError
 from sayso.core.model import Mode, Risk, Tier
 from sayso.policy import load_preset, preset_names
 from sayso.policy.lint import lint
-from sayso.policy.protected_names import PATTERNS
+from sayso.reading.paths.protected_names import PATTERNS
 
 GUARD = {
     "modify_soul_md",

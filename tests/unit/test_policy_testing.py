@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.policy import PolicyProblems, load_preset
-from sayso.policy.testing import Expectation, read_expectations, run
+from sayso.policy.tests import Expectation, read_expectations, run
 
 GOOD = """
 - {check: [imessage, send_vip, 0.9], expect: VISIBLE}

@@ -7,7 +7,7 @@ import pytest
 from sayso.core.model import Mode, Tier
 from sayso.policy import PolicyProblems, load_preset, load_text, preset_names
 from sayso.policy.build import as_file, build
-from sayso.policy.tighten import Loosens, tighten
+from sayso.policy.compare.tighten import Loosens, tighten
 
 EMPTY = "autonomous: [], requires_approval: [], blocked: []"
 

@@ -11,8 +11,8 @@ from sayso.core.model import Risk
 from sayso.core.policy import Settings
 from sayso.policy import load_text
 from sayso.policy.build import as_file, write_settings
-from sayso.policy.diff import diff, lines, loosens
-from sayso.policy.tighten import Loosens, tighten
+from sayso.policy.compare.diff import diff, lines, loosens
+from sayso.policy.compare.tighten import Loosens, tighten
 
 MINUTE, HOUR = 60.0, 3_600.0
 

@@ -9,7 +9,7 @@ import pytest
 
 from sayso.core.model import Operation, Risk
 from sayso.policy import PolicyProblems, load_preset, load_text
-from sayso.policy.resolve import target_for
+from sayso.reading.resolve import target_for
 from tests.unit.deciding import bare
 from tests.unit.resolving import read_operations
 

@@ -10,7 +10,7 @@ from sayso.core.model import Operation, Verdict
 from sayso.core.policy import Policy
 from sayso.policy import load_text
 from sayso.policy.probe import probe
-from sayso.policy.recipients import normalised
+from sayso.reading.recipients import normalised
 from tests.unit.resolving import read_operations
 
 CONTACTS = """

@@ -12,7 +12,7 @@ from sayso.core.model import Declared
 from sayso.core.titles import LONGEST, MARK, title, title_of
 from sayso.gate.request import make_call, read_request
 from sayso.policy import load_text
-from sayso.policy.tighten import Loosens, tighten
+from sayso.policy.compare.tighten import Loosens, tighten
 
 PAY = "Pay {amount} to {payee}"
 LISTS = "bank: {trust_level: low, autonomous: [], requires_approval: [pay], blocked: []}"

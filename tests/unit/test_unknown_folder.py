@@ -7,7 +7,7 @@ import pytest
 from sayso.core.model import Risk
 from sayso.core.words import UNKNOWN_FOLDER
 from sayso.policy import load_preset
-from sayso.policy.resolve import operations_for
+from sayso.reading.resolve import operations_for
 
 TOOLS = {"Edit": "file_path", "Write": "file_path", "Read": "file_path"}
 

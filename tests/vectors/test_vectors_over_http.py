@@ -28,7 +28,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.signing import make_key
 from sayso.gate.telling import tell_decision
-from sayso.policy.resolve import with_content
+from sayso.reading.resolve import with_content
 from sayso.service.declaring import told as tell_call
 from sayso.service.running import Settings
 from sayso.store.memory import MemoryStore

@@ -51,7 +51,7 @@ def chat(
     import time
 
     from sayso.gate.play import Player
-    from sayso.policy.paths import find_workspace
+    from sayso.reading.paths.places import find_workspace
 
     here, home = str(Path.cwd()), str(Path.home())
     player = Player(

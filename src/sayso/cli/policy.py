@@ -106,7 +106,7 @@ def run_tests(
     import time
 
     from sayso.cli.deciding import request_in_folder
-    from sayso.policy.testing import read_expectations, run
+    from sayso.policy.tests import read_expectations, run
 
     expectations = read_expectations(_text(file), name=str(file))
     in_force = chosen(policy, preset, approval)
@@ -133,8 +133,8 @@ def diff(
 
     Example: sayso policy diff graph policy.yaml
     """
-    from sayso.policy.diff import diff as difference_of
-    from sayso.policy.diff import lines
+    from sayso.policy.compare.diff import diff as difference_of
+    from sayso.policy.compare.diff import lines
 
     difference = difference_of(named_policy(a).policy, named_policy(b).policy)
     if as_json:
@@ -177,7 +177,7 @@ def _echo_json(value: object) -> None:
 
 def _text(file: Path) -> str:
     from sayso.core.errors import PolicyError
-    from sayso.policy.reading import read_bytes
+    from sayso.policy.file_bytes import read_bytes
 
     try:
         return read_bytes(file, MAX_TESTS + 1).decode()

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sayso.gate.mark_file import GoneOn, MarkFile, Record
 from sayso.gate.moves import PLACE, StoreMoved
-from sayso.policy.own_places import guard_keys
+from sayso.reading.paths.own_places import guard_keys
 from sayso.store.base import EntryRow, Reader, StoreError
 
 OPENED_AGAIN = 64

@@ -22,7 +22,7 @@ from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.gate.tampering import Doubts
-from sayso.policy import own_places
+from sayso.reading.paths import own_places
 from sayso.store.base import Reader, Store, StoreError, Writer
 
 KEY_NAME = "sayso"

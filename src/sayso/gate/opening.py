@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sayso.policy.own_places import guard_keys
+from sayso.reading.paths.own_places import guard_keys
 from sayso.store.base import StoreBusy
 from sayso.store.sqlite_file import locked
 

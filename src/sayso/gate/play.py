@@ -29,8 +29,8 @@ from sayso.core.session import Session, View, apply
 from sayso.gate.plans import plan_of
 from sayso.gate.request import just_reviewed, make_call, make_request
 from sayso.gate.telling import tell_decision, tell_heard, tell_question
-from sayso.policy.call_reading import Reading, beside_command, read_call
-from sayso.policy.resolve import Where, with_content
+from sayso.reading.call import Reading, beside_command, read_call
+from sayso.reading.resolve import Where, with_content
 
 CALL_KEYS = frozenset(
     {"operations", "tool", "command", "args", "target", "confidence", "risk", "reading", "origin"}

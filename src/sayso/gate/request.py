@@ -15,12 +15,12 @@ import msgspec
 from sayso.core.digest import call_digest, canonical, decode, what_digest
 from sayso.core.model import Call, Declared, Operation, Origin, Request
 from sayso.core.policy import Policy
-from sayso.policy.call_reading import Reading, add_declared, check_command, read_call
-from sayso.policy.git_flags import is_git_operation
-from sayso.policy.ground import read_ground
-from sayso.policy.guarding import follow_paths
-from sayso.policy.looking import one_reading
-from sayso.policy.resolve import Where, watches_content
+from sayso.reading.call import Reading, add_declared, check_command, read_call
+from sayso.reading.git_flags import is_git_operation
+from sayso.reading.paths.budget import one_reading
+from sayso.reading.paths.ground import read_ground
+from sayso.reading.paths.guard import follow_paths
+from sayso.reading.resolve import Where, watches_content
 
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:

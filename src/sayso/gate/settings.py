@@ -13,7 +13,7 @@ from sayso.core.digest import parse
 from sayso.core.errors import SaysoError, UnknownMode
 from sayso.core.model import Mode
 from sayso.core.policy import Policy, with_mode
-from sayso.policy import own_places
+from sayso.reading.paths import own_places
 
 if TYPE_CHECKING:
     from sayso.policy import Loaded

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from sayso.core.audit.checkpoint import BadCheckpoint, Signer, Verifier, base64, key_name_fits, unbase64
 from sayso.core.errors import SaysoError
-from sayso.policy.own_places import guard_keys
+from sayso.reading.paths.own_places import guard_keys
 
 KEY_BYTES = 32
 _ED25519 = b"\x01"

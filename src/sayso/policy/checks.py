@@ -186,7 +186,7 @@ def _command_is_one(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say
 
 
 def _when_compiles(expression: str, place: tuple[int, int], say: Say) -> None:
-    from sayso.policy.cel import compiled
+    from sayso.reading.cel import compiled
 
     try:
         compiled(expression)
@@ -204,6 +204,6 @@ def _one_spelling_each(merged: PolicyFile, tree: Node, say: Say) -> None:
 
 
 def _reachable(contact: str) -> bool:
-    from sayso.policy.recipients import normalised
+    from sayso.reading.recipients import normalised
 
     return normalised(contact) is not None

@@ -12,10 +12,10 @@ from sayso.core.model import Risk, Tier
 from sayso.core.policy import Domain, Policy
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
 from sayso.core.text.unmask import fold
+from sayso.policy.lint_titles import Seen, unknown_in_titles
 from sayso.policy.load import Loaded, load_preset
 from sayso.policy.merge import GUARDED
-from sayso.policy.title_lint import Seen, unknown_in_titles
-from sayso.policy.verbs import READS, changes, verb_of
+from sayso.reading.verbs import READS, changes, verb_of
 
 Severity = Literal["error", "warning", "note"]
 

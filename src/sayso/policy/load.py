@@ -14,14 +14,14 @@ from sayso.core.errors import PolicyError
 from sayso.core.policy import Policy
 from sayso.policy.build import as_file, build, own_risks
 from sayso.policy.checks import check_file, check_whole, declared, spot, warnings
+from sayso.policy.conversion import Typed
 from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
+from sayso.policy.file_bytes import read_bytes
 from sayso.policy.mentions import Mentions
 from sayso.policy.merge import GUARDED, LISTS, freed, merge
-from sayso.policy.own_places import guard_policy
 from sayso.policy.problems import PolicyProblems, Problem, meant
-from sayso.policy.reading import read_bytes
-from sayso.policy.typed import Typed
+from sayso.reading.paths.own_places import guard_policy
 
 KEYS = PolicyFile.__struct_fields__
 EMPTY = PolicyFile()

@@ -21,7 +21,7 @@ from sayso.gate.answer import EditRefused, check_edit
 from sayso.gate.explaining import preview, told_reason
 from sayso.gate.passkeys import proof_needed
 from sayso.gate.questions import find_question
-from sayso.policy.call_reading import command_argument
+from sayso.reading.call import command_argument
 from sayso.service.endpoints import Context
 from sayso.service.evaluated import EVALUATED
 from sayso.service.evaluated import OPERATION as EVALUATED_OPERATION

@@ -9,9 +9,9 @@ import msgspec
 from sayso.core.policy import DAY, NEVER_REVIEWED, Domain, decayed
 from sayso.gate.gate import Gate
 from sayso.policy import load_text
-from sayso.policy.beyond import Beyond
 from sayso.policy.build import write_settings
-from sayso.policy.diff import Change, diff
+from sayso.policy.compare.beyond_operations import Beyond
+from sayso.policy.compare.diff import Change, diff
 from sayso.service.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.shapes import DomainTold, PolicyTold
 

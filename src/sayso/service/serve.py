@@ -27,7 +27,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.proofs import host_of
 from sayso.gate.recovery import forget_results, recover_calls
 from sayso.gate.workflows import reconcile
-from sayso.policy.own_places import guard_socket
+from sayso.reading.paths.own_places import guard_socket
 from sayso.service.app import make_app
 from sayso.service.connections import Strangers, protocol_for
 from sayso.service.logs import Logged

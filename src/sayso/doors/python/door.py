@@ -30,7 +30,7 @@ from sayso.gate.call_rows import Attempt
 from sayso.gate.recovery import Reconcile
 from sayso.gate.request import make_call, with_state
 from sayso.gate.workflows import Note, encoded
-from sayso.policy.paths import find_workspace
+from sayso.reading.paths.places import find_workspace
 
 AGENT = "python"
 

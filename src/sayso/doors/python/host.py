@@ -17,7 +17,7 @@ from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import NO_SCOPE
 from sayso.gate.request import make_call, make_request, read_request
 from sayso.gate.telemetry import run_ended, run_started
-from sayso.policy.call_reading import add_declared
+from sayso.reading.call import add_declared
 
 SHELL = "shell"
 

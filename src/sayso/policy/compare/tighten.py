@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sayso.core.errors import PolicyError
 from sayso.core.policy import Policy
-from sayso.policy.diff import diff, lines
+from sayso.policy.compare.diff import diff, lines
 from sayso.policy.load import lay_over
 
 

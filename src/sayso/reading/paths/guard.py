@@ -16,16 +16,16 @@ import msgspec
 from sayso.core import words
 from sayso.core.digest import decode
 from sayso.core.model import Call, Operation, Piece, Risk
-from sayso.policy.argument_paths import Given, Text, paths_given, texts_of
-from sayso.policy.because import because, piece
-from sayso.policy.call_targets import targets_in
-from sayso.policy.git_trees import trees_reached
-from sayso.policy.looking import current
-from sayso.policy.paths import Place, locate
-from sayso.policy.protected import Found
-from sayso.policy.protected_names import DOMAIN, Guarded
-from sayso.policy.urls import is_address
-from sayso.policy.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of, words_in
+from sayso.reading.evidence import because, piece
+from sayso.reading.paths.arguments import Given, Text, paths_given, texts_of
+from sayso.reading.paths.budget import current
+from sayso.reading.paths.git_trees import trees_reached
+from sayso.reading.paths.places import Place, locate
+from sayso.reading.paths.protected import Found
+from sayso.reading.paths.protected_names import DOMAIN, Guarded
+from sayso.reading.paths.targets import targets_in
+from sayso.reading.urls import is_address
+from sayso.reading.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of, words_in
 
 _TOO_MUCH = "more than can be followed"
 

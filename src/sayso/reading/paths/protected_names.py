@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.policy.own_places import Known
+from sayso.reading.paths.own_places import Known
 
 DOMAIN = "self_modification"
 BELOW = "**"

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from sayso.core.model import Call
-from sayso.policy.looking import current
+from sayso.reading.paths.budget import current
 
 
 def read_ground(call: Call) -> Call:

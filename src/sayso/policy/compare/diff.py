@@ -14,9 +14,9 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Operation, Origin, Risk, Tier
 from sayso.core.policy import Domain, Entry, Policy, with_mode
 from sayso.core.session import View
-from sayso.policy.beyond import Beyond, beyond
-from sayso.policy.cases import CONTENT, NONE, NOT_CHOSEN, Case, Pair, cases, moment, view_in
-from sayso.policy.conditions import conditions
+from sayso.policy.compare.beyond_operations import Beyond, beyond
+from sayso.policy.compare.cases import CONTENT, NONE, NOT_CHOSEN, Case, Pair, cases, moment, view_in
+from sayso.policy.compare.conditions import conditions
 from sayso.policy.probe import probe
 
 STRICTNESS = ("allow", "allow and notify", "ask", "deny")

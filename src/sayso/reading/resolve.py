@@ -15,12 +15,12 @@ from sayso.core.digest import canonical, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
-from sayso.policy.arguments import filled, found_at, values_at
-from sayso.policy.because import because, distinct, named_in, piece
-from sayso.policy.verbs import DELETES, INTO, LISTS, READS, verb_of
+from sayso.reading.arguments import filled, found_at, values_at
+from sayso.reading.evidence import because, distinct, named_in, piece
+from sayso.reading.verbs import DELETES, INTO, LISTS, READS, verb_of
 
 if TYPE_CHECKING:
-    from sayso.policy.paths import Place
+    from sayso.reading.paths.places import Place
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
@@ -118,10 +118,10 @@ def real_places(entry: Tool, args: Mapping[str, Any], where: Where) -> tuple[str
 
 
 def _real_place(value: object, entry: Tool, where: Where) -> str | None:
-    from sayso.policy.paths import locate
+    from sayso.reading.paths.places import locate
 
     if entry.resolve == "url":
-        from sayso.policy.urls import reach
+        from sayso.reading.urls import reach
 
         found = reach(value)
         if found is None or found.scheme != "file":
@@ -131,8 +131,8 @@ def _real_place(value: object, entry: Tool, where: Where) -> str | None:
 
 
 def _path_target(path: object, where: Where) -> str:
-    from sayso.policy.call_targets import written_in_plans
-    from sayso.policy.paths import locate
+    from sayso.reading.paths.places import locate
+    from sayso.reading.paths.targets import written_in_plans
 
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
     return written_in_plans(path, place, where.workspace)
@@ -142,7 +142,7 @@ def _when(entry: Tool, args: Mapping[str, Any], tool: str, folder: str) -> bool 
     """True or false as the entry's condition says; None if it fails."""
     if entry.when is None:
         return True
-    from sayso.policy.cel import NotDecided, holds
+    from sayso.reading.cel import NotDecided, holds
 
     try:
         return holds(entry.when, args, tool, folder)
@@ -168,7 +168,7 @@ def _named(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -
 
 def _recipient(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
     """One operation for each recipient, by who that is; and one for a group that was given no context."""
-    from sayso.policy.recipients import normalised, separated
+    from sayso.reading.recipients import normalised, separated
 
     domain = entry.domain or "tools"
     values = found_at(args, entry.source or "")
@@ -189,7 +189,7 @@ _CROWD = "it goes to several recipients without context"
 
 def _sending(recipient: str, domain: str, policy: Policy, said: tuple[Piece, ...]) -> Operation:
     """What sending to this recipient is. Only one whom nobody knows is told as what made it so."""
-    from sayso.policy.recipients import same
+    from sayso.reading.recipients import same
 
     if same(recipient, policy.vip_contacts.values()):
         return Operation(f"{domain}.{_first_listed(domain, policy, ('send_vip', 'send')) or 'send_vip'}")
@@ -207,7 +207,7 @@ def _barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> 
 
 
 def _path(entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where) -> Iterable[Operation]:
-    from sayso.policy.urls import is_address
+    from sayso.reading.urls import is_address
 
     operation = entry.operation or "files.write"
     found = found_at(args, entry.source or "") or [("", _here(operation, where))]
@@ -227,9 +227,9 @@ def _other_paths(
     operation: str, entry: Tool, args: Mapping[str, Any], policy: Policy, where: Where
 ) -> Iterator[Operation]:
     """What the arguments beside the declared ones add: a tool may take a path under another name."""
-    from sayso.policy.argument_paths import paths_beside, texts_of
-    from sayso.policy.call_targets import may_be_file
-    from sayso.policy.paths import locate
+    from sayso.reading.paths.arguments import paths_beside, texts_of
+    from sayso.reading.paths.places import locate
+    from sayso.reading.paths.targets import may_be_file
 
     read = {name for name, _ in found_at(args, entry.source or "")}
     given = paths_beside(
@@ -250,8 +250,8 @@ def _at_path(
     operation: str, path: object, policy: Policy, where: Where, said: tuple[Piece, ...]
 ) -> Operation:
     """What an operation on this path is, and that the path made it so, unless it is plainly inside."""
-    from sayso.policy.guarding import touching_guard
-    from sayso.policy.paths import locate
+    from sayso.reading.paths.guard import touching_guard
+    from sayso.reading.paths.places import locate
 
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
     if path is None and verb_of(operation) in INTO:  # a search without a folder goes through this one
@@ -267,7 +267,7 @@ def _at_path(
 
 def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
     """What a file tool does besides that is given an address: it goes to the network."""
-    from sayso.policy.urls import reach
+    from sayso.reading.urls import reach
 
     found, reads = reach(url), verb_of(operation) in READS
     public = reads and found is not None and found.open
@@ -277,7 +277,7 @@ def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operati
 
 def _nowhere(path: object, place: Place, where: Where) -> bool:
     """Whether it is a plain relative path of somebody without folder or workspace: outside of what?"""
-    from sayso.policy.spellings import is_plain
+    from sayso.reading.paths.spellings import is_plain
 
     if where.folder or where.workspace or not isinstance(path, str) or not path.strip():
         return False
@@ -334,8 +334,8 @@ def _at_url(
     said: tuple[Piece, ...],
 ) -> Operation:
     """Fetching a public address is what it says; anything nearer, stranger or unreadable is high risk."""
-    from sayso.policy.guarding import guarded_path
-    from sayso.policy.urls import reach
+    from sayso.reading.paths.guard import guarded_path
+    from sayso.reading.urls import reach
 
     found = reach(url)
     fetches = str(args.get("method") or "GET").upper() in ("GET", "HEAD")

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.policy.looking import current, may_look
-from sayso.policy.own_places import Own, own_things
-from sayso.policy.protected import (
+from sayso.reading.paths.budget import current, may_look
+from sayso.reading.paths.own_places import Own, own_things
+from sayso.reading.paths.protected import (
     NOTHING,
     Found,
     find_guarded,
@@ -28,8 +28,8 @@ from sayso.policy.protected import (
     find_spelled,
     strictest_of,
 )
-from sayso.policy.protected_names import SECRET_PLACES
-from sayso.policy.spellings import MOST, WILD, is_plain, readings, texts_in
+from sayso.reading.paths.protected_names import SECRET_PLACES
+from sayso.reading.paths.spellings import MOST, WILD, is_plain, readings, texts_in
 
 MARKS = (".git", "pyproject.toml", "package.json", "go.mod")
 SYSTEM = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")

@@ -177,7 +177,7 @@ class _Places(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=64)
 def _places(environment: tuple[str | None, ...], home: str, opened: int) -> _Places:
-    from sayso.policy.protected import fold_path
+    from sayso.reading.paths.protected import fold_path
 
     folders = _folders(environment, home)
     places: dict[str, Known] = dict.fromkeys((*_programs(environment), *_host_settings()), "program")

@@ -20,8 +20,8 @@ from sayso.core.digest import decode
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declared, Operation, Risk
 from sayso.core.policy import Policy, Tool
-from sayso.policy.git_flags import read_flags
-from sayso.policy.resolve import (
+from sayso.reading.git_flags import read_flags
+from sayso.reading.resolve import (
     Where,
     declared_targets,
     entry_for,

@@ -19,13 +19,13 @@ from typing import Any, Literal
 import msgspec
 
 from sayso.core.digest import MAX_DEPTH
-from sayso.policy.folding import LONGEST, decode_text, fold_away, is_odd
-from sayso.policy.looking import current, may_look
-from sayso.policy.patches import files_patched, is_patch
-from sayso.policy.paths import is_secret, spells_secret
-from sayso.policy.protected import find_mentioned, find_named
-from sayso.policy.spellings import WILD
-from sayso.policy.verbs import words_in
+from sayso.reading.paths.budget import current, may_look
+from sayso.reading.paths.folding import LONGEST, decode_text, fold_away, is_odd
+from sayso.reading.paths.patches import files_patched, is_patch
+from sayso.reading.paths.places import is_secret, spells_secret
+from sayso.reading.paths.protected import find_mentioned, find_named
+from sayso.reading.paths.spellings import WILD
+from sayso.reading.verbs import words_in
 
 _FILES = re.compile(
     r"path|file|folder|dir(?:ectory)?s?$|ur[il]s?$|^(?:src|source|dst|dest|destination|target|location|output"
@@ -177,7 +177,7 @@ def _also(one: Text) -> Iterator[Text]:
 
 def paths_given(texts: Sequence[Text], *, folder: str, home: str, named: Collection[str]) -> Iterator[Given]:
     """Every path in these texts. `named` are the names of the tool and its operations."""
-    from sayso.policy.pieces import paths_joined
+    from sayso.reading.paths.pieces import paths_joined
 
     words = {word for name in named for word in words_in(name)}
     here = os.path.realpath(folder or ".")

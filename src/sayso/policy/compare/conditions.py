@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sayso.policy.cases import NONE, NOT_CHOSEN, Case
+from sayso.policy.compare.cases import NONE, NOT_CHOSEN, Case
 
 DIMENSIONS: tuple[str, ...] = Case.__struct_fields__
 PLAIN = DIMENSIONS[:-2]

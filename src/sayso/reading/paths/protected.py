@@ -17,8 +17,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.policy.own_places import Known, Own, identity_of, opened_files, own_things
-from sayso.policy.protected_names import (
+from sayso.reading.paths.own_places import Known, Own, identity_of, opened_files, own_things
+from sayso.reading.paths.protected_names import (
     AGENTS,
     BELOW,
     BY_PLACE,
@@ -33,7 +33,7 @@ from sayso.policy.protected_names import (
     Guarded,
     Pattern,
 )
-from sayso.policy.spellings import WILD
+from sayso.reading.paths.spellings import WILD
 
 _NOWHERE = (-1, -1)
 _MOST_NAMES = 256

@@ -16,13 +16,13 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.policy.argument_paths import AROUND, Given, Text, is_for_output, is_link
-from sayso.policy.folding import fold_away
-from sayso.policy.looking import may_look
-from sayso.policy.own_places import Own, own_things
-from sayso.policy.paths import in_system, is_secret
-from sayso.policy.protected import find_named, find_spelled, fold_path, places_covered
-from sayso.policy.spellings import expanded
+from sayso.reading.paths.arguments import AROUND, Given, Text, is_for_output, is_link
+from sayso.reading.paths.budget import may_look
+from sayso.reading.paths.folding import fold_away
+from sayso.reading.paths.own_places import Own, own_things
+from sayso.reading.paths.places import in_system, is_secret
+from sayso.reading.paths.protected import find_named, find_spelled, fold_path, places_covered
+from sayso.reading.paths.spellings import expanded
 
 _SEVERAL = re.compile(
     r"(?:path|file|target|source|destination|ur[il]|folder|dir)s$|directories$", re.IGNORECASE

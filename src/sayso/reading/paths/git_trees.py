@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from sayso.policy.argument_paths import Text
-from sayso.policy.paths import locate
-from sayso.policy.protected import guarded_in
-from sayso.policy.protected_names import Guarded
-from sayso.policy.spellings import WILD
-from sayso.policy.verbs import is_git, words_in
+from sayso.reading.paths.arguments import Text
+from sayso.reading.paths.places import locate
+from sayso.reading.paths.protected import guarded_in
+from sayso.reading.paths.protected_names import Guarded
+from sayso.reading.paths.spellings import WILD
+from sayso.reading.verbs import is_git, words_in
 
 _WRITERS = {
     "checkout", "restore", "reset", "clean", "rm", "remove", "mv", "apply", "revert", "discard", "undo",

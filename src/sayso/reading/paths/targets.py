@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sayso.policy.argument_paths import (
+from sayso.reading.paths.arguments import (
     AROUND,
     Text,
     files_in_patches,
@@ -21,9 +21,9 @@ from sayso.policy.argument_paths import (
     is_remote,
     what_it_holds,
 )
-from sayso.policy.folding import LONGEST
-from sayso.policy.looking import may_look
-from sayso.policy.paths import Place, locate
+from sayso.reading.paths.budget import may_look
+from sayso.reading.paths.folding import LONGEST
+from sayso.reading.paths.places import Place, locate
 
 _LOOKS_LIKE_PATH = re.compile(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
 """From a root or a folder on, or with a folder and an ending."""

@@ -11,7 +11,7 @@ import msgspec
 from sayso.core.digest import canonical, spell_exactly
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece
-from sayso.policy.arguments import found_at
+from sayso.reading.arguments import found_at
 
 MOST = 8
 LONGEST = 2_000
