@@ -19,9 +19,9 @@ from sayso.doors.python.sayso import Sayso
 from sayso.gate.grants import give_grant
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
-from sayso.store.base import Store
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 
 ROUNDS = 1_000
 WARM = 300

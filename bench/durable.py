@@ -30,7 +30,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import make_key
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 
 ROUNDS_WITH_COMMIT, ROUNDS_WITH_PEER = 2_000, 1_000
 TIMES_A_COMMIT, TIMES_A_PEER = 1.3, 1.0

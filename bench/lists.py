@@ -35,8 +35,8 @@ from sayso.gate.tokens import issue_token
 from sayso.gate.workflows import list_runs, reconcile
 from sayso.service.app import make_app
 from sayso.service.running import Settings
-from sayso.store.base import Store
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.sqlite.store import SqliteStore
 
 SIZES = (1_000, 5_000)
 RUNS = 100
@@ -130,7 +130,7 @@ def _say(what: str, act: Callable[[], object], rounds: int = ROUNDS) -> None:
 def _store(path: str) -> Store:
     if len(sys.argv) == 1:
         return SqliteStore(path)
-    from sayso.store.postgres import PostgresStore
+    from sayso.store.postgres.store import PostgresStore
 
     return PostgresStore(sys.argv[1])
 

@@ -21,7 +21,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.questions import questions_in
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
-from sayso.store.base import Writer
+from sayso.store.contract import Writer
 
 FEW, MANY = 100, 10_000
 MOST_OPEN, MOST_AN_HOUR = Settings().open_questions, Settings().questions_per_hour

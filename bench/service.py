@@ -23,7 +23,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.signing import load_or_make_key
 from sayso.gate.tokens import issue_token
 from sayso.service.serve import Address, serve
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 
 PAGE = 50
 WAITING = 1_000

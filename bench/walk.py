@@ -23,7 +23,7 @@ from sayso.gate.signing import make_key
 from sayso.gate.tokens import issue_token
 from sayso.policy import load_text
 from sayso.service.app import make_app
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 
 HOME = Path(sayso.__file__).parent
 HOST = "sayso.test"

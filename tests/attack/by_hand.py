@@ -19,11 +19,11 @@ from sayso.gate.handoff import offer_handoff, show_handoff, take_handoff
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
-from sayso.store.base import Store
-from sayso.store.memory import MemoryStore
-from sayso.store.memory_tables import ALL
-from sayso.store.postgres import PostgresStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.memory.store import MemoryStore
+from sayso.store.memory.tables import ALL
+from sayso.store.postgres.store import PostgresStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.gate.conftest import Clock
 
 KEY = make_key("attacked")

@@ -15,7 +15,7 @@ from sayso.core.policy import Policy
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 
 KEY = make_key("test")
 CHANGED = (

@@ -12,7 +12,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.questions import questions_in
 from sayso.gate.surface import Surface
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_question
 from tests.gate.conftest import KEY, Clock
 from tests.service.calling import Service

@@ -30,9 +30,9 @@ from sayso.gate.open import open_gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import make_key
-from sayso.store.base import Reader, Store, Writer
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Reader, Store, Writer
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 
 KEY = make_key("test")
 NOON = 1_800_000_000.0

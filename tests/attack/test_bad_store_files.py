@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from sayso.store import sqlite_file
-from sayso.store.base import EntryRow, StoreBusy, StoreError
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import EntryRow, StoreBusy, StoreError
+from sayso.store.sqlite import file
+from sayso.store.sqlite.store import SqliteStore
 
 ENTRY = EntryRow("main", 1, 1.0, "GRANTED", "s1", b"x" * 100_000, b"p", b"h")
 
@@ -97,7 +97,7 @@ def test_a_file_that_was_cut_short_is_refused_or_fails_when_it_is_read(filled: P
 
 AS_NOBODY = """
 import os, sys
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 if os.geteuid() == 0:
     os.setgroups([])
     os.setegid(65534)
@@ -146,7 +146,7 @@ def test_a_locked_file_is_busy(filled: Path) -> None:
 
 
 def test_a_file_that_others_are_setting_up_is_busy(path: Path) -> None:
-    with sqlite_file.locked(path, wait=0.0) as held:
+    with file.locked(path, wait=0.0) as held:
         assert held
         assert isinstance(refused(path, busy=0.05), StoreBusy)
 
@@ -180,7 +180,7 @@ def test_on_a_full_disk_nothing_is_kept_and_the_store_stays_whole(
 
 WITH_A_LIMIT = """
 import resource, sys
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.attack.test_bad_store_files import add_large_entry
 store = SqliteStore(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
@@ -238,7 +238,7 @@ def test_a_network_drive_is_refused(
     mounted = str(drive).replace(" ", "\\040")
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/x {mounted} {kind} rw 0 0\nproc /proc proc rw 0 0\n")
-    monkeypatch.setattr(sqlite_file, "MOUNTS", mounts)
+    monkeypatch.setattr(file, "MOUNTS", mounts)
     if remote:
         assert "network drive" in str(refused(drive / "store.db"))
         assert not drive.exists()

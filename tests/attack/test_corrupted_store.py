@@ -22,8 +22,8 @@ from sayso.gate.journal import record
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
-from sayso.store.base import StoreError
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import StoreError
+from sayso.store.sqlite.store import SqliteStore
 
 KEY = make_key("test")
 POLICY = load_preset("chat")

@@ -36,7 +36,7 @@ from sayso.gate.passkeys import (
 from sayso.gate.proofs import BadProof, Proof, answer_challenge, base64, public_key, unbase64
 from sayso.gate.sessions import open_session
 from sayso.gate.waiting import question_row
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_items, answer_question
 from tests.gate.conftest import KEY, Clock, clock, gate, no_settings
 from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, registered, signed

@@ -18,7 +18,7 @@ from sayso.gate.outcome import end_call
 from sayso.gate.recovery import recover_calls, resolve_call
 from sayso.gate.revoking import revoke_by_name
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import a_gate, a_service, answer_last
 from tests.gate.conftest import KEY, Clock
 from tests.service.calling import Service

@@ -13,7 +13,7 @@ from sayso.doors.python.session import Session
 from sayso.gate.calls import retry_call
 from sayso.gate.grants import UnknownGrant
 from sayso.gate.lease import release_call
-from sayso.store.base import Store
+from sayso.store.contract import Store
 from tests.attack.test_parked_calls import NAMES, POLICY, RETRIES, Program, Retry, in_python, parked
 from tests.doors.people import answer_open, calls, events, questions, states
 from tests.gate.conftest import Clock, clock, embedded, no_settings

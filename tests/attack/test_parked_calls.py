@@ -20,7 +20,7 @@ from sayso.gate.grants import revoke_all
 from sayso.gate.lease import unpark_call
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.store.base import Store
+from sayso.store.contract import Store
 from tests.doors.people import Person, answer_open, calls, events, questions, states
 from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
 

@@ -19,7 +19,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.passkey_signin import begin_sign_in, finish_sign_in
 from sayso.gate.passkeys import list_passkeys, proof_needed, remove_passkey, require_passkeys, verify_passkey
 from sayso.gate.sessions import open_session
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.attack.by_hand import KEY, Place, sqlite_place
 from tests.gate.conftest import Clock
 from tests.gate.signing import ORIGINS, asked, challenge, registered, signed

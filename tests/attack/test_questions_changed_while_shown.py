@@ -35,7 +35,7 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.stories import Wanted, stories
 from sayso.gate.waiting import question_row, wait_for_answer
-from sayso.store.base import QuestionRow
+from sayso.store.contract import QuestionRow
 from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.answers import answer_question

@@ -13,7 +13,7 @@ from sayso.core.policy import with_mode
 from sayso.doors.python.session import Session
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.store.base import Store
+from sayso.store.contract import Store
 from tests.attack.test_parked_calls import ALWAYS_ASK, BLOCKED, POLICY, RISKIER, TRUSTED, UNLISTED
 from tests.doors.people import Person, answer_open, questions
 from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings

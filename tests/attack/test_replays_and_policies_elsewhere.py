@@ -17,7 +17,7 @@ from sayso.doors.mcp.serve import server_of
 from sayso.doors.remote.connected import Connected, connect
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.attack.test_parked_calls import ALWAYS_ASK, BLOCKED, POLICY, RISKIER, TRUSTED, UNLISTED
 from tests.doors.people import Person, answer_open
 from tests.vectors.doors_in_process import KEY

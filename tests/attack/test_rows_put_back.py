@@ -38,9 +38,9 @@ from sayso.gate.signin import LinkRefused, make_link, sign_out, signed_in, use_l
 from sayso.gate.stopping import stop_all
 from sayso.gate.tokens import find_token, issue_token, revoke_token
 from sayso.policy import load_preset
-from sayso.store.base import StoreError
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import StoreError
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.attack.by_hand import KEY, Place, load_by_a_yes, postgres_place, save_by_a_yes, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.answers import answer_question

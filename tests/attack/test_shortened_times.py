@@ -16,7 +16,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.grants import give_grant, list_grants
 from sayso.gate.open import open_gate, open_to_act, open_to_look
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import a_service, open_questions
 from tests.gate.conftest import KEY, Clock
 

@@ -23,8 +23,8 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
-from sayso.store.base import StoreError
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import StoreError
+from sayso.store.sqlite.store import SqliteStore
 from tests.gate.answers import answer_question
 
 KEY = make_key("test")

@@ -14,7 +14,7 @@ from sayso.core.policy import Domain, Policy, Settings, Tool, compile_policy
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset, load_text, preset_names
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.attack.guarded_home import CHANGED, KEY, ORDINARY, READ, UNREAD, Agent, coder, home
 from tests.service.calling import Service
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.browser.desk import Desk, serving
 from tests.gate.conftest import KEY, no_settings
 

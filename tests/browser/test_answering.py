@@ -12,7 +12,7 @@ from sayso.gate.conversation import hear_message
 from sayso.gate.grants import list_grants
 from sayso.gate.questions import find_question
 from sayso.gate.waiting import question_row
-from sayso.store.base import QuestionRow
+from sayso.store.contract import QuestionRow
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import HELD, hold, read_on, read_to_the_end

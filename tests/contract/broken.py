@@ -12,7 +12,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from sayso.core.grants import Key
-from sayso.store.base import (
+from sayso.store.bodies import operations_in
+from sayso.store.contract import (
     AnyRow,
     CallRow,
     CheckpointRow,
@@ -29,10 +30,9 @@ from sayso.store.base import (
     Store,
     Writer,
 )
-from sayso.store.bodies import operations_in
-from sayso.store.memory import MemoryStore, MemoryWriter
-from sayso.store.memory_tables import MemoryReader
-from sayso.store.sqlite import SqliteStore, SqliteTransaction
+from sayso.store.memory.store import MemoryStore, MemoryWriter
+from sayso.store.memory.tables import MemoryReader
+from sayso.store.sqlite.store import SqliteStore, SqliteTransaction
 from sayso.store.threads import Look
 from tests.contract.places import Open
 

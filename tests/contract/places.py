@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sayso.store.base import Store
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 
 Open = Callable[[], Store]
 """Opens the same place each time: what one has committed, the next one finds."""

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from sayso.store.postgres import PostgresStore
+from sayso.store.postgres.store import PostgresStore
 from tests.contract.places import Open, kept
 
 PATIENCE = 30.0

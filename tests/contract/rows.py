@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sayso.store.base import (
+from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DenialRow,

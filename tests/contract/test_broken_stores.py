@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.contract.broken import BROKEN, Place, of_kind
 from tests.contract.places import kept
 from tests.contract.suite import CHECKS

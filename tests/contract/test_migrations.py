@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from msgspec.structs import astuple
 
-from sayso.store import migrate
-from sayso.store.base import UNTOLD, Store, StoreError, StoreNewer
-from sayso.store.migrate import Migration
-from sayso.store.postgres import PostgresStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import UNTOLD, Store, StoreError, StoreNewer
+from sayso.store.postgres.store import PostgresStore
+from sayso.store.sql import migrate
+from sayso.store.sql.migrate import Migration
+from sayso.store.sqlite.store import SqliteStore
 from tests.contract.postgres_place import new_schema
 from tests.contract.rows import CALL, GRANT, NOON, SESSION, call, grant
 

@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from sayso.store.base import StoreBusy, StoreError
-from sayso.store.postgres import PostgresStore
+from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.postgres.store import PostgresStore
 from tests.contract import rows
 from tests.contract.postgres_place import Server, new_schema
 
@@ -239,7 +239,7 @@ def test_a_missing_extra_is_named(missing: str) -> None:
 import sys
 sys.modules[{missing!r}] = None
 try:
-    import sayso.store.postgres
+    import sayso.store.postgres.store
 except Exception as error:
     print(type(error).__name__, error)
 """

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.base import Store, StoreError
-from sayso.store.postgres import PostgresStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store, StoreError
+from sayso.store.postgres.store import PostgresStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.contract import rows
 from tests.contract.places import kept
 from tests.contract.postgres_place import new_schema
@@ -26,14 +26,14 @@ PATIENCE = 60.0
 OPEN = """
 import sys
 from msgspec.structs import replace
-from sayso.store.base import StoreError
+from sayso.store.contract import StoreError
 from tests.contract import rows
 
 def opened(kind, address):
     if kind == "sqlite":
-        from sayso.store.sqlite import SqliteStore
+        from sayso.store.sqlite.store import SqliteStore
         return SqliteStore(address)
-    from sayso.store.postgres import PostgresStore
+    from sayso.store.postgres.store import PostgresStore
     return PostgresStore(address)
 
 print("ready", flush=True)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from sayso.store import sqlite as sqlite_store
-from sayso.store import sqlite_file, statements
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sql import statements
+from sayso.store.sqlite import file
+from sayso.store.sqlite import store as sqlite_store
+from sayso.store.sqlite.store import SqliteStore
 
 FULL, NORMAL = 2, 1
 LISTS = {"SESSIONS", "SESSIONS_OPEN", "REVIEWS", "CHECKPOINTS"}
@@ -73,7 +74,7 @@ def test_the_write_ahead_log_does_not_grow_without_end(path: Path) -> None:
 def test_one_process_at_a_time_checkpoints_and_the_others_go_on(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         before = path.stat().st_mtime_ns
-        with sqlite_file.locked(path, wait=0.0) as held:
+        with file.locked(path, wait=0.0) as held:
             assert held
             write_often(store)
             assert path.stat().st_mtime_ns == before
@@ -83,10 +84,10 @@ def test_one_process_at_a_time_checkpoints_and_the_others_go_on(path: Path) -> N
         assert path.stat().st_mtime_ns > before
 
 
-ONCE = "import sys; from sayso.store.sqlite import SqliteStore; SqliteStore(sys.argv[1]).close()"
+ONCE = "import sys; from sayso.store.sqlite.store import SqliteStore; SqliteStore(sys.argv[1]).close()"
 READ = """
 import sys
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 with SqliteStore(sys.argv[1]).read() as r:
     print(r.meta("a"))
 """

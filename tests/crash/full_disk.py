@@ -13,7 +13,7 @@ from sayso.core.model import Verdict
 from sayso.gate.authorize import authorize
 from sayso.gate.conversation import hear_message
 from sayso.gate.sessions import open_session
-from sayso.store.base import StoreError
+from sayso.store.contract import StoreError
 from tests.crash.jobs import Clock, Job, gate_on, opened
 from tests.crash.lives import push
 

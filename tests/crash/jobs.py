@@ -11,7 +11,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.signing import Key
 from sayso.policy import load_preset
-from sayso.store.base import GrantRow, Reader, Store
+from sayso.store.contract import GrantRow, Reader, Store
 
 KEY = Key("crash", bytes(range(32)))
 BEGAN = 1_800_000_000.0
@@ -90,10 +90,10 @@ class Clock:
 def opened(address: str, clock: Clock) -> Store:
     """The store at this address; PostgreSQL has a clock of its own."""
     if "host=" in address:
-        from sayso.store.postgres import PostgresStore
+        from sayso.store.postgres.store import PostgresStore
 
         return PostgresStore(address, connections=2)
-    from sayso.store.sqlite import SqliteStore
+    from sayso.store.sqlite.store import SqliteStore
 
     return SqliteStore(address, clock=clock)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
-from sayso.store.base import Reader, Store, Writer
+from sayso.store.contract import Reader, Store, Writer
 
 WRITES = frozenset({
     "set_meta", "put_session", "change_session", "add_grant", "add_spend", "put_denial", "add_sending",

@@ -15,7 +15,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.outcome import end_call
 from sayso.gate.recovery import recover_calls
 from sayso.gate.request import make_call, make_request
-from sayso.store.base import CallRow, Reader, Store
+from sayso.store.contract import CallRow, Reader, Store
 from tests.crash.jobs import (
     ALL_STATES,
     Clock,

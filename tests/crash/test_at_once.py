@@ -19,9 +19,9 @@ from sayso.gate.calls import start_call
 from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.sessions import open_session
-from sayso.store.base import Store
-from sayso.store.postgres import PostgresStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.postgres.store import PostgresStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.contract.postgres_place import new_schema
 from tests.crash.jobs import Clock, Job, gate_on
 from tests.crash.lives import edit, push

@@ -24,9 +24,9 @@ from sayso.gate.open import open_gate
 from sayso.gate.outcome import end_call
 from sayso.gate.sessions import open_session
 from sayso.policy import load_preset
-from sayso.store.base import Store, StoreBusy, StoreError
-from sayso.store.postgres import PostgresStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store, StoreBusy, StoreError
+from sayso.store.postgres.store import PostgresStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.contract.postgres_place import Server, new_schema
 from tests.crash.jobs import KEY
 from tests.crash.lives import edit, push

@@ -14,7 +14,7 @@ from sayso.core.decision import Question
 from sayso.core.digest import decode
 from sayso.gate.calls import look_at
 from sayso.gate.surface import Asked, Reply
-from sayso.store.base import CallRow, QuestionRow
+from sayso.store.contract import CallRow, QuestionRow
 
 
 class Person:

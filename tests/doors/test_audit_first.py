@@ -14,8 +14,8 @@ from sayso import Sayso
 from sayso.doors.python.workflow import Step
 from sayso.gate.open import open_gate
 from sayso.policy import load_file
-from sayso.store.base import StoreError
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import StoreError
+from sayso.store.sqlite.store import SqliteStore
 from tests.doors.people import Person
 from tests.gate.conftest import KEY
 

@@ -13,7 +13,7 @@ from sayso import Sayso
 from sayso.doors.python.results import ConsentRequired
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
-from sayso.store.memory import MemoryStore, MemoryWriter
+from sayso.store.memory.store import MemoryStore, MemoryWriter
 from tests.doors.people import Person, answer_open, calls, questions, states
 
 

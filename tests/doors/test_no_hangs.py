@@ -12,7 +12,7 @@ import pytest
 from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.doors.people import Person, answer_open, sends
 from tests.gate.conftest import KEY
 

@@ -179,7 +179,7 @@ def test_a_key_put_back_or_taken_away_by_hand_opens_nothing(gate: Sayso) -> None
 
 
 def _metas(tx: object) -> Iterator[str]:
-    from sayso.store.base import MetaRow
+    from sayso.store.contract import MetaRow
 
     return (row.name for row in tx.every(MetaRow))  # type: ignore[attr-defined]
 

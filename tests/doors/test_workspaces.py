@@ -10,7 +10,7 @@ from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 
 
 @pytest.fixture

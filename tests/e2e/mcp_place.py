@@ -18,7 +18,7 @@ from mcp.types import Implementation
 
 from sayso import Sayso
 from sayso.gate.questions import find_question
-from sayso.store.base import Reader, SessionRow
+from sayso.store.contract import Reader, SessionRow
 from tests.e2e.served import opened
 from tests.gate.answers import digest_of
 

@@ -18,7 +18,7 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import load_or_make_key
 from sayso.policy import load_text
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.e2e.operator_place import Place, everything, verified
 from tests.gate.conftest import Clock
 

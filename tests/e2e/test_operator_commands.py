@@ -11,8 +11,8 @@ from sayso.gate.answer import answer_question
 from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
 from sayso.gate.waiting import wait_for_answer
-from sayso.store.migrate import LATEST
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sql.migrate import LATEST
+from sayso.store.sqlite.store import SqliteStore
 from sayso.surfaces.prompt import APPROVE
 from tests.e2e.operator_place import CHAT, PATIENCE, Place, asked, edit, push, rule, write
 from tests.gate.answers import digest_of

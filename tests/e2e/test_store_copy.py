@@ -20,7 +20,7 @@ from sayso.gate.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.moves import StoreMoved
 from sayso.gate.sessions import open_session
-from sayso.store.postgres import PostgresStore
+from sayso.store.postgres.store import PostgresStore
 from tests.contract.postgres_place import running_server
 from tests.e2e.operator_place import PATIENCE, Place, asked, edit, rule
 
@@ -33,7 +33,7 @@ from pathlib import Path
 from sayso.gate.copy import copy_store
 from sayso.gate.open import KEY_NAME, open_store
 from sayso.gate.signing import load_key
-from sayso.store.postgres_server import address
+from sayso.store.postgres.server import address
 
 home, to, stage = sys.argv[1:]
 marks = Path(home) / "share" / "sayso"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from sayso.store.migrate import LATEST
+from sayso.store.sql.migrate import LATEST
 from tests.contract.postgres_place import new_url, running_server
 from tests.e2e.operator_place import Place
 

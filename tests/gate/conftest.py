@@ -12,9 +12,9 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.signing import make_key
 from sayso.policy import load_preset
-from sayso.store.base import Store
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 
 KEY = make_key("test")
 

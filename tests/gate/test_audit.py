@@ -32,7 +32,7 @@ from sayso.gate.audit_check import CHECKPOINTS, Walk
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.signing import make_key, public_key, signer, verifier
-from sayso.store.base import EntryRow, SecretRow
+from sayso.store.contract import EntryRow, SecretRow
 from tests.gate.conftest import KEY, Clock
 
 TRUSTED = (verifier(KEY.name, public_key(KEY)),)

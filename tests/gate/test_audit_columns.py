@@ -9,7 +9,7 @@ import pytest
 from sayso.core.audit.bulk import said
 from sayso.core.audit.entry import Entry, append, genesis
 from sayso.gate.audit_columns import differing
-from sayso.store.base import FiledEntry
+from sayso.store.contract import FiledEntry
 
 NOW = 1_800_000_000
 ODD_TIMES = (0.0, 1e-6, 0.1, 1.5, NOW + 0.25, NOW + 2.0, NOW + 0.999_999_6, NOW + 59.000_000_4, 2.5e11)

@@ -23,7 +23,7 @@ from sayso.gate.recovery import recover_calls
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
 from sayso.policy import load_preset
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.gate.calling import answered, approved, edit
 from tests.gate.conftest import KEY, Clock
 

@@ -35,9 +35,9 @@ from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, list_sessions, open_session
 from sayso.gate.signing import make_key, public_key, verifier
 from sayso.policy import load_preset
-from sayso.store.base import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.conftest import KEY, Clock
 
@@ -101,7 +101,7 @@ def pair(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterat
 
 
 def other(request: pytest.FixtureRequest, clock: Clock, folder: Path) -> Store:
-    from sayso.store.postgres import PostgresStore
+    from sayso.store.postgres.store import PostgresStore
 
     if request.param == "sqlite":
         return SqliteStore(folder / "new.db", clock=clock)

@@ -20,8 +20,8 @@ from sayso.gate.questions import UnknownQuestion
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.policy import load_preset
-from sayso.store.base import ReviewRow, SpendRow, StoreError
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import ReviewRow, SpendRow, StoreError
+from sayso.store.sqlite.store import SqliteStore
 from tests.gate.conftest import KEY, Clock
 
 DAY = 86_400.0

@@ -15,7 +15,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.grants import list_grants
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_question
 from tests.gate.calling import edit
 from tests.gate.conftest import KEY

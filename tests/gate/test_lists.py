@@ -18,7 +18,7 @@ from sayso.gate.grants import Listed, give_grant, list_grants, page_of_grants, r
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import end_session, open_session
 from sayso.gate.workflows import list_runs, reconcile
-from sayso.store.base import UNTOLD, SpendRow
+from sayso.store.contract import UNTOLD, SpendRow
 from tests.gate.conftest import Clock
 
 

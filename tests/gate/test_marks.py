@@ -15,7 +15,7 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.gate import mark_file
 from sayso.gate.marks import FORGOTTEN_AFTER, OPENED_AGAIN, Mark
-from sayso.store.base import EntryRow
+from sayso.store.contract import EntryRow
 
 
 def entry(seq: int) -> EntryRow:

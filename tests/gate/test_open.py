@@ -19,8 +19,8 @@ from sayso.gate.open import NoStore, open_audit, open_gate, open_to_act, open_to
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
 from sayso.policy import load_preset
-from sayso.store.base import Store
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.sqlite.store import SqliteStore
 from tests.gate.conftest import KEY
 
 

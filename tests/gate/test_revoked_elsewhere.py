@@ -18,7 +18,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.sessions import open_session
 from sayso.gate.signing import load_or_make_key
 from sayso.policy import load_preset
-from sayso.store.postgres import PostgresStore
+from sayso.store.postgres.store import PostgresStore
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.calling import approved, edit
 

@@ -17,7 +17,7 @@ from sayso.gate.conversation import begin_task
 from sayso.gate.gate import Gate
 from sayso.gate.request import make_call, make_request
 from sayso.gate.sessions import open_session
-from sayso.store.base import SecretRow
+from sayso.store.contract import SecretRow
 from tests.gate.answers import answer_question, edit_and_allow
 
 PUSH = {"tool": "shell", "command": "git push", "arguments": {"token": "hunter2"}, "folder": "/src"}

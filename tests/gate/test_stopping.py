@@ -25,8 +25,8 @@ from sayso.gate.sessions import end_session, open_session
 from sayso.gate.state import Wanted, load
 from sayso.gate.stopping import StoppedAll, resume_session, stop_all, stop_all_and_tell, stop_session
 from sayso.policy import load_preset
-from sayso.store.base import EntryRow, StoreBusy, Writer
-from sayso.store.memory import MemoryStore
+from sayso.store.contract import EntryRow, StoreBusy, Writer
+from sayso.store.memory.store import MemoryStore
 from tests.gate.calling import approved, edit
 from tests.gate.conftest import KEY
 

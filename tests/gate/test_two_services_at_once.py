@@ -20,8 +20,8 @@ from sayso.gate.replays import replay_call
 from sayso.gate.sessions import open_session
 from sayso.gate.signin import make_link, use_link
 from sayso.policy import load_preset
-from sayso.store.base import MetaRow
-from sayso.store.postgres import PostgresStore
+from sayso.store.contract import MetaRow
+from sayso.store.postgres.store import PostgresStore
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.calling import edit
 from tests.gate.conftest import KEY

@@ -23,7 +23,7 @@ from sayso.gate.audit_read import tail
 from sayso.gate.grants import give_grant, list_grants, revoke_all, revoke_grant
 from sayso.gate.signing import make_key
 from sayso.gate.surface import Asked, Reply
-from sayso.store.base import Store
+from sayso.store.contract import Store
 from tests.property.nesting_tasks import Worker, caught, finish
 from tests.property.nestings import (
     MAIN,

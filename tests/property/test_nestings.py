@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from sayso.store.base import Store
-from sayso.store.memory import MemoryStore
-from sayso.store.sqlite import SqliteStore
+from sayso.store.contract import Store
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.property.nesting_draws import programs
 from tests.property.nesting_model import Model
 from tests.property.nesting_play import Player

@@ -22,7 +22,7 @@ from sayso.doors.python import calls, holding, scope, workflow
 from sayso.doors.python.scope import Frame
 from sayso.gate import calls as gate_calls
 from sayso.gate import gate, lease, workflows
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.property.nesting_draws import seeded
 from tests.property.test_nestings import difference
 

@@ -12,7 +12,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.service.access import COMMIT, WRITE, answered, asked, assert_refused, bound, status, submitted
 from tests.service.calling import Service
 from tests.service.conftest import KEY

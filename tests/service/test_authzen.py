@@ -19,7 +19,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.running import Settings
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.service.calling import HOST, Service
 from tests.service.conftest import KEY, in_memory
 

@@ -12,7 +12,7 @@ import pytest
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.service.calling import Service
 from tests.service.conftest import KEY
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sayso.store.base import MetaRow
+from sayso.store.contract import MetaRow
 from tests.service.calling import PUSH, READ, WRITE, Service
 
 GRANT = "Grant standing consent for: git push origin"

@@ -14,7 +14,7 @@ from sayso.gate.audit_read import export
 from sayso.gate.conversation import hear_message
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.gate.conftest import Clock
 from tests.service.calling import Service
 from tests.service.conftest import KEY

@@ -15,7 +15,7 @@ from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
 from sayso.service.arap import PROBLEM
 from sayso.service.endpoints import Endpoint
-from sayso.store.sqlite import SqliteStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.service.calling import Service
 from tests.service.conftest import KEY, POLICY, in_memory
 

@@ -11,7 +11,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.gate.recovery import recover_calls
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WRITE, Service
 from tests.service.conftest import KEY

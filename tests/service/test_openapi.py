@@ -22,7 +22,7 @@ from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
 from sayso.service.openapi import document
 from sayso.service.running import Settings
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.service.calling import WRITE, Service
 from tests.service.conftest import KEY, POLICY
 

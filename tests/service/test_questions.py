@@ -14,7 +14,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, WRITE, Service

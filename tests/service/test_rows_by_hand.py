@@ -11,7 +11,7 @@ from sayso.core.audit.entry import rfc3339
 from sayso.gate.audit import verify_audit
 from sayso.gate.conversation import hear_message
 from sayso.gate.journal import record
-from sayso.store.base import MetaRow
+from sayso.store.contract import MetaRow
 from tests.service.calling import READ, Service
 
 

@@ -33,7 +33,7 @@ from sayso.gate.play import Player
 from sayso.gate.request import make_call, make_request
 from sayso.gate.signing import make_key
 from sayso.reading.resolve import with_content
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
 from tests.vectors.door_rows import Expected, Found, Made, Row
 

@@ -26,7 +26,7 @@ from sayso.policy import load_preset
 from sayso.service.app import make_app
 from sayso.service.running import Settings
 from sayso.service.serve import Address, listen
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
 from tests.vectors.door_rows import Expected, Made, Row
 from tests.vectors.doors_in_process import (

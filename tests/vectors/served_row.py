@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sayso import Sayso
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
 from tests.vectors.door_rows import rows
 from tests.vectors.doors_in_process import KEY, Functions

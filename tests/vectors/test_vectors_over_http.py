@@ -31,7 +31,7 @@ from sayso.gate.telling import tell_decision
 from sayso.reading.resolve import with_content
 from sayso.service.declaring import told as tell_call
 from sayso.service.running import Settings
-from sayso.store.memory import MemoryStore
+from sayso.store.memory.store import MemoryStore
 from tests.service.calling import Service
 from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, in_mode, named
 from tests.vectors.vector_files import Step, Vector

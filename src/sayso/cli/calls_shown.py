@@ -21,7 +21,7 @@ from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
 from sayso.gate.recovery import recover_calls
 from sayso.gate.workflows import MOST, Progress
-from sayso.store.base import CallRow, Reader
+from sayso.store.contract import CallRow, Reader
 
 STATES: tuple[ledger.State, ...] = get_args(ledger.State)
 NOT_OVER = tuple(state for state in STATES if state not in ledger.ENDED)

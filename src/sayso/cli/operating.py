@@ -20,7 +20,7 @@ from sayso.gate.retelling import retell
 from sayso.gate.state import Loaded, Wanted, load
 from sayso.gate.stats import Figures
 from sayso.gate.waiting import wait_for_answer
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 DAY = 86_400.0
 HOUR = 3_600.0

@@ -16,7 +16,7 @@ import typer
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
-    from sayso.store.base import GrantRow, Reader, SessionRow
+    from sayso.store.contract import GrantRow, Reader, SessionRow
 
 LEAST = 3
 """How many characters a shortened id has at least."""

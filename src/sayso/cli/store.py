@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sayso.gate.clock import Reading
     from sayso.gate.copy import Copied
     from sayso.gate.signing import Key
-    from sayso.store.base import Reader, Store
+    from sayso.store.contract import Reader, Store
 
 app = typer.Typer(help="The store: where consent is kept.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -61,7 +61,7 @@ def info(store: StoreFile = None, as_json: Json = False) -> None:
 @app.command(short_help="Bring an older store up to date.")
 def migrate(store: StoreFile = None, as_json: Json = False) -> None:
     """Bring the schema of an older store up to date. Make a copy first: of the file, or a dump."""
-    from sayso.store.migrate import LATEST
+    from sayso.store.sql.migrate import LATEST
 
     place = place_of(store)
     changed = place.check_made() < LATEST
@@ -200,7 +200,7 @@ def _address(to: str) -> str:
         raise MalformedRequest(
             "a store moves to PostgreSQL only", hint="--to postgresql://user@host/database"
         )
-    from sayso.store.postgres_server import address
+    from sayso.store.postgres.server import address
 
     return address(to)
 
@@ -245,7 +245,7 @@ def _tell_copied(as_json: bool, where: Path, copied: Copied) -> None:
 
 def _held(tx: Reader) -> dict[str, Any]:
     from sayso.gate.moves import moved
-    from sayso.store.migrate import LATEST
+    from sayso.store.sql.migrate import LATEST
 
     seal = moved(tx)
 

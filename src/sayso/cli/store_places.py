@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from sayso.store.base import Store
+    from sayso.store.contract import Store
 
 ADDRESSES = ("postgresql://", "postgres://")
 
@@ -31,7 +31,7 @@ class Place(msgspec.Struct, frozen=True):
 
     def check_made(self) -> int:
         """The number of its schema; refused if there is no store."""
-        from sayso.store.base import StoreError
+        from sayso.store.contract import StoreError
 
         found = self.schema()
         if not found:
@@ -55,7 +55,7 @@ def place_of(store: str | None) -> Place:
 
 
 def _schema_of_file(path: Path) -> int:
-    from sayso.store.sqlite_file import schema
+    from sayso.store.sqlite.file import schema
 
     return schema(path) if path.exists() else 0
 
@@ -67,6 +67,6 @@ def _database(store: str) -> Place:
         raise MalformedRequest(
             "a store is a file or a PostgreSQL database", hint="--store postgresql://user@host/database"
         )
-    from sayso.store import postgres_server as server
+    from sayso.store.postgres import server
 
     return Place(server.address(store), lambda: server.schema(store), lambda: server.bytes_used(store), store)

@@ -16,7 +16,7 @@ from sayso.gate.authorize import authorize_in, reporting
 from sayso.gate.call_rows import KeyReused, checked, finding_in, put
 from sayso.gate.calls import new_name, new_row
 from sayso.gate.gate import Gate, writing
-from sayso.store.base import CallRow, QuestionRow, Reader
+from sayso.store.contract import CallRow, QuestionRow, Reader
 
 PREFIX = "access-request:"
 """How the host id of such a call begins; then comes the key it was asked for with."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from sayso.gate.gate import Gate
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 FAR_BACK = 20_000
 """How many entries of each stream are looked at when a process first wants to know."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from sayso.core.errors import SaysoError
 from sayso.gate.audit import checkpoint
 from sayso.gate.gate import Gate, writing
-from sayso.store.base import Writer
+from sayso.store.contract import Writer
 
 log = logging.getLogger("sayso")
 

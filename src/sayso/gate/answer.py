@@ -36,7 +36,7 @@ from sayso.gate.proofs import BadProof, answer_challenge
 from sayso.gate.questions import UnknownQuestion, refuse_question
 from sayso.gate.state import Loaded, close_row
 from sayso.gate.telemetry import answered
-from sayso.store.base import QuestionRow, Writer
+from sayso.store.contract import QuestionRow, Writer
 
 
 class Reply(msgspec.Struct, frozen=True):

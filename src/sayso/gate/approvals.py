@@ -17,7 +17,7 @@ from sayso.core.terms import no_stricter, terms_of
 from sayso.gate.call_rows import Record
 from sayso.gate.endings import who_ended
 from sayso.gate.gate import Gate
-from sayso.store.base import CallRow, QuestionRow, Reader, SpendRow
+from sayso.store.contract import CallRow, QuestionRow, Reader, SpendRow
 
 End = Literal["ran_out", "taken_back"]
 MOST_WIDER = 1_000

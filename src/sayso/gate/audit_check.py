@@ -27,7 +27,7 @@ from sayso.gate.audit_tree import End, key_of, origin_of, stored_end, trusted
 from sayso.gate.gate import Gate
 from sayso.gate.rows_check import check_rows
 from sayso.gate.signing import Key
-from sayso.store.base import CheckpointRow, FiledEntry, Reader
+from sayso.store.contract import CheckpointRow, FiledEntry, Reader
 
 PAGE = 1_000
 CHECKPOINTS = 1_000

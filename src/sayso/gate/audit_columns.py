@@ -10,7 +10,7 @@ import msgspec
 
 from sayso.core.audit.bulk import Said
 from sayso.core.audit.entry import AuditError, rfc3339
-from sayso.store.base import FiledEntry
+from sayso.store.contract import FiledEntry
 
 _MOMENTS = list[datetime]
 

@@ -14,7 +14,7 @@ from sayso.gate.audit_read import UnknownEntry, entry_at, whole
 from sayso.gate.audit_sign import checkpoint
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
-from sayso.store.base import EntryRow, Writer
+from sayso.store.contract import EntryRow, Writer
 
 READ_PAGE = 1_000
 PRUNE_PAGE = 20_000

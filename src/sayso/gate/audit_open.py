@@ -15,7 +15,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate.audit_read import entry_at, whole
 from sayso.gate.audit_sign import prove
 from sayso.gate.gate import Gate
-from sayso.store.base import EntryRow, Reader
+from sayso.store.contract import EntryRow, Reader
 
 PAGE = 1_000
 MOST_LOOKED_AT = 1_000_000

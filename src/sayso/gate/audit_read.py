@@ -13,7 +13,7 @@ from sayso.core.audit.entry import MAIN, AuditError, Body, Row, read_body
 from sayso.core.audit.text import json_line, pruned_line, text_line
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
-from sayso.store.base import EntryRow, Reader
+from sayso.store.contract import EntryRow, Reader
 
 Form = Literal["text", "jsonl"]
 PAGE = 1_000

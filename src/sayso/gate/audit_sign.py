@@ -25,7 +25,7 @@ from sayso.gate.audit_tree import (
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.gate.signing import Key, signer
-from sayso.store.base import CheckpointRow, Reader, Writer
+from sayso.store.contract import CheckpointRow, Reader, Writer
 
 CHECKPOINTS = ("fact", "checkpoints")
 """Under which name the mark keeps the number of the last checkpoint."""

@@ -20,7 +20,7 @@ from sayso.gate.journal import record
 from sayso.gate.moves import check_goes_on
 from sayso.gate.seals import mac_key, seal
 from sayso.gate.signing import Key, public_key, verifier
-from sayso.store.base import EntryRow, NodeRow, Reader, Writer
+from sayso.store.contract import EntryRow, NodeRow, Reader, Writer
 
 PAGE = 2_000
 """How many entries one transaction adds to a tree."""

@@ -24,7 +24,7 @@ from sayso.gate.expiry import expire_in
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
 from sayso.gate.journal import record, what_would_run
 from sayso.gate.telemetry import Deciding
-from sayso.store.base import Reader, Writer
+from sayso.store.contract import Reader, Writer
 
 HOUR = 3_600.0
 

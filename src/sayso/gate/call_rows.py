@@ -23,7 +23,7 @@ from sayso.gate.gate import Gate, refuse_tampered
 from sayso.gate.sealer import Kept, Untried
 from sayso.gate.state import Loaded, Wanted, bounded, keep, kept_in, load, with_call, with_untried
 from sayso.gate.tampering import Tampered
-from sayso.store.base import CallRow, Reader, Writer
+from sayso.store.contract import CallRow, Reader, Writer
 
 RESULT_LASTS = DAY
 

@@ -49,7 +49,7 @@ from sayso.gate.journal import record
 from sayso.gate.questions import read_question, refuse_question
 from sayso.gate.request import read_again, with_state
 from sayso.gate.state import Wanted, kept_in
-from sayso.store.base import CallRow, QuestionRow, Reader, Writer
+from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"
 STATES: dict[Verdict, ledger.State] = {

@@ -12,7 +12,7 @@ import msgspec
 from sayso.core.session import Head, Plan, Suspension
 from sayso.gate.moves import OWN
 from sayso.gate.sealer import Sealer
-from sayso.store.base import (
+from sayso.store.contract import (
     KINDS,
     AnyRow,
     CallRow,

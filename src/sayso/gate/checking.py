@@ -19,7 +19,7 @@ from sayso.gate.authorize import record_decision, reporting
 from sayso.gate.explaining import wanted_for
 from sayso.gate.gate import NO_SCOPE, Gate, loaded, reviews_for, time_trusted, view_of, writing
 from sayso.gate.request import just_reviewed
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 
 class Checked(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from sayso.gate.acts import operator_act
 from sayso.gate.gate import Gate, everything, settle, time_trusted
 from sayso.gate.journal import CLOCK, record
 from sayso.gate.state import Loaded, load
-from sayso.store.base import CallRow, Reader, Writer
+from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
 WHY = "the clock was wrong"

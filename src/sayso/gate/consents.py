@@ -9,7 +9,7 @@ from sayso.core.grants import Grant
 from sayso.core.session import Session, ended_by
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
-from sayso.store.base import Writer
+from sayso.store.contract import Writer
 
 
 def record_grant(gate: Gate, tx: Writer, grant: Grant, agent: str = "") -> None:

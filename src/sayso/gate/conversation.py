@@ -30,7 +30,7 @@ from sayso.gate.retelling import retell
 from sayso.gate.revoking import with_sessions_below
 from sayso.gate.said import keep_said
 from sayso.gate.state import Loaded, children_of
-from sayso.store.base import Writer
+from sayso.store.contract import Writer
 
 USER = "user"
 """Who ends what a message ends."""

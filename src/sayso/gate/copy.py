@@ -41,7 +41,7 @@ from sayso.gate.sealer import JUMP, Sealer
 from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key
 from sayso.gate.tally import Tally, all_rows, counted, heads, kind_of, tally
-from sayso.store.base import EntryRow, Reader, Store, StoreError, Writer
+from sayso.store.contract import EntryRow, Reader, Store, StoreError, Writer
 
 MOST_FINDINGS = 100
 EMPTY_IT = "empty it, or name another"

@@ -12,7 +12,7 @@ import msgspec
 from sayso.core.model import Risk, Verdict
 from sayso.gate.decisions import DECISIONS
 from sayso.gate.sealer import MAC_BYTES
-from sayso.store.base import QuestionRow, Reader
+from sayso.store.contract import QuestionRow, Reader
 
 PAGE = 1_000
 

@@ -15,7 +15,7 @@ from sayso.core.session import Session, apply
 from sayso.gate.gate import Gate, everything, view_of
 from sayso.gate.questions import read_question
 from sayso.gate.state import Loaded, load
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 LOOK_BACK = 50
 

@@ -11,7 +11,7 @@ from sayso.core.audit.entry import rfc3339
 from sayso.core.model import Request
 from sayso.gate.call_rows import EffectTaken, found_record, with_effect_turn
 from sayso.gate.gate import Gate
-from sayso.store.base import CallRow, Reader
+from sayso.store.contract import CallRow, Reader
 
 TAKEN = ("running", "waiting", "succeeded", "ambiguous")
 

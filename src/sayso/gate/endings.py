@@ -14,7 +14,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.audit.entry import Entry, read
 from sayso.core.errors import SaysoError
-from sayso.store.base import EntryRow, Reader
+from sayso.store.contract import EntryRow, Reader
 
 CLEARING = ("STOPPED", "SESSION_ENDED", "CLEARED", "HEARD", "TASK", "EXECUTED")
 MOST_AT_ONCE = 1_000

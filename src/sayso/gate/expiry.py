@@ -7,7 +7,7 @@ import msgspec
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.gate.state import close_row
-from sayso.store.base import QuestionRow, Writer
+from sayso.store.contract import QuestionRow, Writer
 
 MOST = 10_000
 

@@ -23,7 +23,7 @@ from sayso.gate.signing import Key as SigningKey
 from sayso.gate.state import Closing, Loaded, Wanted, load, save
 from sayso.gate.tampering import Tampered
 from sayso.gate.telemetry import tampered
-from sayso.store.base import Reader, Store, Writer
+from sayso.store.contract import Reader, Store, Writer
 
 NO_SCOPE = Scope()
 CLOCK_SLACK = 60.0

@@ -29,7 +29,7 @@ from sayso.gate.call_rows import Record
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession, loaded, needed_for, settle, view_of
 from sayso.gate.state import Loaded, Wanted, load
-from sayso.store.base import CallRow, QuestionRow, Reader, Writer
+from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
 RULE = "going_on"
 MOST_ENTRIES = 3

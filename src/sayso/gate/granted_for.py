@@ -7,7 +7,7 @@ from sayso.core.model import Request
 from sayso.core.titles import title_of
 from sayso.gate.call_rows import found_record
 from sayso.gate.gate import Gate
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 
 def call_of_grant(gate: Gate, tx: Reader, grant: Grant) -> str | None:

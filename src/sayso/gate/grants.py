@@ -21,7 +21,7 @@ from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, l
 from sayso.gate.granted_for import call_of_grant
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, Wanted, children_of, load
-from sayso.store.base import GrantRow, Reader, Writer
+from sayso.store.contract import GrantRow, Reader, Writer
 
 AT_ONCE = 200
 """How many rows are read at a time."""

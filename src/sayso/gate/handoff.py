@@ -21,7 +21,7 @@ from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.sealed_values import find_value, write_value
 from sayso.gate.state import Loaded
-from sayso.store.base import Reader, Writer
+from sayso.store.contract import Reader, Writer
 
 SAVE = words.SAVE_ALLOWLIST
 

@@ -10,7 +10,7 @@ import msgspec
 from sayso.core.audit.entry import MAIN, Entry, read
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.gate.gate import Gate
-from sayso.store.base import EntryRow, Reader
+from sayso.store.contract import EntryRow, Reader
 
 PAGE = 200
 MOST_READ = 20_000

@@ -11,7 +11,7 @@ from sayso.core.audit.entry import Entry, Head, append, genesis
 from sayso.core.digest import canonical, decode
 from sayso.core.model import Call
 from sayso.gate.moves import GOES_ON, check_goes_on
-from sayso.store.base import EntryRow, SecretRow, Writer
+from sayso.store.contract import EntryRow, SecretRow, Writer
 
 CLOCK = "CLOCK"
 """The operator says the clock is right. No other entry goes back in time: a clock set back is noticed."""

@@ -33,7 +33,7 @@ from sayso.gate.outcome import entering
 from sayso.gate.questions import UnknownQuestion, read_question, refuse_question
 from sayso.gate.request import read_again
 from sayso.gate.workflows import note_of
-from sayso.store.base import CallRow, Writer
+from sayso.store.contract import CallRow, Writer
 
 
 def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
-from sayso.store.base import EntryRow
+from sayso.store.contract import EntryRow
 
 Record = tuple[bytes, int, int]
 """A name, its version, and after which time it may be forgotten (0: never)."""

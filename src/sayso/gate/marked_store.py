@@ -17,7 +17,7 @@ from sayso.gate.journal import record
 from sayso.gate.marks import BURNED, Mark, Raised
 from sayso.gate.tampering import Doubt, Doubts
 from sayso.gate.telemetry import tampered
-from sayso.store.base import EntryRow, Reader, Store, Writer
+from sayso.store.contract import EntryRow, Reader, Store, Writer
 
 log = logging.getLogger("sayso")
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from sayso.gate.mark_file import GoneOn, MarkFile, Record
 from sayso.gate.moves import PLACE, StoreMoved
 from sayso.reading.paths.own_places import guard_keys
-from sayso.store.base import EntryRow, Reader, StoreError
+from sayso.store.contract import EntryRow, Reader, StoreError
 
 OPENED_AGAIN = 64
 """After how many times of being raised it is opened again, so that one that was taken away is there again."""

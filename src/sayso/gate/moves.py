@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 import msgspec
 
 from sayso.core.audit.entry import MAIN
-from sayso.store.base import EntryRow, Reader, StoreError, Writer
+from sayso.store.contract import EntryRow, Reader, StoreError, Writer
 
 SEALED = "SEALED"
 GOES_ON = ("EPOCH", "UNSEALED")

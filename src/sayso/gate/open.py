@@ -23,7 +23,7 @@ from sayso.gate.seals import mac_key
 from sayso.gate.signing import Key, load_key, load_or_make_key
 from sayso.gate.tampering import Doubts
 from sayso.reading.paths import own_places
-from sayso.store.base import Reader, Store, StoreError, Writer
+from sayso.store.contract import Reader, Store, StoreError, Writer
 
 KEY_NAME = "sayso"
 EPOCH = ("fact", "epoch")
@@ -222,10 +222,10 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
             hint="write postgresql://user@host/database",
         )
     if _is_address(where):
-        from sayso.store.postgres import PostgresStore
+        from sayso.store.postgres.store import PostgresStore
 
         return PostgresStore(str(where), upgrade=upgrade)
-    from sayso.store.sqlite import SqliteStore
+    from sayso.store.sqlite.store import SqliteStore
 
     return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db", upgrade=upgrade)
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sayso.reading.paths.own_places import guard_keys
-from sayso.store.base import StoreBusy
-from sayso.store.sqlite_file import locked
+from sayso.store.contract import StoreBusy
+from sayso.store.sqlite.file import locked
 
 PATIENCE = 60.0
 """How many seconds to wait for the processes that open a store before us."""

@@ -30,7 +30,7 @@ from sayso.gate.going_on import ended_since
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, load
 from sayso.gate.telemetry import tampered
-from sayso.store.base import CallRow, Reader, Writer
+from sayso.store.contract import CallRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
 LONGEST_REASON = 500

@@ -23,7 +23,7 @@ from sayso.gate.passkeys import (
 )
 from sayso.gate.proofs import BadProof, Proof, base64, host_of, public_key, read_client_data, unbase64
 from sayso.gate.signin import sign_in
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 LASTS = 120.0
 NONCE, TIME = 16, 8

@@ -19,7 +19,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.proofs import BadProof, Proof, check_proof, key_id, unbase64
 from sayso.gate.sealed_values import TamperedValue, read_value, write_value
-from sayso.store.base import Reader, Writer
+from sayso.store.contract import Reader, Writer
 
 Level = Literal["high", "all", "never"]
 LEVELS: tuple[Level, ...] = ("high", "all", "never")

@@ -17,7 +17,7 @@ from sayso.gate.call_rows import Record, found_record, sound_call
 from sayso.gate.decisions import ASKED, DECISIONS
 from sayso.gate.gate import Gate
 from sayso.gate.questions import Read, read_question
-from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader
+from sayso.store.contract import CallRow, EntryRow, QuestionRow, Reader
 
 
 class Consent(msgspec.Struct, frozen=True):

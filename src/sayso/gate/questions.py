@@ -19,7 +19,7 @@ from sayso.core.model import Request
 from sayso.gate.gate import Gate
 from sayso.gate.state import kept_in
 from sayso.gate.tampering import Tampered
-from sayso.store.base import QuestionRow, Reader
+from sayso.store.contract import QuestionRow, Reader
 
 LET_ASK = "let the agent ask again"
 

@@ -26,7 +26,7 @@ from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.gate.outcome import end_retries, follow_up
 from sayso.gate.telemetry import holder_gone
-from sayso.store.base import CallRow, Reader, Writer
+from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
 GOES_ON = 3_600.0

@@ -19,7 +19,7 @@ from sayso.gate.gate import Gate, refuse_tampered, writing
 from sayso.gate.sealed_values import read_value_of_epoch, write_value
 from sayso.gate.sessions import end_session, open_session
 from sayso.gate.state import Wanted, load
-from sayso.store.base import Reader, SessionRow
+from sayso.store.contract import Reader, SessionRow
 
 LONGEST_KEY = 200
 HELD_PLACE = "session-key/held"

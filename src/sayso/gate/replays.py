@@ -29,7 +29,7 @@ from sayso.gate.gate import (
 )
 from sayso.gate.going_on import RULE, kept_from_running
 from sayso.gate.request import make_request, read_again
-from sayso.store.base import Writer
+from sayso.store.contract import Writer
 
 OWN = ("call", "operation")
 """What a replay may use of the session that made it: approvals of this call, grants for its operations."""

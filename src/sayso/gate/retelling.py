@@ -5,7 +5,7 @@ from __future__ import annotations
 from sayso.core.deciding.questions import retell_after_stop
 from sayso.core.decision import Question
 from sayso.gate.gate import Gate, is_stopped
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 
 def retell(gate: Gate, tx: Reader, asked: Question) -> Question:

@@ -16,7 +16,7 @@ from sayso.gate.consents import record_consents
 from sayso.gate.gate import Gate, all_that_can_end, loaded, settle
 from sayso.gate.grants import Ended, UnknownGrant
 from sayso.gate.state import Loaded, children_of
-from sayso.store.base import Writer
+from sayso.store.contract import Writer
 
 
 class Below(msgspec.Struct, frozen=True):

@@ -14,7 +14,16 @@ from sayso.gate.call_rows import finding_beside
 from sayso.gate.gate import Gate
 from sayso.gate.sealed_values import TamperedValue, is_value, open_any
 from sayso.gate.sealer import Kept
-from sayso.store.base import CallRow, GrantRow, MetaRow, QuestionRow, Reader, ReviewRow, SessionRow, SpendRow
+from sayso.store.contract import (
+    CallRow,
+    GrantRow,
+    MetaRow,
+    QuestionRow,
+    Reader,
+    ReviewRow,
+    SessionRow,
+    SpendRow,
+)
 
 
 def check_rows(gate: Gate) -> Iterator[Finding]:

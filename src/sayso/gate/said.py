@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.gate.gate import Gate
 from sayso.gate.sealed_values import find_value, write_value
-from sayso.store.base import Reader, Writer
+from sayso.store.contract import Reader, Writer
 
 MOST = 2_000
 

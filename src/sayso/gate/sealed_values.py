@@ -15,7 +15,7 @@ import msgspec
 from sayso.core.grants import DAY
 from sayso.gate.gate import Gate
 from sayso.gate.tampering import Tampered
-from sayso.store.base import Reader, Writer
+from sayso.store.contract import Reader, Writer
 
 Value = TypeVar("Value", bound=msgspec.Struct)
 VALUES = ("token/", "link/", "browser/", "handoff/", "said/", "session-of/", "session-key/", "passkeys")

@@ -21,7 +21,7 @@ from sayso.core.session import Denial, Head
 from sayso.gate.marks import FORGOTTEN_AFTER, Mark
 from sayso.gate.seals import seal, sealed
 from sayso.gate.tampering import Doubts
-from sayso.store.base import UNTOLD, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
+from sayso.store.contract import UNTOLD, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 MAC_BYTES = 32
 RESULT_BYTES = 32

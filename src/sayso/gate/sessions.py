@@ -13,7 +13,7 @@ from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.said import forget_said
 from sayso.gate.state import end_row, name_child, new_row
-from sayso.store.base import SessionRow
+from sayso.store.contract import SessionRow
 
 
 def open_session(

@@ -11,7 +11,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.journal import record
 from sayso.gate.sealed_values import find_value, write_value
-from sayso.store.base import Reader, Writer
+from sayso.store.contract import Reader, Writer
 
 LINK_LASTS = 120.0
 BROWSER_LASTS = 12 * 3_600.0

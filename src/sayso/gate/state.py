@@ -23,7 +23,7 @@ from sayso.core.grants import DAY, Grant, Held, Key
 from sayso.core.model import Request
 from sayso.core.session import Head, Sending, Session, UnderWay
 from sayso.gate.sealer import Kept, Sealer, SentOnce, Spent, Untried
-from sayso.store.base import CallRow, QuestionRow, Reader, SessionRow, SpendRow, What, Writer
+from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendRow, What, Writer
 
 ENDED_LASTS = 30 * DAY
 """How long what ended is remembered for calls under way: longer than one can wait for its answers."""

@@ -18,7 +18,7 @@ from sayso.gate.conversation import clear_children
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import Wanted, load
-from sayso.store.base import Reader, StoreBusy
+from sayso.store.contract import Reader, StoreBusy
 
 AT_ONCE = 1_000
 """How many rows are read at a time."""

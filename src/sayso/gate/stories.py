@@ -11,7 +11,7 @@ from sayso.gate.decisions import DECISIONS
 from sayso.gate.gate import Gate
 from sayso.gate.history import MOST_READ, newest_first
 from sayso.gate.story import Story, begins, story_of
-from sayso.store.base import EntryRow, Reader
+from sayso.store.contract import EntryRow, Reader
 
 SEARCHED = 4_000
 """How many entries are looked at for one page of a search: each is put together to be looked through."""

@@ -28,7 +28,7 @@ from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
 from sayso.gate.journal import what_would_run
 from sayso.gate.questions import Read, questions_in
-from sayso.store.base import CallRow, EntryRow, QuestionRow, Reader, SecretRow, SpendRow
+from sayso.store.contract import CallRow, EntryRow, QuestionRow, Reader, SecretRow, SpendRow
 
 What = Literal[
     "asked",

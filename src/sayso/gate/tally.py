@@ -8,7 +8,7 @@ from hashlib import sha256
 import msgspec
 
 from sayso.gate.moves import OWN
-from sayso.store.base import KINDS, AnyRow, EntryRow, MetaRow, Reader
+from sayso.store.contract import KINDS, AnyRow, EntryRow, MetaRow, Reader
 
 STEP = 1_000
 Tally = dict[str, tuple[int, int]]

@@ -14,7 +14,7 @@ from sayso.gate.acts import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.journal import record
 from sayso.gate.sealed_values import TamperedValue, find_value, open_value, write_value
-from sayso.store.base import MetaRow, Reader
+from sayso.store.contract import MetaRow, Reader
 
 Role = Literal["agent", "host", "operator", "trusted"]
 ROLES: tuple[Role, ...] = ("agent", "host", "operator", "trusted")

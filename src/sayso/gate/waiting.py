@@ -7,7 +7,7 @@ import time
 from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
 from sayso.gate.questions import UnknownQuestion, find_question, refuse_question
-from sayso.store.base import QuestionRow
+from sayso.store.contract import QuestionRow
 
 LONGEST = 600.0
 

@@ -19,7 +19,7 @@ from sayso.gate.call_rows import UnknownCall, found_record, moved, row_of, stand
 from sayso.gate.gate import Gate, everything, loaded, settle, writing
 from sayso.gate.journal import record
 from sayso.gate.state import Loaded, load
-from sayso.store.base import CallRow, Reader, Writer
+from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
 UNDER_WAY = ("pending", "running", "waiting", "ambiguous")

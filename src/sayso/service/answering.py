@@ -13,7 +13,7 @@ from sayso.service.endpoints import Context
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered
 from sayso.service.signing import signing
-from sayso.store.base import QuestionRow
+from sayso.store.contract import QuestionRow
 
 MOST_REASON = 2_000
 

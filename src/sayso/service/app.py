@@ -50,7 +50,7 @@ from sayso.service.hints import hint_for
 from sayso.service.pages import missing_page
 from sayso.service.problems import Problem, Refused, problem
 from sayso.service.running import Running, Settings
-from sayso.store.base import StoreBusy
+from sayso.store.contract import StoreBusy
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024

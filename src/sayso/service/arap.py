@@ -31,7 +31,7 @@ from sayso.service.callers import is_own
 from sayso.service.endpoints import ANY, Context, Endpoint
 from sayso.service.evaluating import EvaluationBody, request_of, session_asked
 from sayso.service.problems import Refused
-from sayso.store.base import QuestionRow, Reader
+from sayso.store.contract import QuestionRow, Reader
 
 REQUESTS = "/access/v1/requests"
 CAPABILITY = "urn:openid:authzen:capability:access-request"

@@ -14,7 +14,7 @@ from sayso.gate.history import newest_first
 from sayso.service.endpoints import OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import AuditState, VerifiedTold
-from sayso.store.base import EntryRow, Reader
+from sayso.store.contract import EntryRow, Reader
 
 PAGE = 50
 MOST = 500

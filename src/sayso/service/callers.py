@@ -6,7 +6,7 @@ from sayso.gate.gate import UnknownSession
 from sayso.gate.reopening import open_at
 from sayso.gate.tokens import Token
 from sayso.service.endpoints import Context
-from sayso.store.base import SessionRow
+from sayso.store.contract import SessionRow
 
 MOST = 1_000_000
 

@@ -34,7 +34,7 @@ from sayso.service.declaring import (
 )
 from sayso.service.endpoints import ANY, Context, Endpoint
 from sayso.service.problems import Refused
-from sayso.store.base import CallRow
+from sayso.store.contract import CallRow
 
 LONGEST_WAIT = 600.0
 SMALL = 16 * 1024

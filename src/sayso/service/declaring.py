@@ -23,7 +23,7 @@ from sayso.gate.tokens import Token
 from sayso.gate.workflows import Note, note_of
 from sayso.service.evaluated import MARK, runnable_arguments
 from sayso.service.problems import Refused
-from sayso.store.base import QuestionRow
+from sayso.store.contract import QuestionRow
 
 HTTP = "http"
 """The door of every call that comes over HTTP."""

@@ -23,7 +23,7 @@ from sayso.gate.reopening import OtherSession
 from sayso.gate.tampering import Tampered
 from sayso.gate.tokens import UnknownToken
 from sayso.gate.workflows import BeyondPolicy
-from sayso.store.base import StoreBusy, StoreError
+from sayso.store.contract import StoreBusy, StoreError
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownCall, 404),

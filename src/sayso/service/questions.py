@@ -19,7 +19,7 @@ from sayso.service.endpoints import ANY, HOST, OPERATORS, Context, Endpoint, Pag
 from sayso.service.problems import Refused
 from sayso.service.shapes import AnswerBody, Answered, EditBody, EditedTold, QuestionTold
 from sayso.service.telling import tell_question, with_coverage
-from sayso.store.base import QuestionRow, QuestionState, Reader
+from sayso.store.contract import QuestionRow, QuestionState, Reader
 
 STATES = ("open", "answered", "expired", "cancelled", "any")
 PAGE = 50

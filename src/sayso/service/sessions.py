@@ -30,7 +30,7 @@ from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Pa
 from sayso.service.problems import Refused
 from sayso.service.shapes import SessionTold
 from sayso.service.telling import known_waits
-from sayso.store.base import CallRow, Reader
+from sayso.store.contract import CallRow, Reader
 
 LONGEST = 1_000
 PAGE = 200

@@ -10,7 +10,7 @@ from sayso.gate.passkeys import Signing, proof_needed
 from sayso.gate.proofs import answer_challenge
 from sayso.service.endpoints import Context
 from sayso.service.shapes import AnswerBody
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 
 def must_sign(gate: Gate, tx: Reader, question: Question) -> bool:

@@ -22,7 +22,7 @@ from sayso.service.endpoints import Context
 from sayso.service.shapes import ItemTold, OfferTold, QuestionTold
 from sayso.service.signing import must_sign
 from sayso.service.waiters import Waits
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 
 def tell_question(context: Context, tx: Reader, found: Read) -> QuestionTold:

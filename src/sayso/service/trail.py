@@ -20,7 +20,7 @@ from sayso.gate.decisions import ASKED, DECISIONS
 from sayso.gate.gate import Gate
 from sayso.service.metrics import Metrics
 from sayso.service.shapes import EventKind, EventTold
-from sayso.store.base import EntryRow, Reader, StoreError
+from sayso.store.contract import EntryRow, Reader, StoreError
 
 log = logging.getLogger("sayso.service")
 PAGE = 1_000

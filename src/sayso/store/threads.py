@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Protocol
 
-from sayso.store.base import StoreError
+from sayso.store.contract import StoreError
 
 
 class Pulse:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.audit.entry import Entry, encode
-from sayso.store.base import NodeRow, SecretRow, StoreError
+from sayso.store.contract import NodeRow, SecretRow, StoreError
 from tests.contract import rows
 from tests.contract.places import Open
 from tests.contract.rows import NOON, entry, filed

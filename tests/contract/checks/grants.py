@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.base import UNTOLD, NodeRow, Store, StoreError
+from sayso.store.contract import UNTOLD, NodeRow, Store, StoreError
 from tests.contract import rows
 from tests.contract.places import Open
 from tests.contract.rows import NOON, grant, session

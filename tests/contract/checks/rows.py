@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.base import (
+from sayso.store.contract import (
     KINDS,
     AnyRow,
     GrantRow,

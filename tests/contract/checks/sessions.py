@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.store.base import StoreError
+from sayso.store.contract import StoreError
 from tests.contract.places import Open
 from tests.contract.rows import NOON, session
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.base import Store, StoreError, Writer
+from sayso.store.contract import Store, StoreError, Writer
 from tests.contract import rows
 from tests.contract.places import Open
 from tests.contract.rows import call, entry, question, session

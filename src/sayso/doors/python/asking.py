@@ -19,7 +19,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.surface import Asked, Reply, Surface
 from sayso.gate.telemetry import surface_failed
 from sayso.gate.waiting import LONGEST, question_row
-from sayso.store.base import QuestionRow, Reader
+from sayso.store.contract import QuestionRow, Reader
 
 Edit = Callable[[Mapping[str, Any]], Request]
 """Makes the request for edited arguments, or refuses them."""

@@ -33,7 +33,7 @@ from sayso.gate.request import make_request, read_request, with_state
 from sayso.gate.surface import Surface
 from sayso.gate.waiting import LONGEST
 from sayso.gate.workflows import check_workflow
-from sayso.store.base import QuestionRow, Reader, SessionRow
+from sayso.store.contract import QuestionRow, Reader, SessionRow
 
 NOBODY = "nobody can be asked: there is no surface that could show the question"
 

@@ -39,7 +39,7 @@ from sayso.gate.recovery import reconcile_calls, recover_calls
 from sayso.gate.settings import in_chosen_mode, own_policy
 from sayso.gate.signing import Key
 from sayso.gate.surface import Surface
-from sayso.store.base import QuestionRow, Store
+from sayso.store.contract import QuestionRow, Store
 
 if TYPE_CHECKING:
     from sayso.doors.remote.connected import Connected, Where

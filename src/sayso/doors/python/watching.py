@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from sayso.gate.gate import Gate
-from sayso.store.base import Reader
+from sayso.store.contract import Reader
 
 LOOK_AGAIN = 1.0
 """How often it looks without a change: time passes, and a lease or a deadline with it."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from sayso.store.base import Reader, StoreError, Writer
-from sayso.store.sql import SqlReader, SqlWriter
-from sayso.store.statements import LAST_NAMED
+from sayso.store.contract import Reader, StoreError, Writer
+from sayso.store.sql.rows import SqlReader, SqlWriter
+from sayso.store.sql.statements import LAST_NAMED
 from sayso.store.threads import Look, Pulse, Single, Watch
 
 _inherited: list[object] = []  # what a forked process must neither use nor close

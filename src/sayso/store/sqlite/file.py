@@ -14,8 +14,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sayso.store import migrate
-from sayso.store.base import StoreBusy, StoreError
+from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.sql import migrate
 
 APPLICATION = 0x53617973
 """Stands in the head of the file, and spells "Says"."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from sayso.store import base
+from sayso.store import contract
 
 EACH = ":each"
 
@@ -54,19 +54,19 @@ def repeated(statement: str, groups: int, width: int) -> str:
 
 
 TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
-    base.MetaRow: ("meta", ("name",)),
-    base.SessionRow: ("sessions", ("place",)),
-    base.GrantRow: ("grants", ("place",)),
-    base.SpendRow: ("spends", ("grant", "number")),
-    base.DenialRow: ("denials", ("session", "digest")),
-    base.SendingRow: ("sendings", ("place",)),
-    base.ReviewRow: ("reviews", ("name",)),
-    base.QuestionRow: ("questions", ("place",)),
-    base.CallRow: ("calls", ("place",)),
-    base.EntryRow: ("entries", ("stream", "seq")),
-    base.NodeRow: ("nodes", ("stream", "level", "index")),
-    base.CheckpointRow: ("checkpoints", ("place",)),
-    base.SecretRow: ("secrets", ("stream", "seq", "name")),
+    contract.MetaRow: ("meta", ("name",)),
+    contract.SessionRow: ("sessions", ("place",)),
+    contract.GrantRow: ("grants", ("place",)),
+    contract.SpendRow: ("spends", ("grant", "number")),
+    contract.DenialRow: ("denials", ("session", "digest")),
+    contract.SendingRow: ("sendings", ("place",)),
+    contract.ReviewRow: ("reviews", ("name",)),
+    contract.QuestionRow: ("questions", ("place",)),
+    contract.CallRow: ("calls", ("place",)),
+    contract.EntryRow: ("entries", ("stream", "seq")),
+    contract.NodeRow: ("nodes", ("stream", "level", "index")),
+    contract.CheckpointRow: ("checkpoints", ("place",)),
+    contract.SecretRow: ("secrets", ("stream", "seq", "name")),
 }
 """Where each kind of row is kept, and by what its table is ordered."""
 
@@ -90,95 +90,99 @@ SET_META = (
     'ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value"'
 )
 
-SESSION = _select("sessions", base.SessionRow, "WHERE id = ?")
+SESSION = _select("sessions", contract.SessionRow, "WHERE id = ?")
 _PAGE = "place > ? ORDER BY place LIMIT ?"
-SESSIONS = _select("sessions", base.SessionRow, f"WHERE {_PAGE}")
-SESSIONS_OPEN = _select("sessions", base.SessionRow, f"WHERE ended_at IS NULL AND {_PAGE}")
-SESSIONS_OWNER = _select("sessions", base.SessionRow, f"WHERE owner = ? AND {_PAGE}")
+SESSIONS = _select("sessions", contract.SessionRow, f"WHERE {_PAGE}")
+SESSIONS_OPEN = _select("sessions", contract.SessionRow, f"WHERE ended_at IS NULL AND {_PAGE}")
+SESSIONS_OWNER = _select("sessions", contract.SessionRow, f"WHERE owner = ? AND {_PAGE}")
 SESSIONS_OWNER_OPEN = _select(
-    "sessions", base.SessionRow, f"WHERE owner = ? AND ended_at IS NULL AND {_PAGE}"
+    "sessions", contract.SessionRow, f"WHERE owner = ? AND ended_at IS NULL AND {_PAGE}"
 )
 SESSION_PLACE = "SELECT place FROM sessions WHERE id = ?"
-CHILDREN = _select("sessions", base.SessionRow, "WHERE parent = ? ORDER BY place")
-PUT_SESSION = _put("sessions", base.SessionRow, "id")
+CHILDREN = _select("sessions", contract.SessionRow, "WHERE parent = ? ORDER BY place")
+PUT_SESSION = _put("sessions", contract.SessionRow, "id")
 # Only what a decision changes: to name the other columns would touch their indexes as well.
 CHANGE_SESSION = "UPDATE sessions SET workspace = ?, head = ?, spends = ?, mac = ? WHERE id = ?"
 
-GRANT = _select("grants", base.GrantRow, "WHERE id = ?")
-GRANTS = _select("grants", base.GrantRow, "WHERE session = ? ORDER BY place")
+GRANT = _select("grants", contract.GrantRow, "WHERE id = ?")
+GRANTS = _select("grants", contract.GrantRow, "WHERE session = ? ORDER BY place")
 GRANTS_BY_KEY = _select_pairs(
-    "grants", base.GrantRow, "WHERE session = ? AND kind = one AND value = two ORDER BY place"
+    "grants", contract.GrantRow, "WHERE session = ? AND kind = one AND value = two ORDER BY place"
 )
 _OPEN = "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = grants.session AND ended_at IS NULL)"
 _OPEN_OWNER = _OPEN.replace("NULL)", "NULL AND owner = ?)")
 _REVOKED = """EXISTS (SELECT 1 FROM spends WHERE spends."grant" = grants.id AND what = 'revoke')"""
 _ENDS_AFTER, _FIRST_FIRST = "(expires_at, id) > (?, ?)", "ORDER BY expires_at, id"
-UNEXPIRED = _select("grants", base.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN} {_FIRST_FIRST} LIMIT ?")
+UNEXPIRED = _select("grants", contract.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN} {_FIRST_FIRST} LIMIT ?")
 UNEXPIRED_OWNER = _select(
-    "grants", base.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN_OWNER} {_FIRST_FIRST} LIMIT ?"
+    "grants", contract.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN_OWNER} {_FIRST_FIRST} LIMIT ?"
 )
 UNEXPIRED_SESSION = _select(
-    "grants", base.GrantRow, f"WHERE {_ENDS_AFTER} AND session = ? AND {_OPEN} {_FIRST_FIRST} LIMIT ?"
+    "grants", contract.GrantRow, f"WHERE {_ENDS_AFTER} AND session = ? AND {_OPEN} {_FIRST_FIRST} LIMIT ?"
 )
 UNREVOKED_RUNS = _select(
     "grants",
-    base.GrantRow,
+    contract.GrantRow,
     f"WHERE expires_at > ? AND kind = 'run' AND {_OPEN} AND NOT {_REVOKED} {_FIRST_FIRST}",
 )
 GRANT_END = "SELECT expires_at, id FROM grants WHERE id = ?"
-ADD_GRANT = _insert("grants", base.GrantRow)
+ADD_GRANT = _insert("grants", contract.GrantRow)
 
-SPENDS = _select("spends", base.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
-ADD_SPEND = _insert("spends", base.SpendRow)
+SPENDS = _select("spends", contract.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
+ADD_SPEND = _insert("spends", contract.SpendRow)
 
-DENIAL = _select("denials", base.DenialRow, "WHERE session = ? AND digest = ?")
-PUT_DENIAL = _put("denials", base.DenialRow, "session", "digest")
+DENIAL = _select("denials", contract.DenialRow, "WHERE session = ? AND digest = ?")
+PUT_DENIAL = _put("denials", contract.DenialRow, "session", "digest")
 
 SENDINGS = _select_pairs(
-    "sendings", base.SendingRow, "WHERE session = ? AND domain = one AND content = two ORDER BY place"
+    "sendings", contract.SendingRow, "WHERE session = ? AND domain = one AND content = two ORDER BY place"
 )
-ADD_SENDING = _insert("sendings", base.SendingRow)
+ADD_SENDING = _insert("sendings", contract.SendingRow)
 
-REVIEWS = _select("reviews", base.ReviewRow, "ORDER BY name")
-REVIEWS_BY_NAME = _select("reviews", base.ReviewRow, f"WHERE name IN (VALUES {EACH}) ORDER BY name")
-PUT_REVIEW = _put("reviews", base.ReviewRow, "name")
+REVIEWS = _select("reviews", contract.ReviewRow, "ORDER BY name")
+REVIEWS_BY_NAME = _select("reviews", contract.ReviewRow, f"WHERE name IN (VALUES {EACH}) ORDER BY name")
+PUT_REVIEW = _put("reviews", contract.ReviewRow, "name")
 
-QUESTION = _select("questions", base.QuestionRow, "WHERE id = ?")
+QUESTION = _select("questions", contract.QuestionRow, "WHERE id = ?")
 OPEN_QUESTION = _select(
     "questions",
-    base.QuestionRow,
+    contract.QuestionRow,
     "WHERE session = ? AND digest = ? AND state = 'open' ORDER BY place DESC LIMIT 1",
 )
-QUESTIONS = _select("questions", base.QuestionRow, f"WHERE {_PAGE}")
-QUESTIONS_STATE = _select("questions", base.QuestionRow, f"WHERE state = ? AND {_PAGE}")
-QUESTIONS_SESSION = _select("questions", base.QuestionRow, f"WHERE session = ? AND {_PAGE}")
+QUESTIONS = _select("questions", contract.QuestionRow, f"WHERE {_PAGE}")
+QUESTIONS_STATE = _select("questions", contract.QuestionRow, f"WHERE state = ? AND {_PAGE}")
+QUESTIONS_SESSION = _select("questions", contract.QuestionRow, f"WHERE session = ? AND {_PAGE}")
 QUESTIONS_SESSION_STATE = _select(
-    "questions", base.QuestionRow, f"WHERE session = ? AND state = ? AND {_PAGE}"
+    "questions", contract.QuestionRow, f"WHERE session = ? AND state = ? AND {_PAGE}"
 )
 _ASKED_BY = "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = questions.session AND owner = ?)"
-QUESTIONS_OWNER = _select("questions", base.QuestionRow, f"WHERE {_ASKED_BY} AND {_PAGE}")
-QUESTIONS_OWNER_STATE = _select("questions", base.QuestionRow, f"WHERE {_ASKED_BY} AND state = ? AND {_PAGE}")
+QUESTIONS_OWNER = _select("questions", contract.QuestionRow, f"WHERE {_ASKED_BY} AND {_PAGE}")
+QUESTIONS_OWNER_STATE = _select(
+    "questions", contract.QuestionRow, f"WHERE {_ASKED_BY} AND state = ? AND {_PAGE}"
+)
 QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
 COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
 COUNT_OPEN_ANYWHERE = "SELECT COUNT(*) FROM questions WHERE state = 'open'"
 LATE_SESSIONS = "SELECT DISTINCT session FROM questions WHERE state = 'open' AND expires_at <= ?"
 COUNT_SINCE = "SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?"
-ADD_QUESTION = _insert("questions", base.QuestionRow)
-CLOSE_QUESTION = _update("questions", base.QuestionRow, "WHERE id = ? AND state = 'open'")
+ADD_QUESTION = _insert("questions", contract.QuestionRow)
+CLOSE_QUESTION = _update("questions", contract.QuestionRow, "WHERE id = ? AND state = 'open'")
 
-CALL = _select("calls", base.CallRow, "WHERE id = ?")
-CALL_BY_HOST = _select("calls", base.CallRow, "WHERE session = ? AND host_id = ? ORDER BY place DESC LIMIT 1")
-CALL_BY_KEY = _select(
-    "calls", base.CallRow, "WHERE session = ? AND tool = ? AND key = ? ORDER BY place DESC LIMIT 1"
+CALL = _select("calls", contract.CallRow, "WHERE id = ?")
+CALL_BY_HOST = _select(
+    "calls", contract.CallRow, "WHERE session = ? AND host_id = ? ORDER BY place DESC LIMIT 1"
 )
-CALLS_BY_EFFECT = _select("calls", base.CallRow, "WHERE effect_key = ? ORDER BY place")
-CALLS = _select("calls", base.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
+CALL_BY_KEY = _select(
+    "calls", contract.CallRow, "WHERE session = ? AND tool = ? AND key = ? ORDER BY place DESC LIMIT 1"
+)
+CALLS_BY_EFFECT = _select("calls", contract.CallRow, "WHERE effect_key = ? ORDER BY place")
+CALLS = _select("calls", contract.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
 CALLS_OF_RUNS = _select(
     "calls",
-    base.CallRow,
+    contract.CallRow,
     f"WHERE workflow IS NOT NULL AND state IN (VALUES {EACH}) ORDER BY place LIMIT ?",
 )
-PUT_CALL = _put("calls", base.CallRow, "id")
+PUT_CALL = _put("calls", contract.CallRow, "id")
 BYTES_OF_CALLS = f"""
     SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls WHERE state IN (VALUES {EACH}) AND session = ?
     AND NOT EXISTS (
@@ -187,10 +191,10 @@ BYTES_OF_CALLS = f"""
     )
 """  # noqa: S608  only names written in this file
 DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND ended_at < ?"
-MOVE_CALL = _update("calls", base.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
+MOVE_CALL = _update("calls", contract.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
 
-HEAD = _select("entries", base.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")
-ENTRIES = _select("entries", base.EntryRow, "WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?")
+HEAD = _select("entries", contract.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")
+ENTRIES = _select("entries", contract.EntryRow, "WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?")
 FILED = """
 SELECT seq, body, prev, hash, at, event, session FROM entries
 WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?
@@ -215,17 +219,17 @@ SELECT event, MAX(at), substr(rest, 1, instr(rest, CAST('],"seq":' AS BLOB)) - 1
     ) WHERE place > 0 LIMIT -1
 ) GROUP BY 1, 3
 """  # noqa: S608  only names written in this file
-ADD_ENTRY = _insert("entries", base.EntryRow)
+ADD_ENTRY = _insert("entries", contract.EntryRow)
 PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
 
 NODES = _select_pairs(
-    "nodes", base.NodeRow, 'WHERE stream = ? AND level = one AND "index" = two ORDER BY level, "index"'
+    "nodes", contract.NodeRow, 'WHERE stream = ? AND level = one AND "index" = two ORDER BY level, "index"'
 )
-ADD_NODE = _insert("nodes", base.NodeRow)
+ADD_NODE = _insert("nodes", contract.NodeRow)
 
-CHECKPOINTS = _select("checkpoints", base.CheckpointRow, "ORDER BY place DESC LIMIT ? OFFSET ?")
-ADD_CHECKPOINT = _insert("checkpoints", base.CheckpointRow)
+CHECKPOINTS = _select("checkpoints", contract.CheckpointRow, "ORDER BY place DESC LIMIT ? OFFSET ?")
+ADD_CHECKPOINT = _insert("checkpoints", contract.CheckpointRow)
 
-SECRETS = _select("secrets", base.SecretRow, "WHERE stream = ? AND seq = ? ORDER BY name")
-ADD_SECRET = _insert("secrets", base.SecretRow)
+SECRETS = _select("secrets", contract.SecretRow, "WHERE stream = ? AND seq = ? ORDER BY name")
+ADD_SECRET = _insert("secrets", contract.SecretRow)
 ERASE_SECRET = "DELETE FROM secrets WHERE stream = ? AND seq = ? AND name = ?"  # noqa: S105  a statement

@@ -10,11 +10,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from sayso.store import sqlite_file
-from sayso.store.base import StoreError
-from sayso.store.sqlite_file import connect, explain, locked
+from sayso.store.contract import StoreError
+from sayso.store.sql.transactions import SqlStore, Transaction
+from sayso.store.sqlite import file
+from sayso.store.sqlite.file import connect, explain, locked
 from sayso.store.threads import Look
-from sayso.store.transactions import SqlStore, Transaction
 
 POLL = 0.1
 """How often to look for commits of others. Well under the bound, because threads are late at times."""
@@ -68,9 +68,9 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._clock = clock
         self._busy = busy
         super().__init__()
-        sqlite_file.prepare(self._path)
-        sqlite_file.set_up(self._path, busy=busy, upgrade=upgrade)
-        self._file = sqlite_file.identity(self._path)
+        file.prepare(self._path)
+        file.set_up(self._path, busy=busy, upgrade=upgrade)
+        self._file = file.identity(self._path)
 
     @property
     def path(self) -> Path:
@@ -132,7 +132,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _check_file(self) -> None:
         """A file that was moved away while open would go on giving rights that nobody can revoke any more."""
-        if sqlite_file.identity(self._name) != self._file:
+        if file.identity(self._name) != self._file:
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
     def _connect(self, *, full: bool) -> sqlite3.Connection:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.store.base import (
+from sayso.store.contract import (
     AnyRow,
     CallRow,
     CheckpointRow,
@@ -34,7 +34,7 @@ from sayso.store.base import (
     StoreError,
     Writer,
 )
-from sayso.store.memory_tables import ALL, PLACES, MemoryReader, Table, Tables
+from sayso.store.memory.tables import ALL, PLACES, MemoryReader, Table, Tables
 from sayso.store.threads import Pulse, Single
 
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from sayso.core.grants import Key
-from sayso.store.base import (
+from sayso.store.bodies import operations_in
+from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DenialRow,
@@ -33,7 +34,6 @@ from sayso.store.base import (
     SessionRow,
     SpendRow,
 )
-from sayso.store.bodies import operations_in
 
 Row = TypeVar("Row")
 Named = TypeVar("Named", SessionRow, QuestionRow)

@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from sayso.core.grants import Key
-from sayso.store import statements as sql
-from sayso.store.base import (
+from sayso.store.bodies import listed
+from sayso.store.contract import (
     AnyRow,
     CallRow,
     CheckpointRow,
@@ -33,7 +33,7 @@ from sayso.store.base import (
     SpendRow,
     StoreError,
 )
-from sayso.store.bodies import listed
+from sayso.store.sql import statements as sql
 
 PAGE = 1000
 CHUNK = 500

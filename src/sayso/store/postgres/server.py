@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from sayso.core.extras import install_command
-from sayso.store import migrate
-from sayso.store.base import StoreBusy, StoreError
+from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.sql import migrate
 
 try:
     import psycopg

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from sayso.store.base import StoreError, StoreNewer
+from sayso.store.contract import StoreError, StoreNewer
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL) STRICT"

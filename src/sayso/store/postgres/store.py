@@ -19,12 +19,12 @@ from threading import Event
 from typing import Any
 
 from sayso.core.extras import install_command
-from sayso.store import postgres_server as server
-from sayso.store.base import StoreBusy, StoreError
-from sayso.store.postgres_server import explain, placed
-from sayso.store.statements import EACH
+from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.postgres import server
+from sayso.store.postgres.server import explain, placed
+from sayso.store.sql.statements import EACH
+from sayso.store.sql.transactions import SqlStore, Transaction
 from sayso.store.threads import Look
-from sayso.store.transactions import SqlStore, Transaction
 
 try:
     import psycopg
