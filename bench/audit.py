@@ -17,9 +17,9 @@ from bench.world import make_world
 from sayso.core.audit.entry import MAIN, TAG
 from sayso.core.audit.entry import Row as Stored
 from sayso.core.audit.verify import Report, verify
-from sayso.gate.audit import checkpoint, verify_audit
+from sayso.gate.audit.use import checkpoint, verify_audit
 from sayso.gate.gate import Gate
-from sayso.gate.journal import record
+from sayso.gate.rows.journal import record
 
 ENTRIES = 100_000
 PAGE = 5_000

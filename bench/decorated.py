@@ -16,9 +16,9 @@ from bench.durable import DOMAINS, DURABLE_PEERS, OPERATION, Act, on_disk
 from bench.measure import Row, Side, Watch, race
 from bench.world import make_world
 from sayso.doors.python.sayso import Sayso
-from sayso.gate.grants import give_grant
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.operator_grants import give_grant
 from sayso.store.contract import Store
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore

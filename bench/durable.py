@@ -23,13 +23,13 @@ import msgspec
 from bench.measure import Race, Row, Side, Watch, race
 from bench.world import make_world
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.authorize import Authorized, authorize, authorize_in
+from sayso.gate.deciding.authorize import Authorized, authorize, authorize_in
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, writing
-from sayso.gate.grants import give_grant, list_grants
 from sayso.gate.open import open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.operator_grants import give_grant, list_grants
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.sqlite.store import SqliteStore
 
 ROUNDS_WITH_COMMIT, ROUNDS_WITH_PEER = 2_000, 1_000

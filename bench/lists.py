@@ -23,16 +23,16 @@ from sayso.core.effects import Granted
 from sayso.core.grants import Pins
 from sayso.core.model import Operation
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.allowance import Wish, permitted
-from sayso.gate.answer import answer_question
-from sayso.gate.calls import retry_call, start_call
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, everything, loaded, settle
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.workflows import list_runs, reconcile
 from sayso.gate.open import open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import make_key
-from sayso.gate.tokens import issue_token
-from sayso.gate.workflows import list_runs, reconcile
+from sayso.gate.people.tokens import issue_token
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.allowance import Wish, permitted
+from sayso.gate.sessions.sessions import open_session
 from sayso.service.app import make_app
 from sayso.service.running import Settings
 from sayso.store.contract import Store

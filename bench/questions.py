@@ -15,12 +15,12 @@ from bench.durable import a_gate, on_disk
 from bench.measure import Race, Row, Side, Timing, Watch, race
 from sayso.core.model import Operation, Request
 from sayso.core.policy import Settings
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize_in
+from sayso.gate.deciding.authorize import authorize_in
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.questions import questions_in
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.read import questions_in
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import Writer
 
 FEW, MANY = 100, 10_000

@@ -20,8 +20,8 @@ from bench.questions import FEW, MANY, ROUNDS_OF_LISTS, Crowd, in_turns, row
 from bench.world import make_world
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.signing import load_or_make_key
-from sayso.gate.tokens import issue_token
+from sayso.gate.people.tokens import issue_token
+from sayso.gate.rows.keys import load_or_make_key
 from sayso.service.serve import Address, serve
 from sayso.store.sqlite.store import SqliteStore
 

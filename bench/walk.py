@@ -19,8 +19,8 @@ import sayso
 from sayso import Sayso
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
-from sayso.gate.tokens import issue_token
+from sayso.gate.people.tokens import issue_token
+from sayso.gate.rows.keys import make_key
 from sayso.policy import load_text
 from sayso.service.app import make_app
 from sayso.store.memory.store import MemoryStore

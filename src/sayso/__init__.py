@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sayso.doors.python.session import Session
     from sayso.doors.python.workflow import Step
     from sayso.doors.remote.connected import Connected
-    from sayso.gate.signing import make_key
+    from sayso.gate.rows.keys import make_key
     from sayso.surfaces.inbox import Inbox
     from sayso.surfaces.terminal import Terminal
 
@@ -65,7 +65,7 @@ _HOMES = {
     "Terminal": "sayso.surfaces.terminal",
     "decide": "sayso.core.deciding.decide",
     "explain": "sayso.core.deciding.decide",
-    "make_key": "sayso.gate.signing",
+    "make_key": "sayso.gate.rows.keys",
 }
 
 

@@ -13,11 +13,11 @@ import msgspec
 import psycopg
 
 from sayso.core.policy import Policy
-from sayso.gate.conversation import hear_message
 from sayso.gate.gate import Gate
-from sayso.gate.handoff import offer_handoff, show_handoff, take_handoff
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.handoff import offer_handoff, show_handoff, take_handoff
+from sayso.gate.sessions.messages import hear_message
 from sayso.policy import load_preset
 from sayso.store.contract import Store
 from sayso.store.memory.store import MemoryStore

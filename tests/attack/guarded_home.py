@@ -13,7 +13,7 @@ from sayso import Sayso
 from sayso.core.model import Verdict
 from sayso.core.policy import Policy
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
 

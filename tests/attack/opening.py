@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from sayso import Inbox, Sayso
 from sayso.core.decision import Question
 from sayso.gate.open import open_gate
-from sayso.gate.questions import questions_in
-from sayso.gate.surface import Surface
+from sayso.gate.questions.read import questions_in
+from sayso.gate.questions.surface import Surface
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_question

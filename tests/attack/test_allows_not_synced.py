@@ -20,16 +20,16 @@ from sayso.core.grants import DAY
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
 from sayso.core.session import Scope
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import start_call
-from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import make_key
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import Reader, Store, Writer
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore

@@ -13,7 +13,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.core.errors import MalformedRequest
-from sayso.gate.grants import give_grant
+from sayso.gate.sessions.operator_grants import give_grant
 from sayso.policy import PolicyProblems, load_text
 from tests.attack.opening import a_gate, a_service
 

@@ -17,10 +17,10 @@ import pytest
 
 from sayso.core.audit.anchors import Kind
 from sayso.core.audit.entry import MAIN, chain_hash, genesis
-from sayso.gate.audit import Verified, checkpoint, verify_audit
-from sayso.gate.journal import record
+from sayso.gate.audit.use import Verified, checkpoint, verify_audit
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import make_key
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.sqlite.store import SqliteStore

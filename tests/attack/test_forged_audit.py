@@ -13,7 +13,7 @@ from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
 from sayso.core.audit.entry import MAIN, Row, append, chain_hash, genesis
 from sayso.core.audit.merkle import Frontier, extend
 from sayso.core.audit.verify import MOST_FINDINGS, Report, verify
-from sayso.gate.signing import make_key, signer
+from sayso.gate.rows.keys import make_key, signer
 from tests.property.audit_trails import KEY, ORIGIN, TRUSTED, Trail, entry, judged, rows, trail
 
 WHOLE = trail(600, 100)

@@ -12,11 +12,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sayso.core.audit.anchors import Kind
 from sayso.core.model import Risk
-from sayso.gate.audit_check import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.gate import Gate
-from sayso.gate.journal import record
 from sayso.gate.open import open_gate
-from sayso.gate.passkey_signin import (
+from sayso.gate.people.passkey_sign_in import (
     SignInRefused,
     begin_registration,
     begin_sign_in,
@@ -24,7 +23,7 @@ from sayso.gate.passkey_signin import (
     finish_sign_in,
     get_options,
 )
-from sayso.gate.passkeys import (
+from sayso.gate.people.passkeys import (
     PasskeysVoid,
     ProofNeeded,
     forget_passkeys,
@@ -33,9 +32,10 @@ from sayso.gate.passkeys import (
     remove_passkey,
     required,
 )
-from sayso.gate.proofs import BadProof, Proof, answer_challenge, base64, public_key, unbase64
-from sayso.gate.sessions import open_session
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.wait import question_row
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.webauthn import BadProof, Proof, answer_challenge, base64, public_key, unbase64
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_items, answer_question
 from tests.gate.conftest import KEY, Clock, clock, gate, no_settings

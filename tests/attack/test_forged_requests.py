@@ -19,8 +19,8 @@ from sayso.core.model import Call, Operation, Origin, Request, Risk, Verdict
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
 from sayso.core.session import Outer, Plan, Run, Scope, Session, Task, View, apply
 from sayso.core.terms import terms_of
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.play import Player
-from sayso.gate.request import make_call, make_request
 
 NOW = 1_800_000_000.0
 POLICY = compile_policy(

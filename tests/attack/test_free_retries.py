@@ -11,12 +11,18 @@ import pytest
 from sayso import Ambiguous, Inbox, Sayso
 from sayso.core.errors import SaysoError
 from sayso.doors.python.session import Session
-from sayso.gate.calls import start_call
-from sayso.gate.grants import clear_allowlist, give_grant, list_grants, revoke_all, revoke_grant
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import recover_calls, resolve_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.outcome import end_call
-from sayso.gate.recovery import recover_calls, resolve_call
-from sayso.gate.revoking import revoke_by_name
+from sayso.gate.sessions.operator_grants import (
+    clear_allowlist,
+    give_grant,
+    list_grants,
+    revoke_all,
+    revoke_grant,
+)
+from sayso.gate.sessions.revoke import revoke_by_name
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import a_gate, a_service, answer_last

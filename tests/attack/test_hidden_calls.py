@@ -15,16 +15,16 @@ import pytest
 from sayso.core.deciding.questions import answer
 from sayso.core.errors import NotSeen
 from sayso.core.model import Assurance, Operation, Request
-from sayso.gate.answer import answer_items, answer_question, edit_and_allow
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message, put_question
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.play import Player
-from sayso.gate.questions import find_question
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import make_key
+from sayso.gate.questions.answer import answer_items, answer_question, edit_and_allow
+from sayso.gate.questions.read import find_question
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.messages import hear_message, put_question
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
 

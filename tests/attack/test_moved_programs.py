@@ -20,7 +20,7 @@ from sayso.doors.mcp.tools import TOOLS, called
 from sayso.doors.python.folder import ProgramMoved
 from sayso.doors.python.results import Result
 from sayso.doors.remote.connected import Connected, connect
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.questions.surface import Asked, Reply
 from sayso.policy import load_text
 from tests.attack.opening import a_gate, answer_last
 from tests.doors.people import Person, edit

@@ -10,9 +10,9 @@ import pytest
 
 from sayso import ConsentRequired, Sayso
 from sayso.doors.python.session import Session
-from sayso.gate.calls import retry_call
-from sayso.gate.grants import UnknownGrant
-from sayso.gate.lease import release_call
+from sayso.gate.ledger.lease import release_call
+from sayso.gate.ledger.start import retry_call
+from sayso.gate.sessions.operator_grants import UnknownGrant
 from sayso.store.contract import Store
 from tests.attack.test_parked_calls import NAMES, POLICY, RETRIES, Program, Retry, in_python, parked
 from tests.doors.people import answer_open, calls, events, questions, states

@@ -16,9 +16,9 @@ from sayso.core.model import Mode
 from sayso.core.policy import with_mode
 from sayso.doors.mcp.tools import TOOLS, called
 from sayso.doors.python.session import Session
-from sayso.gate.grants import revoke_all
-from sayso.gate.lease import unpark_call
+from sayso.gate.ledger.lease import unpark_call
 from sayso.gate.open import open_gate
+from sayso.gate.sessions.operator_grants import revoke_all
 from sayso.policy import load_text
 from sayso.store.contract import Store
 from tests.doors.people import Person, answer_open, calls, events, questions, states

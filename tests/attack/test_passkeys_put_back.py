@@ -11,14 +11,20 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
-from sayso.gate import mark_file
-from sayso.gate.conversation import hear_message
-from sayso.gate.copy import copy_store
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.passkey_signin import begin_sign_in, finish_sign_in
-from sayso.gate.passkeys import list_passkeys, proof_needed, remove_passkey, require_passkeys, verify_passkey
-from sayso.gate.sessions import open_session
+from sayso.gate.people.passkey_sign_in import begin_sign_in, finish_sign_in
+from sayso.gate.people.passkeys import (
+    list_passkeys,
+    proof_needed,
+    remove_passkey,
+    require_passkeys,
+    verify_passkey,
+)
+from sayso.gate.rows import watermark_file
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.sessions import open_session
+from sayso.gate.upkeep.copy import copy_store
 from sayso.store.sqlite.store import SqliteStore
 from tests.attack.by_hand import KEY, Place, sqlite_place
 from tests.gate.conftest import Clock
@@ -110,7 +116,7 @@ def test_the_need_to_sign_outlives_a_new_epoch_however_long_ago_it_began(
     place: Place, clock: Clock, monkeypatch: pytest.MonkeyPatch, chosen: str | None
 ) -> None:
     """The mark forgets most of an epoch that is over; that answers have to be signed is no part of that."""
-    monkeypatch.setattr(mark_file, "SPARE", 0)
+    monkeypatch.setattr(watermark_file, "SPARE", 0)
     registered(place.gate)
     if chosen is not None:
         require_passkeys(place.gate, chosen, by="ana")  # type: ignore[arg-type]

@@ -23,18 +23,18 @@ from sayso.cli.operating import open_questions
 from sayso.cli.questions_shown import open_question, seen_at_terminal
 from sayso.cli.shortened import CHANGED, calls, grants, questions, sessions
 from sayso.core.model import Operation, Request
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.coverage import coverage
-from sayso.gate.expiry import expire_questions
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.recorded_decision import past_decision
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.figures.stories import Wanted, stories
 from sayso.gate.gate import Gate
-from sayso.gate.grants import list_grants
-from sayso.gate.past import past_decision
-from sayso.gate.questions import TamperedQuestion, find_question
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.stories import Wanted, stories
-from sayso.gate.waiting import question_row, wait_for_answer
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.questions.coverage import coverage
+from sayso.gate.questions.expiry import expire_questions
+from sayso.gate.questions.read import TamperedQuestion, find_question
+from sayso.gate.questions.wait import question_row, wait_for_answer
+from sayso.gate.sessions.operator_grants import list_grants
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import QuestionRow
 from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Operation, Verdict
-from sayso.gate.authorize import authorize
-from sayso.gate.checking import check_on_store
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.check import check_on_store
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
 from tests.attack.by_hand import Place, sqlite_place
 from tests.gate.conftest import Clock

@@ -16,27 +16,33 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request, Risk, Verdict
-from sayso.gate import state
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.call_rows import KeyReused, TamperedCall
-from sayso.gate.calls import retry_call, start_call, start_ungated
-from sayso.gate.conversation import hear_message
-from sayso.gate.copy import copy_store
-from sayso.gate.explaining import preview
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
-from sayso.gate.grants import TamperedGrant, give_grant, list_grants, revoke_all, revoke_grant
-from sayso.gate.lease import park_call, release_call, unpark_call
+from sayso.gate.ledger.lease import park_call, release_call, unpark_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.rows import KeyReused, TamperedCall
+from sayso.gate.ledger.start import retry_call, start_call, start_ungated
 from sayso.gate.open import open_to_look
-from sayso.gate.outcome import end_call
-from sayso.gate.passkeys import PasskeysVoid, proof_needed, require_passkeys, required
-from sayso.gate.questions import TamperedQuestion
-from sayso.gate.request import make_call, make_request
-from sayso.gate.rows_check import check_rows
-from sayso.gate.sessions import end_session, open_session
-from sayso.gate.signin import LinkRefused, make_link, sign_out, signed_in, use_link
-from sayso.gate.stopping import stop_all
-from sayso.gate.tokens import find_token, issue_token, revoke_token
+from sayso.gate.people.browsers import LinkRefused, make_link, sign_out, signed_in, use_link
+from sayso.gate.people.passkeys import PasskeysVoid, proof_needed, require_passkeys, required
+from sayso.gate.people.tokens import find_token, issue_token, revoke_token
+from sayso.gate.questions.explain import preview
+from sayso.gate.questions.read import TamperedQuestion
+from sayso.gate.rows import sessions
+from sayso.gate.rows.check import check_rows
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import (
+    TamperedGrant,
+    give_grant,
+    list_grants,
+    revoke_all,
+    revoke_grant,
+)
+from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.stop import stop_all
+from sayso.gate.upkeep.copy import copy_store
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.memory.store import MemoryStore
@@ -198,7 +204,7 @@ def test_a_parked_call_is_not_gone_on_with_because_its_question_was_answered_by_
 def test_a_session_names_only_so_many_calls_that_nobody_tried_and_the_oldest_expire(
     place: Place, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "MOST_UNTRIED", 3)
+    monkeypatch.setattr(sessions, "MOST_UNTRIED", 3)
     made = [start_call(place.gate, edit(session), holder="one").call for _ in range(5)]
     approve(place.gate, edit(session), "always")
     told = place.reported()

@@ -9,12 +9,12 @@ import pytest
 
 from sayso import Inbox, Sayso
 from sayso.doors.python.session import Session
-from sayso.gate.answer import answer_question
-from sayso.gate.conversation import put_question
-from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant, list_grants
 from sayso.gate.open import open_gate, open_to_act, open_to_look
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.sessions.messages import put_question
+from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import a_service, open_questions

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import pytest
 
 from sayso.core.model import Risk
-from sayso.gate.request import make_call
-from sayso.gate.surface import Asked
+from sayso.gate.deciding.request import make_call
+from sayso.gate.questions.surface import Asked
 from sayso.surfaces.layout import look_of, wrapped
 from sayso.surfaces.prompt import ANSWER
 from tests.surfaces.questions import asked_about

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.open import open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.sqlite.store import SqliteStore

@@ -8,7 +8,7 @@ import pytest
 
 from sayso import ConsentRequired, Sayso
 from sayso.doors.python.session import Session
-from sayso.gate.grants import UnknownGrant
+from sayso.gate.sessions.operator_grants import UnknownGrant
 from tests.attack.opening import a_gate, answer_last
 
 BALANCED = "extends: [balanced]"

@@ -12,12 +12,12 @@ import uvicorn
 
 from sayso.core.model import Declared, Operation
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.authorize import Bundle
-from sayso.gate.calls import start_call
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signin import make_link
+from sayso.gate.ledger.start import start_call
+from sayso.gate.people.browsers import make_link
+from sayso.gate.sessions.sessions import open_session
 from sayso.reading.resolve import operations_for
 from sayso.service.app import make_app
 from sayso.service.pages import pages

@@ -7,11 +7,11 @@ from playwright.sync_api import Page, expect
 
 from sayso.core.decision import Question
 from sayso.core.model import Assurance
-from sayso.gate.authorize import Bundle
-from sayso.gate.conversation import hear_message
-from sayso.gate.grants import list_grants
-from sayso.gate.questions import find_question
-from sayso.gate.waiting import question_row
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.questions.read import find_question
+from sayso.gate.questions.wait import question_row
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import list_grants
 from sayso.store.contract import QuestionRow
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from sayso.gate.answer import answer_question
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.wait import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 

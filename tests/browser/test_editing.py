@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from sayso import Inbox, Sayso
 from sayso.core.digest import decode
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.wait import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import hold, read_on, read_to_the_end

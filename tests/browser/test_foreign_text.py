@@ -8,13 +8,13 @@ from playwright.sync_api import expect
 from sayso.core.digest import decode
 from sayso.core.model import Assurance, Operation
 from sayso.core.words import FOLD_AT, visible
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import Bundle
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import begin_task, hear_message
-from sayso.gate.request import make_call, make_request
-from sayso.gate.waiting import question_row
-from sayso.gate.workflows import Note, keep_note
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.workflows import Note, keep_note
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.wait import question_row
+from sayso.gate.sessions.messages import begin_task, hear_message
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 

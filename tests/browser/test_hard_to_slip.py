@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import CDPSession, Locator, Page, ViewportSize, expect
 
-from sayso.gate.answer import answer_question
-from sayso.gate.grants import give_grant, list_grants
-from sayso.gate.state import Wanted, load
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.wait import question_row
+from sayso.gate.rows.sessions import Wanted, load
+from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import HELD, hold

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
 
-from sayso.gate.answer import answer_question
-from sayso.gate.grants import give_grant
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.operator_grants import give_grant
 from sayso.service import sessions as listing
 from sayso.service.questions import PAGE
 from tests.browser.conftest import SignedIn

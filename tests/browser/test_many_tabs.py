@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.wait import question_row
 from sayso.policy import load_preset
 from tests.browser.desk import Desk
 

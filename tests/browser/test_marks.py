@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sayso.core.model import Operation, Piece
-from sayso.gate.calls import start_call
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.ledger.start import start_call
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.test_pages import no_violations

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Page, expect
 
-from sayso.gate.answer import answer_question
+from sayso.gate.questions.answer import answer_question
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 

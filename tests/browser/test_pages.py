@@ -9,11 +9,11 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Page, Route, expect
 
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import Bundle
-from sayso.gate.calls import start_call
-from sayso.gate.grants import list_grants
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.ledger.start import start_call
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.operator_grants import list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.sync_api import CDPSession, Page, expect
 
-from sayso.gate.audit_check import verify_audit
-from sayso.gate.passkeys import list_passkeys
-from sayso.gate.waiting import question_row
+from sayso.gate.audit.verify import verify_audit
+from sayso.gate.people.passkeys import list_passkeys
+from sayso.gate.questions.wait import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 

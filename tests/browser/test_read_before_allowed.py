@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from sayso.gate.authorize import Bundle
-from sayso.gate.waiting import question_row
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.questions.wait import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import HELD, hold, read_on, read_to_the_end

@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from sayso.gate.open import open_gate
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.wait import question_row
 from sayso.policy import load_preset
 from tests.browser.desk import Desk
 

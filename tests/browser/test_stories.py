@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sayso.core.model import Operation
-from sayso.gate.answer import answer_question, edit_and_allow
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.grants import give_grant, list_grants
-from sayso.gate.outcome import end_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.tokens import issue_token
-from sayso.gate.waiting import question_row
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.people.tokens import issue_token
+from sayso.gate.questions.answer import answer_question, edit_and_allow
+from sayso.gate.questions.wait import question_row
+from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.test_pages import PHONE, no_violations

@@ -5,10 +5,10 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from sayso.core.model import Declared, Operation
-from sayso.gate.answer import answer_question
-from sayso.gate.calls import start_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.waiting import question_row
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.ledger.start import start_call
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.wait import question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.test_pages import no_violations

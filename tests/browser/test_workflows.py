@@ -7,7 +7,7 @@ import threading
 from playwright.sync_api import expect
 
 from sayso import Sayso, Step
-from sayso.gate.grants import list_grants
+from sayso.gate.sessions.operator_grants import list_grants
 from sayso.surfaces.inbox import Inbox
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk

@@ -11,17 +11,17 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request
-from sayso.gate.authorize import authorize
-from sayso.gate.call_rows import Attempt
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant, list_grants, revoke_all, revoke_grant
-from sayso.gate.lease import enter_call, park_call, release_call, unpark_call
-from sayso.gate.outcome import end_call
-from sayso.gate.recovery import reconcile_calls, recover_calls, resolve_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.ledger.lease import enter_call, park_call, release_call, unpark_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_call
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all, revoke_grant
+from sayso.gate.sessions.sessions import end_session, open_session
 from tests.gate.answers import answer_question
 
 Act = tuple[str, int, int]

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from sayso.core.model import Verdict
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message
-from sayso.gate.sessions import open_session
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import StoreError
 from tests.crash.jobs import Clock, Job, gate_on, opened
 from tests.crash.lives import push

@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.signing import Key
+from sayso.gate.rows.keys import Key
 from sayso.policy import load_preset
 from sayso.store.contract import GrantRow, Reader, Store
 

@@ -8,13 +8,13 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.ledger import LEASE
 from sayso.core.model import Operation
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.outcome import end_call
-from sayso.gate.recovery import recover_calls
-from sayso.gate.request import make_call, make_request
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import recover_calls
+from sayso.gate.ledger.start import retry_call, start_call
 from sayso.store.contract import CallRow, Reader, Store
 from tests.crash.jobs import (
     ALL_STATES,

@@ -13,12 +13,12 @@ import pytest
 
 from sayso.core.model import Verdict
 from sayso.core.policy import Settings
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import start_call
-from sayso.gate.conversation import hear_message
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.sessions import open_session
+from sayso.gate.ledger.start import start_call
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import Store
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore

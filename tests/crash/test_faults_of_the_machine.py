@@ -13,16 +13,16 @@ import psycopg
 import pytest
 
 from sayso.core.model import Verdict
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.call_rows import Attempt
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import hear_message
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.grants import list_grants, revoke_all
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.open import open_gate
-from sayso.gate.outcome import end_call
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import list_grants, revoke_all
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import Store, StoreBusy, StoreError
 from sayso.store.postgres.store import PostgresStore

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate.audit import verify_audit
-from sayso.gate.audit_read import tail
-from sayso.gate.grants import list_grants
+from sayso.gate.audit.read import tail
+from sayso.gate.audit.use import verify_audit
 from sayso.gate.open import open_gate
+from sayso.gate.sessions.operator_grants import list_grants
 from sayso.policy import load_preset
 from tests.contract.postgres_place import new_url
 
@@ -25,9 +25,9 @@ ROUNDS = 40 if EVERY else 3
 PROGRAM = """
 import os, sys
 from sayso.core.errors import SaysoError
-from sayso.gate.conversation import hear_message
+from sayso.gate.sessions.messages import hear_message
 from sayso.gate.open import open_gate, open_to_act
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 
 def opened(store, policy):

@@ -15,14 +15,14 @@ from contextlib import ExitStack, contextmanager
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import hear_message
-from sayso.gate.expiry import expire_questions
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.grants import revoke_all
-from sayso.gate.outcome import end_call
-from sayso.gate.recovery import recover_calls
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import recover_calls
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.questions.expiry import expire_questions
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import revoke_all
 from tests.crash.jobs import Clock, Job, gate_on, opened
 from tests.crash.lives import edit
 from tests.crash.nursery import ROOT

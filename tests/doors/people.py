@@ -12,8 +12,8 @@ import msgspec
 from sayso import Sayso
 from sayso.core.decision import Question
 from sayso.core.digest import decode
-from sayso.gate.calls import look_at
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.ledger.start import look_at
+from sayso.gate.questions.surface import Asked, Reply
 from sayso.store.contract import CallRow, QuestionRow
 
 

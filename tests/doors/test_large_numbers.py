@@ -11,7 +11,7 @@ import pytest
 from sayso import Sayso
 from sayso.core.deciding.showing import call_lines
 from sayso.doors.python.arguments import WrongArguments
-from sayso.gate.questions import find_question
+from sayso.gate.questions.read import find_question
 from tests.doors.people import answer_open, questions
 
 LARGE = [2**53, 2**53 + 2, 10**16, 10**17, -(10**17), 2**60, 2**63, 2**64, 10**21, 2**80]

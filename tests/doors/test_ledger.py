@@ -9,7 +9,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.doors.python.results import Ambiguous, Result
-from sayso.gate.recovery import resolve_call
+from sayso.gate.ledger.recovery import resolve_call
 from tests.doors.people import Person, answer_open, arguments, calls, edit, questions, states
 from tests.gate.conftest import Clock
 

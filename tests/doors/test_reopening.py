@@ -13,12 +13,12 @@ import pytest
 
 from sayso import Sayso
 from sayso.core.errors import SaysoError
-from sayso.gate import mark_file
-from sayso.gate.marks import FORGOTTEN_AFTER
 from sayso.gate.open import open_gate
-from sayso.gate.reopening import HELD_PLACE, OtherSession
-from sayso.gate.sessions import open_session
-from sayso.gate.tampering import Tampered
+from sayso.gate.rows import watermark_file
+from sayso.gate.rows.tampering import Tampered
+from sayso.gate.rows.watermark import FORGOTTEN_AFTER
+from sayso.gate.sessions.reopen import HELD_PLACE, OtherSession
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_file
 from sayso.surfaces.inbox import Inbox
 from tests.crash.nursery import ROOT
@@ -150,7 +150,7 @@ def test_many_that_open_a_key_at_once_get_one_session(gate: Sayso) -> None:
 def test_a_session_that_ended_long_ago_does_not_keep_its_key_from_a_new_one(
     clock: Clock, policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mark_file, "SPARE", 5)
+    monkeypatch.setattr(watermark_file, "SPARE", 5)
     with embedded("sqlite", tmp_path, clock) as store:
         gate = Sayso(open_gate(load_file(policy), store, key=KEY, marks=tmp_path), [])
         first = gate.session(key="nightly")

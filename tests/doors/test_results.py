@@ -11,7 +11,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.doors.python.results import ConsentRequired, Result
-from sayso.gate.surface import Reply
+from sayso.gate.questions.surface import Reply
 from tests.doors.people import Person, answer_open, arguments, calls, edit, events, questions, states
 from tests.gate.conftest import Clock
 

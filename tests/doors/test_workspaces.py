@@ -8,7 +8,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
 

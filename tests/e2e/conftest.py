@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sayso.gate.gate import Gate
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.sessions import open_session
 from tests.e2e.operator_place import Place
 
 

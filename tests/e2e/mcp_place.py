@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation
 
 from sayso import Sayso
-from sayso.gate.questions import find_question
+from sayso.gate.questions.read import find_question
 from sayso.store.contract import Reader, SessionRow
 from tests.e2e.served import opened
 from tests.gate.answers import digest_of

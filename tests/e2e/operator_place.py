@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from sayso.core.model import Operation, Request
-from sayso.gate.authorize import authorize
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import KEY_NAME, open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.signing import load_or_make_key
+from sayso.gate.rows.keys import load_or_make_key
 from sayso.policy import load_preset
 from tests.surfaces.terminals import Screen
 

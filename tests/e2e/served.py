@@ -10,7 +10,7 @@ from pathlib import Path
 from sayso import Sayso
 from sayso.doors.python.workflow import Step
 from sayso.gate.open import KEY_NAME
-from sayso.gate.signing import load_or_make_key
+from sayso.gate.rows.keys import load_or_make_key
 from sayso.surfaces.inbox import Inbox
 
 POLICY = """\

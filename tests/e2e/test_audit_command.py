@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
-from sayso.gate.journal import record
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.open import KEY_NAME, open_gate
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import format_verifier_key, load_or_make_key, make_key, public_key
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import format_verifier_key, load_or_make_key, make_key, public_key
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from tests.e2e.operator_place import edit
 

@@ -9,14 +9,14 @@ from contextlib import closing
 import pytest
 
 from sayso.core.model import Operation, Risk
-from sayso.gate.answer import answer_question
-from sayso.gate.call_rows import Attempt
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.outcome import end_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.workflows import Note, keep_note
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.workflows import Note, keep_note
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.messages import hear_message
 from tests.e2e.operator_place import CHAT, PATIENCE, Place, edit, everything, push, rule, verified
 
 EVIL = "edit\x1b[2J\u202e\nop_fake  succeeded  edit"

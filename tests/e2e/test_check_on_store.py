@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Operation
-from sayso.gate.calls import start_call
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import KEY_NAME, open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import load_or_make_key
+from sayso.gate.rows.keys import load_or_make_key
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
 from sayso.store.sqlite.store import SqliteStore
 from tests.e2e.operator_place import Place, everything, verified

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate.answer import answer_question
 from sayso.gate.gate import Gate
 from sayso.gate.open import KEY_NAME, open_to_act
-from sayso.gate.served import Served, running_services
-from sayso.gate.signing import load_key
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows.keys import load_key
+from sayso.gate.running_services import Served, running_services
 from sayso.policy import load_preset
 from tests.e2e.newcomer import TAKES_THE_TERMINAL, surroundings
 from tests.surfaces import terminals

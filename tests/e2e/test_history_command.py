@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from sayso.gate.answer import answer_question
-from sayso.gate.calls import retry_call, start_call
 from sayso.gate.gate import Gate
-from sayso.gate.outcome import end_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.questions.answer import answer_question
 from tests.e2e.operator_place import Place, edit, push
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
+from sayso.gate.sessions.operator_grants import give_grant
 from sayso.policy import load_preset
 from tests.e2e.operator_place import CHAT, Place, asked, edit, everything, rule, verified
 

@@ -7,10 +7,10 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from sayso.gate.answer import answer_question
-from sayso.gate.conversation import begin_task, hear_message
 from sayso.gate.gate import Gate
-from sayso.gate.waiting import wait_for_answer
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.wait import wait_for_answer
+from sayso.gate.sessions.messages import begin_task, hear_message
 from sayso.store.sql.migrate import LATEST
 from sayso.store.sqlite.store import SqliteStore
 from sayso.surfaces.prompt import APPROVE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.gate.gate import Gate
-from sayso.gate.passkeys import list_passkeys, required
+from sayso.gate.people.passkeys import list_passkeys, required
 from tests.e2e.operator_place import Place
 from tests.gate.answers import digest_of
 from tests.gate.signing import added, asked

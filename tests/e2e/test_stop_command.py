@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
-from sayso.gate.sessions import open_session
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.gate.sessions.sessions import open_session
 from tests.e2e.operator_place import CHAT, Place, asked, edit, push, rule
 
 

@@ -14,12 +14,12 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from sayso.gate.answer import answer_question
-from sayso.gate.audit import checkpoint
-from sayso.gate.authorize import authorize
+from sayso.gate.audit.use import checkpoint
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.moves import StoreMoved
-from sayso.gate.sessions import open_session
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows.moves import StoreMoved
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.postgres.store import PostgresStore
 from tests.contract.postgres_place import running_server
 from tests.e2e.operator_place import PATIENCE, Place, asked, edit, rule
@@ -30,9 +30,9 @@ ROOT = Path(__file__).parents[2]
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from sayso.gate.copy import copy_store
+from sayso.gate.upkeep.copy import copy_store
 from sayso.gate.open import KEY_NAME, open_store
-from sayso.gate.signing import load_key
+from sayso.gate.rows.keys import load_key
 from sayso.store.postgres.server import address
 
 home, to, stage = sys.argv[1:]

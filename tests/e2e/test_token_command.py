@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.gate.gate import Gate
-from sayso.gate.tokens import list_tokens
+from sayso.gate.people.tokens import list_tokens
 from tests.e2e.operator_place import Place
 
 

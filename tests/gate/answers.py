@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sayso.core.model import Request
-from sayso.gate import answer
-from sayso.gate.answer import Stands
 from sayso.gate.gate import Gate
+from sayso.gate.questions import answer
+from sayso.gate.questions.answer import Stands
 
 
 def answer_question(gate: Gate, question: str, given: str, **how: Any) -> Stands:

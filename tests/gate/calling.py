@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
-from sayso.gate.call_rows import Attempt
-from sayso.gate.calls import start_call
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.start import start_call
+from sayso.gate.questions.answer import answer_question
 
 
 def edit(session: str, target: str = "a.py", state: str | None = None) -> Request:

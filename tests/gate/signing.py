@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from sayso.core.model import Operation, Request, Risk
-from sayso.gate.authorize import authorize
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.passkey_signin import begin_registration, finish_registration, get_options
-from sayso.gate.passkeys import Passkey, Signing
-from sayso.gate.proofs import Proof, answer_challenge
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.waiting import question_row
+from sayso.gate.people.passkey_sign_in import begin_registration, finish_registration, get_options
+from sayso.gate.people.passkeys import Passkey, Signing
+from sayso.gate.questions.wait import question_row
+from sayso.gate.rows.webauthn import Proof, answer_challenge
+from sayso.gate.sessions.sessions import open_session
 from tests.service.authenticator import ORIGIN, Authenticator
 
 ORIGINS = (ORIGIN,)

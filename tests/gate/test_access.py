@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from sayso.core.model import Operation, Verdict
-from sayso.gate.access import NotRequestable, TooManyQuestions, access_request, request_access
-from sayso.gate.answer import answer_question
-from sayso.gate.call_rows import KeyReused
-from sayso.gate.calls import retry_call
-from sayso.gate.explaining import preview
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.ledger.access_requests import NotRequestable, TooManyQuestions, access_request, request_access
+from sayso.gate.ledger.rows import KeyReused
+from sayso.gate.ledger.start import retry_call
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.explain import preview
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import edit
 
 

@@ -17,7 +17,7 @@ from sayso.core.audit.entry import MAIN, AuditError, Entry, Head, append, genesi
 from sayso.core.audit.receipt import check_receipt, parse_receipt
 from sayso.core.audit.text import read_json_line
 from sayso.core.audit.verify import verify
-from sayso.gate.audit import (
+from sayso.gate.audit.use import (
     UnknownEntry,
     checkpoint,
     erase,
@@ -28,10 +28,10 @@ from sayso.gate.audit import (
     tail,
     verify_audit,
 )
-from sayso.gate.audit_check import CHECKPOINTS, Walk
+from sayso.gate.audit.verify import CHECKPOINTS, Walk
 from sayso.gate.gate import Gate
-from sayso.gate.journal import record
-from sayso.gate.signing import make_key, public_key, signer, verifier
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import make_key, public_key, signer, verifier
 from sayso.store.contract import EntryRow, SecretRow
 from tests.gate.conftest import KEY, Clock
 

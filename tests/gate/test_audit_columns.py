@@ -8,7 +8,7 @@ import pytest
 
 from sayso.core.audit.bulk import said
 from sayso.core.audit.entry import Entry, append, genesis
-from sayso.gate.audit_columns import differing
+from sayso.gate.audit.columns import differing
 from sayso.store.contract import FiledEntry
 
 NOW = 1_800_000_000

@@ -8,19 +8,19 @@ from sayso.core.audit.entry import Entry, read
 from sayso.core.grants import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
-from sayso.gate.audit import verify_audit
-from sayso.gate.call_rows import KeyReused
-from sayso.gate.calls import retry_call, start_call, start_ungated
-from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.figures.stories import Wanted, stories
 from sayso.gate.gate import Gate
-from sayso.gate.lease import keep_alive, park_call
-from sayso.gate.outcome import end_call
-from sayso.gate.recovery import forget_results, recover_calls, resolve_call
-from sayso.gate.replays import replay_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.stories import Wanted, stories
+from sayso.gate.ledger.lease import keep_alive, park_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import forget_results, recover_calls, resolve_call
+from sayso.gate.ledger.replay import replay_call
+from sayso.gate.ledger.rows import KeyReused
+from sayso.gate.ledger.start import retry_call, start_call, start_ungated
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import answered, approved, edit
 from tests.gate.conftest import Clock
 

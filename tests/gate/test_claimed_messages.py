@@ -8,17 +8,17 @@ import pytest
 from sayso.core.conversation.hear import Heard
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Risk
-from sayso.gate.answer import EditRefused
-from sayso.gate.authorize import Authorized, authorize
-from sayso.gate.conversation import hear_message, put_question, show_plan
-from sayso.gate.explaining import why_asked
+from sayso.gate.deciding.authorize import Authorized, authorize
+from sayso.gate.deciding.plan_from_host import plan_of
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.grants import list_grants
-from sayso.gate.plans import plan_of
-from sayso.gate.questions import UnknownQuestion, find_question
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.answer import EditRefused
+from sayso.gate.questions.explain import why_asked
+from sayso.gate.questions.read import UnknownQuestion, find_question
+from sayso.gate.questions.wait import question_row
+from sayso.gate.sessions.messages import hear_message, put_question, show_plan
+from sayso.gate.sessions.operator_grants import list_grants
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.answers import answer_items, answer_question, edit_and_allow
 from tests.gate.calling import events
 from tests.gate.conftest import Clock

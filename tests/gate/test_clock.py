@@ -9,19 +9,19 @@ import pytest
 
 from sayso.core.ledger import LEASE
 from sayso.core.model import Operation, Verdict
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.clock import read_clock, trust_clock
-from sayso.gate.conversation import begin_task, hear_message
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import CLOCK_SLACK, Gate
-from sayso.gate.grants import give_grant, list_grants
-from sayso.gate.lease import keep_alive
+from sayso.gate.ledger.lease import keep_alive
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import recover_calls
+from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.open import open_gate
-from sayso.gate.outcome import end_call
-from sayso.gate.recovery import recover_calls
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.operator_grants import give_grant, list_grants
+from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.upkeep.clock import read_clock, trust_clock
 from sayso.policy import load_preset
 from sayso.store.sqlite.store import SqliteStore
 from tests.gate.calling import answered, approved, edit

@@ -16,24 +16,24 @@ from sayso.core.audit.entry import MAIN, AuditError
 from sayso.core.audit.receipt import check_receipt
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.answer import answer_question
-from sayso.gate.audit import checkpoint, prove, tail, verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import begin_task, hear_message
-from sayso.gate.copy import Copied, CopyFailed, TargetNotEmpty, copy_store, unseal_store
+from sayso.gate.audit.use import checkpoint, prove, tail, verify_audit
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
-from sayso.gate.grants import UnknownGrant, list_grants, revoke_all, revoke_grant
-from sayso.gate.handoff import offer_handoff, save_handoff, take_handoff
-from sayso.gate.journal import record
-from sayso.gate.lease import keep_alive
-from sayso.gate.moves import StoreMoved, keep, moved
+from sayso.gate.ledger.lease import keep_alive
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import recover_calls, resolve_call
+from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.open import audit_gate, open_gate
-from sayso.gate.outcome import end_call
-from sayso.gate.recovery import recover_calls, resolve_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, list_sessions, open_session
-from sayso.gate.signing import make_key, public_key, verifier
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import make_key, public_key, verifier
+from sayso.gate.rows.moves import StoreMoved, keep, moved
+from sayso.gate.sessions.handoff import offer_handoff, save_handoff, take_handoff
+from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.operator_grants import UnknownGrant, list_grants, revoke_all, revoke_grant
+from sayso.gate.sessions.sessions import end_session, list_sessions, open_session
+from sayso.gate.upkeep.copy import Copied, CopyFailed, TargetNotEmpty, copy_store, unseal_store
 from sayso.policy import load_preset
 from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
 from sayso.store.memory.store import MemoryStore

@@ -9,16 +9,16 @@ import pytest
 
 from sayso.core.model import Operation, Request, Verdict
 from sayso.core.policy import Settings
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.marks import OPENED_AGAIN
+from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.open import open_gate
-from sayso.gate.questions import UnknownQuestion
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.read import UnknownQuestion
+from sayso.gate.rows.watermark import OPENED_AGAIN
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import ReviewRow, SpendRow, StoreError
 from sayso.store.sqlite.store import SqliteStore

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from sayso.core.model import Assurance
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
 from tests.gate.conftest import KEY, Clock
 from tests.gate.test_gate import asked, edit

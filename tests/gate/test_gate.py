@@ -8,14 +8,14 @@ from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import DAY
 from sayso.core.model import Operation, Request, Verdict
 from sayso.core.policy import Decay, Domain, Settings, compile_policy
-from sayso.gate.answer import EditRefused
-from sayso.gate.authorize import Authorized, authorize
-from sayso.gate.conversation import begin_task, hear_message
-from sayso.gate.expiry import expire_questions
+from sayso.gate.deciding.authorize import Authorized, authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.open import open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.questions.answer import EditRefused
+from sayso.gate.questions.expiry import expire_questions
+from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.sessions import end_session, open_session
 from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.conftest import KEY, Clock
 

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.gate.answer import answer_items
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import begin_task
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.grants import list_grants
 from sayso.gate.open import open_gate
+from sayso.gate.questions.answer import answer_items
+from sayso.gate.sessions.messages import begin_task
+from sayso.gate.sessions.operator_grants import list_grants
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_question

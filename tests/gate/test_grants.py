@@ -13,11 +13,12 @@ from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.grants import Pins
 from sayso.core.model import Mode, Operation, Request, Risk, Verdict
 from sayso.core.policy import Domain, compile_policy
-from sayso.gate.allowance import GrantRefused
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import begin_task, end_task, hear_message
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.grants import (
+from sayso.gate.sessions.allowance import GrantRefused
+from sayso.gate.sessions.messages import begin_task, end_task, hear_message
+from sayso.gate.sessions.operator_grants import (
     TamperedGrant,
     UnknownGrant,
     give_grant,
@@ -25,9 +26,8 @@ from sayso.gate.grants import (
     revoke_all,
     revoke_grant,
 )
-from sayso.gate.request import make_call, make_request
-from sayso.gate.revoking import revoke_by_name
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.sessions.revoke import revoke_by_name
+from sayso.gate.sessions.sessions import end_session, open_session
 from tests.gate.answers import answer_question
 from tests.gate.conftest import Clock
 

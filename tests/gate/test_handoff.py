@@ -6,12 +6,19 @@ import pytest
 
 from sayso.core.digest import canonical, sha256
 from sayso.core.model import Assurance, Operation, Request
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message, put_question
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.handoff import SAVE, NotAgreed, offer_handoff, save_handoff, show_handoff, take_handoff
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.sessions.handoff import (
+    SAVE,
+    NotAgreed,
+    offer_handoff,
+    save_handoff,
+    show_handoff,
+    take_handoff,
+)
+from sayso.gate.sessions.messages import hear_message, put_question
+from sayso.gate.sessions.sessions import end_session, open_session
 from tests.gate.conftest import Clock
 
 

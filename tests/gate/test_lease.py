@@ -9,19 +9,19 @@ import pytest
 
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
-from sayso.gate.call_rows import Attempt, KeyReused, TamperedCall
-from sayso.gate.calls import retry_call, start_call
-from sayso.gate.conversation import begin_task, end_task, hear_message, switch_context
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
-from sayso.gate.grants import give_grant, list_grants, revoke_all
-from sayso.gate.lease import enter_call, keep_alive, park_call, release_call, unpark_call
-from sayso.gate.outcome import end_call
-from sayso.gate.questions import UnknownQuestion
-from sayso.gate.recovery import recover_calls, resolve_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.ledger.lease import enter_call, keep_alive, park_call, release_call, unpark_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import recover_calls, resolve_call
+from sayso.gate.ledger.rows import Attempt, KeyReused, TamperedCall
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.read import UnknownQuestion
+from sayso.gate.sessions.messages import begin_task, end_task, hear_message, switch_context
+from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all
+from sayso.gate.sessions.sessions import end_session, open_session
 from tests.gate.calling import answered, approved, edit, events
 from tests.gate.conftest import Clock
 

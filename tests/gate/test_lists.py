@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.grants import Listed, give_grant, list_grants, page_of_grants, revoke_grant
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
-from sayso.gate.workflows import list_runs, reconcile
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.workflows import list_runs, reconcile
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.operator_grants import Listed, give_grant, list_grants, page_of_grants, revoke_grant
+from sayso.gate.sessions.sessions import end_session, open_session
 from sayso.store.contract import UNTOLD, SpendRow
 from tests.gate.conftest import Clock
 

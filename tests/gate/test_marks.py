@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.gate import mark_file
-from sayso.gate.marks import FORGOTTEN_AFTER, OPENED_AGAIN, Mark
+from sayso.gate.rows import watermark_file
+from sayso.gate.rows.watermark import FORGOTTEN_AFTER, OPENED_AGAIN, Mark
 from sayso.store.contract import EntryRow
 
 
@@ -147,7 +147,7 @@ def test_a_transaction_that_reads_is_not_held_against_what_is_marked_after_it_be
 def test_a_log_that_has_grown_long_is_written_again_and_nobody_misses_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mark_file, "SPARE", 50)
+    monkeypatch.setattr(watermark_file, "SPARE", 50)
     path = tmp_path / "a.mark"
     marks = [Mark(path) for _ in range(3)]
     for version in range(1, 501):
@@ -161,7 +161,7 @@ def test_a_log_that_has_grown_long_is_written_again_and_nobody_misses_anything(
 def test_of_forks_that_raise_versions_at_once_none_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mark_file, "SPARE", 50)
+    monkeypatch.setattr(watermark_file, "SPARE", 50)
     mark = Mark(tmp_path / "a.mark")
     note(mark, "all", 1)
 
@@ -178,7 +178,7 @@ def test_of_forks_that_raise_versions_at_once_none_is_lost(
 def test_a_session_that_ended_is_dropped_in_time_and_older_ones_count_as_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mark_file, "SPARE", 5)
+    monkeypatch.setattr(watermark_file, "SPARE", 5)
     mark = Mark(tmp_path / "a.mark")
     later = 10 * FORGOTTEN_AFTER
     note(mark, "ended", 2, until=100.0)

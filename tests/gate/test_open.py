@@ -10,14 +10,14 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request
-from sayso.gate.answer import answer_question
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.grants import list_grants
 from sayso.gate.open import NoStore, open_audit, open_gate, open_to_act, open_to_look, policy_in_force
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.operator_grants import list_grants
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import Store
 from sayso.store.sqlite.store import SqliteStore

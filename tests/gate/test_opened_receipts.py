@@ -8,12 +8,12 @@ import pytest
 from sayso.core.audit.checkpoint import BadCheckpoint
 from sayso.core.audit.commitments import State
 from sayso.core.audit.opened_receipt import Opened, Part, Proven, Value, check_opened
-from sayso.gate.audit import erase, prove, prove_opened
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message, put_question
+from sayso.gate.audit.use import erase, prove, prove_opened
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call
-from sayso.gate.signing import make_key, public_key, verifier
+from sayso.gate.rows.keys import make_key, public_key, verifier
+from sayso.gate.sessions.messages import hear_message, put_question
 from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.calling import edit
 from tests.gate.conftest import KEY

@@ -9,17 +9,24 @@ import pytest
 
 from sayso.core.audit.entry import AuditError
 from sayso.core.model import Operation, Request
-from sayso.gate.acts import operator_act
-from sayso.gate.answer import answer_question, edit_and_allow
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import start_call
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, writing
-from sayso.gate.grants import UnknownGrant, clear_allowlist, give_grant, list_grants, revoke_all, revoke_grant
-from sayso.gate.journal import record
-from sayso.gate.recovery import recover_calls, resolve_call
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import end_session, open_session
+from sayso.gate.ledger.recovery import recover_calls, resolve_call
+from sayso.gate.ledger.start import start_call
+from sayso.gate.questions.answer import answer_question, edit_and_allow
+from sayso.gate.rows.journal import record
+from sayso.gate.sessions.operator_grants import (
+    UnknownGrant,
+    clear_allowlist,
+    give_grant,
+    list_grants,
+    revoke_all,
+    revoke_grant,
+)
+from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.upkeep.operator_transaction import operator_act
 from tests.gate.conftest import Clock
 
 Act = Callable[[Gate, str], object]

@@ -12,10 +12,11 @@ from webauthn import verify_authentication_response
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
-from sayso.gate.audit_check import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.gate import Gate
-from sayso.gate.passkey_signin import begin_registration, begin_sign_in, finish_sign_in
-from sayso.gate.passkeys import (
+from sayso.gate.people.browsers import browser_of, make_link, signed_in, use_link
+from sayso.gate.people.passkey_sign_in import begin_registration, begin_sign_in, finish_sign_in
+from sayso.gate.people.passkeys import (
     ProofNeeded,
     UnknownPasskey,
     forget_passkeys,
@@ -25,9 +26,8 @@ from sayso.gate.passkeys import (
     require_passkeys,
     required,
 )
-from sayso.gate.questions import find_question
-from sayso.gate.signin import browser_of, make_link, signed_in, use_link
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.read import find_question
+from sayso.gate.questions.wait import question_row
 from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.conftest import Clock
 from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, push, registered, signed

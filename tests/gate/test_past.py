@@ -7,14 +7,14 @@ import pytest
 
 from sayso.core.audit.entry import AuditError
 from sayso.core.model import Operation, Verdict
-from sayso.gate.audit_read import UnknownEntry
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call
+from sayso.gate.audit.read import UnknownEntry
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.recorded_decision import Past, past_decision
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
-from sayso.gate.past import Past, past_decision
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import answered, edit
 
 

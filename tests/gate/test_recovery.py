@@ -10,10 +10,10 @@ import pytest
 
 from sayso.core.ledger import LEASE
 from sayso.core.model import Request
-from sayso.gate.calls import retry_call
 from sayso.gate.gate import Gate
-from sayso.gate.recovery import reconcile_calls, recover_calls, resolve_call
-from sayso.gate.sessions import open_session
+from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_call
+from sayso.gate.ledger.start import retry_call
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import approved
 from tests.gate.conftest import Clock
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.answers import answer_question
 
 

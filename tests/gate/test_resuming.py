@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.model import Assurance
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession
-from sayso.gate.grants import give_grant, list_grants
-from sayso.gate.sessions import end_session
-from sayso.gate.stopping import Resumed, ResumedAll, resume_all, resume_session, stop_all
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import give_grant, list_grants
+from sayso.gate.sessions.sessions import end_session
+from sayso.gate.sessions.stop import Resumed, ResumedAll, resume_all, resume_session, stop_all
 from tests.gate.calling import approved, edit, events
 from tests.gate.test_stopping import opened, stopped
 

@@ -12,11 +12,11 @@ from urllib.parse import quote, urlencode
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from sayso.gate.authorize import authorize
-from sayso.gate.grants import list_grants
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.open import open_gate
-from sayso.gate.sessions import open_session
-from sayso.gate.signing import load_or_make_key
+from sayso.gate.rows.keys import load_or_make_key
+from sayso.gate.sessions.operator_grants import list_grants
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.postgres.store import PostgresStore
 from tests.contract.postgres_place import new_schema, running_server
@@ -26,9 +26,9 @@ ROOT = Path(__file__).parents[2]
 REVOKES = """
 import sys
 from pathlib import Path
-from sayso.gate.grants import revoke_grant
+from sayso.gate.sessions.operator_grants import revoke_grant
 from sayso.gate.open import open_to_act
-from sayso.gate.signing import load_key
+from sayso.gate.rows.keys import load_key
 
 gate = open_to_act(None, sys.argv[1], key=load_key("test", Path(sys.argv[2])))
 revoke_grant(gate, sys.argv[3], by="ana")

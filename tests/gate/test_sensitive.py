@@ -11,12 +11,12 @@ from sayso.core.audit.commitments import State
 from sayso.core.audit.entry import Body, read_body
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call, Operation, Request
-from sayso.gate.audit import checkpoint, erase, prune, show, verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import begin_task
+from sayso.gate.audit.use import checkpoint, erase, prune, show, verify_audit
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.messages import begin_task
+from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import SecretRow
 from tests.gate.answers import answer_question, edit_and_allow
 

@@ -8,16 +8,16 @@ from msgspec.structs import replace
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.session import Scope
-from sayso.gate.authorize import authorize, record_decision
-from sayso.gate.charts import figures_and_charts
-from sayso.gate.conversation import begin_task, hear_message
-from sayso.gate.decisions import DECISIONS, EVENTS, event_of
-from sayso.gate.expiry import expire_questions
+from sayso.gate.audit.events import DECISIONS, EVENTS, event_of
+from sayso.gate.deciding.authorize import authorize, record_decision
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.figures.charts import figures_and_charts
+from sayso.gate.figures.figures import Figures, figures
 from sayso.gate.gate import Gate, writing
-from sayso.gate.grants import give_grant
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.stats import Figures, figures
+from sayso.gate.questions.expiry import expire_questions
+from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.answers import answer_question
 from tests.gate.conftest import Clock
 

@@ -13,17 +13,17 @@ from sayso.cli.shortened import live_grants, whole_grant
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Assurance
 from sayso.core.session import Session
-from sayso.gate import stopping
-from sayso.gate.answer import answer_question
-from sayso.gate.audit import verify_audit
-from sayso.gate.authorize import authorize
-from sayso.gate.conversation import hear_message
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant, list_grants
 from sayso.gate.open import open_gate
-from sayso.gate.sessions import end_session, open_session
-from sayso.gate.state import Wanted, load
-from sayso.gate.stopping import StoppedAll, resume_session, stop_all, stop_all_and_tell, stop_session
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows.sessions import Wanted, load
+from sayso.gate.sessions import stop
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import give_grant, list_grants
+from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.stop import StoppedAll, resume_session, stop_all, stop_all_and_tell, stop_session
 from sayso.policy import load_preset
 from sayso.store.contract import EntryRow, StoreBusy, Writer
 from sayso.store.memory.store import MemoryStore
@@ -56,7 +56,7 @@ def state_of(gate: Gate, session: str) -> Session:
 def test_every_open_session_is_stopped_and_recorded_and_the_trail_signed(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "AT_ONCE", 2)
+    monkeypatch.setattr(stop, "AT_ONCE", 2)
     sessions = [opened(gate) for _ in range(5)]
     sessions.append(opened(gate, parent=sessions[0]))
     for session in sessions:
@@ -137,7 +137,7 @@ def test_it_ends_and_says_so_although_sessions_never_stop_being_opened(
 ) -> None:
     opened(shared)
     store.others = lambda: opened(shared)
-    assert stop_all(shared, by="ana") == StoppedAll(stopping.MOST_PASSES, 0, settled=False)
+    assert stop_all(shared, by="ana") == StoppedAll(stop.MOST_PASSES, 0, settled=False)
 
 
 def test_a_session_that_is_held_is_tried_again_after_the_others(shared: Gate, store: Meanwhile) -> None:

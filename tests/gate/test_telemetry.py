@@ -21,7 +21,7 @@ from sayso.core.errors import SaysoError
 from sayso.doors.python.keeper import Keeper
 from sayso.doors.python.results import ConsentDenied, ConsentTimeout
 from sayso.doors.python.workflow import Step
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.questions.surface import Asked, Reply
 from sayso.gate.telemetry import LONGEST, shown
 from tests.gate.conftest import KEY
 

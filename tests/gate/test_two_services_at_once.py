@@ -11,14 +11,14 @@ import psycopg
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.gate.call_rows import Attempt
-from sayso.gate.calls import start_call
 from sayso.gate.gate import Gate
+from sayso.gate.ledger.replay import replay_call
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.passkey_signin import begin_sign_in, finish_sign_in
-from sayso.gate.replays import replay_call
-from sayso.gate.sessions import open_session
-from sayso.gate.signin import make_link, use_link
+from sayso.gate.people.browsers import make_link, use_link
+from sayso.gate.people.passkey_sign_in import begin_sign_in, finish_sign_in
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import MetaRow
 from sayso.store.postgres.store import PostgresStore

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import Authorized, authorize
+from sayso.gate.deciding.authorize import Authorized, authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
-from sayso.gate.workflows import cascade_revoke
+from sayso.gate.ledger.workflows import cascade_revoke
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.sessions import open_session
 from tests.gate.conftest import Clock
 
 

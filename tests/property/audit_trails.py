@@ -13,7 +13,7 @@ from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
 from sayso.core.audit.entry import MAIN, Entry, Row, append, genesis
 from sayso.core.audit.merkle import Frontier, Kept, extend
 from sayso.core.audit.verify import Report, verify
-from sayso.gate.signing import Key, make_key, public_key, signer, verifier
+from sayso.gate.rows.keys import Key, make_key, public_key, signer, verifier
 
 ORIGIN = "sayso.example/audit"
 START = 1_800_000_000.0

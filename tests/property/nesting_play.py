@@ -18,11 +18,11 @@ from sayso.core.decision import Question
 from sayso.core.model import Risk
 from sayso.doors.python.results import ConsentDenied, ConsentRequired
 from sayso.doors.python.workflow import Step, Workflow
-from sayso.gate.allowance import GrantRefused
-from sayso.gate.audit_read import tail
-from sayso.gate.grants import give_grant, list_grants, revoke_all, revoke_grant
-from sayso.gate.signing import make_key
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.audit.read import tail
+from sayso.gate.questions.surface import Asked, Reply
+from sayso.gate.rows.keys import make_key
+from sayso.gate.sessions.allowance import GrantRefused
+from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all, revoke_grant
 from sayso.store.contract import Store
 from tests.property.nesting_tasks import Worker, caught, finish
 from tests.property.nestings import (

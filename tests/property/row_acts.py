@@ -9,18 +9,18 @@ import msgspec
 import pytest
 
 from sayso.core.model import Risk
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call, start_ungated
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
-from sayso.gate.lease import park_call, unpark_call
-from sayso.gate.outcome import end_call
-from sayso.gate.passkeys import proof_needed, require_passkeys
-from sayso.gate.questions import TamperedQuestion, find_question
-from sayso.gate.sessions import end_session, open_session
-from sayso.gate.signin import make_link, sign_out, signed_in, use_link
-from sayso.gate.tokens import find_token, issue_token, revoke_token
+from sayso.gate.ledger.lease import park_call, unpark_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.start import retry_call, start_call, start_ungated
+from sayso.gate.people.browsers import make_link, sign_out, signed_in, use_link
+from sayso.gate.people.passkeys import proof_needed, require_passkeys
+from sayso.gate.people.tokens import find_token, issue_token, revoke_token
+from sayso.gate.questions.read import TamperedQuestion, find_question
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.gate.sessions.sessions import end_session, open_session
 from tests.attack.by_hand import Copy, load_by_a_yes, save_by_a_yes
 from tests.gate.answers import answer_question
 from tests.property.row_attacks import Act, Life, allowed, bare, command, edit

@@ -16,10 +16,10 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.authorize import authorize
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.sessions.sessions import open_session
 from tests.attack.by_hand import Copy, Place
 
 LOSABLE = ("entries", "nodes", "secrets")

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sayso.core.model import Operation, Request, Risk
-from sayso.gate.authorize import authorize
-from sayso.gate.calls import retry_call, start_call, start_ungated
-from sayso.gate.conversation import hear_message
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.grants import give_grant
-from sayso.gate.lease import park_call, unpark_call
-from sayso.gate.outcome import end_call
-from sayso.gate.passkey_signin import get_options
-from sayso.gate.passkeys import (
+from sayso.gate.ledger.lease import park_call, unpark_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.recovery import resolve_call
+from sayso.gate.ledger.start import retry_call, start_call, start_ungated
+from sayso.gate.people.passkey_sign_in import get_options
+from sayso.gate.people.passkeys import (
     forget_passkeys,
     list_passkeys,
     remove_passkey,
     require_passkeys,
     verify_passkey,
 )
-from sayso.gate.recovery import resolve_call
-from sayso.gate.reopening import Asked, open_by_key
-from sayso.gate.request import make_call, make_request
-from sayso.gate.revoking import revoke_by_name
-from sayso.gate.sessions import end_session, open_session
-from sayso.gate.stopping import resume_session
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import give_grant
+from sayso.gate.sessions.reopen import Asked, open_by_key
+from sayso.gate.sessions.revoke import revoke_by_name
+from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.stop import resume_session
 from sayso.policy import load_text
 from tests.gate.answers import answer_question
 from tests.gate.signing import ORIGINS, registered

@@ -15,7 +15,7 @@ from sayso.core.deciding.decide import decide
 from sayso.core.model import Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View
-from sayso.gate.request import just_reviewed, make_call, make_request
+from sayso.gate.deciding.request import just_reviewed, make_call, make_request
 from sayso.policy import load_preset
 from sayso.reading.resolve import operations_for
 

@@ -18,7 +18,7 @@ from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Risk, Verdict
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Session, Task, View, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from tests.property.draws import NOW
 from tests.property.facts import facts_of
 from tests.property.shrinking import hold

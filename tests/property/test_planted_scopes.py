@@ -20,8 +20,9 @@ from sayso.core.session import Outer, Scope, join_outers
 from sayso.core.workflow import run_grant as run_grant_of
 from sayso.doors.python import calls, holding, scope, workflow
 from sayso.doors.python.scope import Frame
-from sayso.gate import calls as gate_calls
-from sayso.gate import gate, lease, workflows
+from sayso.gate import gate
+from sayso.gate.ledger import lease, workflows
+from sayso.gate.ledger import start as gate_calls
 from sayso.store.memory.store import MemoryStore
 from tests.property.nesting_draws import seeded
 from tests.property.test_nestings import difference

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate import call_rows
-from sayso.gate.marks import Mark
-from sayso.gate.sealer import Sealer
+from sayso.gate.ledger import rows
+from sayso.gate.rows.row_seals import Sealer
+from sayso.gate.rows.watermark import Mark
 from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.conftest import Clock
@@ -77,7 +77,7 @@ def without_versions_of_values(patch: pytest.MonkeyPatch) -> None:
 
 
 def without_calls_named_by_sessions(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(call_rows, "finding_in", lambda gate, tx, row: None)
+    patch.setattr(rows, "finding_in", lambda gate, tx, row: None)
 
 
 def without_missing_reviews(patch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
 from sayso.policy import load_preset
 from sayso.store.contract import Store
 from sayso.store.memory.store import MemoryStore

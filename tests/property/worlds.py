@@ -41,7 +41,7 @@ from sayso.core.session import (
     Task,
     View,
 )
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from tests.property.draws import DAY, NOW, ago, likely, some, usually
 from tests.property.random_grants import grants_for
 

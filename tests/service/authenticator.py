@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from sayso.gate.proofs import Proof, base64
+from sayso.gate.rows.webauthn import Proof, base64
 
 Secret = ec.EllipticCurvePrivateKey | Ed25519PrivateKey | rsa.RSAPrivateKey
 ORIGIN = "http://localhost:7333"

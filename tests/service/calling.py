@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.types import Message
 
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.tokens import ROLES, Role, issue_token
+from sayso.gate.people.tokens import ROLES, Role, issue_token
 from sayso.service.app import make_app
 from sayso.service.running import Settings
 

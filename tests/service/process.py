@@ -17,7 +17,7 @@ import pytest
 from sayso.doors.remote.connected import Connected, connect
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_to_act
-from sayso.gate.tokens import Role, issue_token
+from sayso.gate.people.tokens import Role, issue_token
 from sayso.store.contract import StoreError
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sayso.doors.remote.connected import Connected
-from sayso.gate.answer import Stands
+from sayso.gate.questions.answer import Stands
 from tests.service.process import PATIENCE
 
 T = TypeVar("T")

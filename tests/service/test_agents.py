@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.answer import answer_question
-from sayso.gate.stats import figures
+from sayso.gate.figures.figures import figures
+from sayso.gate.questions.answer import answer_question
 from sayso.service.running import Settings
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service

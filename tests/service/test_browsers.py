@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.gate.signin import make_link, page_key, use_link
+from sayso.gate.people.browsers import make_link, page_key, use_link
 from sayso.service.auth import COOKIE, PAGE
 from tests.service.calling import HOST, Service
 

@@ -12,8 +12,8 @@ import pytest
 from sayso import Ambiguous, ConsentRequired, Step
 from sayso.doors.remote.connected import Connected
 from sayso.doors.remote.line import Refusal
-from sayso.gate.answer import EditRefused
-from sayso.gate.workflows import BeyondPolicy
+from sayso.gate.ledger.workflows import BeyondPolicy
+from sayso.gate.questions.answer import EditRefused
 from tests.service.process import PATIENCE, POLICY, Home, Service
 from tests.service.programs import Aside, Tasks, asked, asked_for, say
 

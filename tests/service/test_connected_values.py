@@ -13,7 +13,7 @@ import pytest
 
 from sayso.doors.remote.connected import Connected
 from sayso.doors.remote.line import Refusal
-from sayso.gate.reopening import OtherSession
+from sayso.gate.sessions.reopen import OtherSession
 from tests.service.process import PATIENCE, Home, Service
 from tests.service.programs import asked, say
 

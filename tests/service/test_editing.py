@@ -10,9 +10,9 @@ import pytest
 
 from sayso.core.model import Assurance
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.audit_read import export
-from sayso.gate.conversation import hear_message
+from sayso.gate.audit.read import export
 from sayso.gate.open import open_gate
+from sayso.gate.sessions.messages import hear_message
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.gate.conftest import Clock

@@ -11,11 +11,11 @@ import pytest
 from sayso.core.model import Operation
 from sayso.core.session import Scope
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.answer import answer_question
-from sayso.gate.authorize import authorize
-from sayso.gate.decisions import DECISIONS
-from sayso.gate.request import make_call, make_request
-from sayso.gate.sessions import open_session
+from sayso.gate.audit.events import DECISIONS
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.sessions import open_session
 from sayso.service.running import Settings
 from sayso.service.trail import KEPT, KINDS
 from tests.service.calling import READ, WRITE, Service, Stream

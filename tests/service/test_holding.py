@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.gate.ledger.recovery import recover_calls
 from sayso.gate.open import open_gate
-from sayso.gate.recovery import recover_calls
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.gate.conftest import Clock

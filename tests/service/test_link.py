@@ -10,7 +10,7 @@ import httpx
 import msgspec
 
 from sayso.gate.open import data_folder
-from sayso.gate.served import FOLDER, Served, announced, running_services
+from sayso.gate.running_services import FOLDER, Served, announced, running_services
 from tests.service.process import Home, command
 
 

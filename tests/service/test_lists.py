@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.grants import give_grant
+from sayso.gate.sessions.operator_grants import give_grant
 from tests.gate.conftest import Clock
 from tests.service.calling import WRITE, Service
 from tests.service.test_agents import until_awaited

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sayso.gate.open import open_to_act
-from sayso.gate.signin import make_link
+from sayso.gate.people.browsers import make_link
 from tests.service.process import Home, Service
 
 IN_TIME = 10.0

@@ -8,7 +8,7 @@ import pytest
 
 from sayso.doors.remote.connected import Connected
 from sayso.doors.remote.line import Refusal
-from sayso.gate.grants import UnknownGrant
+from sayso.gate.sessions.operator_grants import UnknownGrant
 from tests.service.process import PATIENCE, Home, Service, command
 from tests.service.programs import asked, say
 

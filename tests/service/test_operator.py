@@ -7,9 +7,9 @@ from typing import Any
 from sayso.core.audit.receipt import check_receipt
 from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.workflow import Step
-from sayso.gate.audit_tree import origin_of, trusted
+from sayso.gate.audit.tree import origin_of, trusted
 from sayso.gate.gate import Gate
-from sayso.gate.signing import Key
+from sayso.gate.rows.keys import Key
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 from tests.service.conftest import POLICY

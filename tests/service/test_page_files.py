@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from sayso.gate.gate import Gate
-from sayso.gate.signin import make_link
+from sayso.gate.people.browsers import make_link
 from sayso.service.app import make_app
 from sayso.service.guard import POLICY
 from sayso.service.pages import PATHS, TYPES, pages, web_files

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.gate.audit import erase
-from sayso.gate.journal import record
+from sayso.gate.audit.use import erase
+from sayso.gate.rows.journal import record
 from sayso.service.uses import Uses
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WIPE, WRITE, Service

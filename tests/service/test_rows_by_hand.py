@@ -8,9 +8,9 @@ from msgspec.json import decode, encode
 
 from sayso.cli.audit_shown import show_verified, verified_json
 from sayso.core.audit.entry import rfc3339
-from sayso.gate.audit import verify_audit
-from sayso.gate.conversation import hear_message
-from sayso.gate.journal import record
+from sayso.gate.audit.use import verify_audit
+from sayso.gate.rows.journal import record
+from sayso.gate.sessions.messages import hear_message
 from sayso.store.contract import MetaRow
 from tests.service.calling import READ, Service
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Assurance
-from sayso.gate.conversation import hear_message
-from sayso.gate.passkeys import Level, require_passkeys
+from sayso.gate.people.passkeys import Level, require_passkeys
+from sayso.gate.sessions.messages import hear_message
 from tests.service.calling import PUSH, WRITE, Service
 from tests.service.test_conversation import CLAIMED, GRANT, call, say
 from tests.service.test_passkeys import Desk, desk, service

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.gate.audit import erase
-from sayso.gate.expiry import expire_questions
+from sayso.gate.audit.use import erase
+from sayso.gate.questions.expiry import expire_questions
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 
@@ -189,7 +189,7 @@ def test_a_search_goes_on_where_a_page_found_nothing(
     service.told("agent", "POST", "/v1/calls", {"tool": "read_file", "args": {"path": "needle"}})
     for _ in range(5):
         service.told("agent", "POST", "/v1/calls", READ)
-    monkeypatch.setattr("sayso.gate.stories.SEARCHED", 2)
+    monkeypatch.setattr("sayso.gate.figures.stories.SEARCHED", 2)
     path, found = "/v1/history?text=needle", []
     while path:
         response = service.get("operator", path)

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.model import Mode
-from sayso.gate.answer import answer_items
+from sayso.gate.figures.stories import Wanted, stories
 from sayso.gate.gate import Gate
-from sayso.gate.grants import list_grants, page_of_grants, revoke_grant
-from sayso.gate.stories import Wanted, stories
+from sayso.gate.questions.answer import answer_items
+from sayso.gate.sessions.operator_grants import list_grants, page_of_grants, revoke_grant
 from tests.gate.conftest import Clock
 from tests.service.calling import WRITE, Service
 

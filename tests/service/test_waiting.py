@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sayso.gate.answer import answer_question
-from sayso.gate.waiting import question_row
+from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.wait import question_row
 from sayso.service.waiters import BETWEEN, Waiters
 from tests.gate.conftest import Clock
 from tests.service.calling import HOST, READ, WRITE, Service

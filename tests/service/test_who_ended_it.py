@@ -9,11 +9,11 @@ import pytest
 
 from sayso.cli.history_shown import listed as listed_stories
 from sayso.cli.history_shown import story_lines
-from sayso.gate.conversation import hear_message
-from sayso.gate.grants import revoke_all, revoke_grant
-from sayso.gate.sessions import end_session
-from sayso.gate.stopping import resume_session, stop_all, stop_session
-from sayso.gate.stories import Wanted
+from sayso.gate.figures.stories import Wanted
+from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.operator_grants import revoke_all, revoke_grant
+from sayso.gate.sessions.sessions import end_session
+from sayso.gate.sessions.stop import resume_session, stop_all, stop_session
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WRITE, Service
 

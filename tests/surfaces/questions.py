@@ -8,8 +8,8 @@ from typing import Any
 from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.model import Call, Operation, Piece, Risk, Verdict
 from sayso.core.words import offer
-from sayso.gate.request import make_call, make_request
-from sayso.gate.surface import Asked
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.questions.surface import Asked
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

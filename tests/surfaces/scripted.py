@@ -7,7 +7,7 @@ import threading
 
 from sayso.core.model import Risk
 from sayso.core.words import visible
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.questions.surface import Asked, Reply
 
 Words = queue.Queue[str]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sayso.core.model import Call, Risk
-from sayso.gate.request import make_call
-from sayso.gate.surface import Asked, Reply, Surface
+from sayso.gate.deciding.request import make_call
+from sayso.gate.questions.surface import Asked, Reply, Surface
 from tests.surfaces.questions import ALL, asked_about, mail, push
 
 ONCE_ONLY = ("once", "deny")

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.questions.surface import Asked, Reply
 from sayso.surfaces.prompt import ANSWER
 from sayso.surfaces.terminal import Terminal
 from tests.surfaces.questions import NOW

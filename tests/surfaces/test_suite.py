@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.model import Risk
-from sayso.gate.surface import Asked
+from sayso.gate.questions.surface import Asked
 from sayso.surfaces.prompt import ANSWER
 from tests.surfaces.scripted import BROKEN, Broken, Scripted
 from tests.surfaces.suite import CHECKS

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from sayso.core.model import Piece, Risk
-from sayso.gate.request import make_call
-from sayso.gate.surface import Reply, Surface
+from sayso.gate.deciding.request import make_call
+from sayso.gate.questions.surface import Reply, Surface
 from sayso.surfaces.prompt import ANSWER, APPROVE
 from sayso.surfaces.terminal import Terminal
 from tests.surfaces.questions import ALL, asked_about, mail, push

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from sayso.core.model import Risk
-from sayso.gate.request import make_call
-from sayso.gate.surface import Asked, EditDecided, Reply
+from sayso.gate.deciding.request import make_call
+from sayso.gate.questions.surface import Asked, EditDecided, Reply
 from sayso.surfaces.editing import draft_of, editor_of
 from sayso.surfaces.prompt import ANSWER, CONFIRM
 from tests.surfaces.questions import asked_about, push

@@ -11,7 +11,7 @@ from sayso.core.model import Mode, Operation, Risk
 from sayso.core.plans.plan import render_plan
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Task
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -12,7 +12,7 @@ from sayso.core.grants import Grant, Pins
 from sayso.core.model import Operation, Request, Risk
 from sayso.core.policy import Domain, Policy, Settings, compile_policy
 from sayso.core.session import Session, Task, View
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

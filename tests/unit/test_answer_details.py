@@ -14,7 +14,7 @@ from sayso.core.grants import Grant, Held
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
 from sayso.core.session import Session, Suspension, Task, View, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0
 TASK = Task("task-1", "work", 1, 1)

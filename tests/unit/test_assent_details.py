@@ -18,7 +18,7 @@ from sayso.core.model import Assurance, Operation, Request, Risk
 from sayso.core.plans.plan import render_plan
 from sayso.core.policy import Detail, Domain, Settings, compile_policy
 from sayso.core.session import Pending, Plan, Session, Task, View, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0
 TASK = Task("session.t1", "work", 1, 4)

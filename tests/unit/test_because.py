@@ -10,7 +10,7 @@ from sayso.core.deciding.decide import decide
 from sayso.core.deciding.questions import open_question
 from sayso.core.model import Operation, Piece
 from sayso.core.session import Session, View
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.policy import load_text
 from sayso.reading.evidence import LONGEST, MOST, named_in
 from tests.unit.deciding import NOW, bare

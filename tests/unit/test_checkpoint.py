@@ -26,7 +26,7 @@ from sayso.core.audit.entry import leaf_content, read, split_leaf
 from sayso.core.audit.merkle import Frontier, extend, prove_inclusion
 from sayso.core.audit.receipt import Receipt, check_receipt, format_receipt, parse_receipt
 from sayso.core.errors import SaysoError
-from sayso.gate.signing import (
+from sayso.gate.rows.keys import (
     Key,
     KeyRefused,
     format_verifier_key,

@@ -16,8 +16,8 @@ from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.plans.text import PlanText
 from sayso.core.policy import Decay, Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Task, View, apply
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.play import Player
-from sayso.gate.request import make_call, make_request
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -14,7 +14,7 @@ from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Suspension, View
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.deciding import COMMIT, DAY, NOW, POLICY, READ, SURE, TASK, decided, retry_of
 
 

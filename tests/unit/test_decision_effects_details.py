@@ -13,7 +13,7 @@ from sayso.core.model import Operation, Risk
 from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Denial, Plan, Session, Suspension, Task, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.deciding import COMMIT, NOW, POLICY, SURE, TASK, decided, retry_of
 
 # Effects

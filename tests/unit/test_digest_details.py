@@ -10,7 +10,7 @@ import pytest
 
 from sayso.core.digest import call_digest, canonical, decode, spell_exactly, what_digest
 from sayso.core.errors import NotCanonical
-from sayso.gate.request import make_call
+from sayso.gate.deciding.request import make_call
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])

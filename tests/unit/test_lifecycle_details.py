@@ -23,7 +23,7 @@ from sayso.core.plans.plan import render_plan
 from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
 from sayso.core.session import Plan, Session, Suspension, Task, View, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import COMMIT, NOW, PLAN, POLICY, TASK
 
 

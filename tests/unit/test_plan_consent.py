@@ -15,7 +15,7 @@ from sayso.core.plans.plan import beside_policy, read_plan, render_plan
 from sayso.core.plans.text import PlanText
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Pending, Plan, Session, View, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import NOW, PLAN, POLICY, TASK, given
 
 OTHER = render_plan(["c.py"], ["write it"], None, None, ["git.commit"])

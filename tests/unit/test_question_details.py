@@ -23,7 +23,7 @@ from sayso.core.model import Operation, Request, Risk
 from sayso.core.policy import Policy, Settings
 from sayso.core.session import Session, Suspension, View, apply
 from sayso.core.terms import terms_of
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import COMMIT, DAY, NOW, POLICY, PUSH, TASK, given
 
 

@@ -13,7 +13,7 @@ from sayso.core.grants import Grant, Held, Kind
 from sayso.core.model import Operation, Risk
 from sayso.core.plans.text import PlanText
 from sayso.core.session import Denial, Pending, Plan, Sending, Session, Suspension, Task, apply
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0
 TASK = Task("session.t1", "work", 1, 4)

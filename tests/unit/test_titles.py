@@ -10,7 +10,7 @@ from sayso.core.digest import canonical
 from sayso.core.errors import PolicyError
 from sayso.core.model import Declared
 from sayso.core.titles import LONGEST, MARK, title, title_of
-from sayso.gate.request import make_call, read_request
+from sayso.gate.deciding.request import make_call, read_request
 from sayso.policy import load_text
 from sayso.policy.compare.tighten import Loosens, tighten
 

@@ -28,10 +28,10 @@ from sayso.core.model import Risk
 from sayso.core.policy import Policy
 from sayso.doors.python.program import Program
 from sayso.doors.python.session import Session
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.open import open_gate
 from sayso.gate.play import Player
-from sayso.gate.request import make_call, make_request
-from sayso.gate.signing import make_key
+from sayso.gate.rows.keys import make_key
 from sayso.reading.resolve import with_content
 from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox

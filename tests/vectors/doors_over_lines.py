@@ -21,7 +21,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.remote.connected import Connected, connect
 from sayso.doors.remote.session import ConnectedSession
 from sayso.gate.open import open_gate
-from sayso.gate.tokens import Role, issue_token
+from sayso.gate.people.tokens import Role, issue_token
 from sayso.policy import load_preset
 from sayso.service.app import make_app
 from sayso.service.running import Settings

@@ -22,12 +22,12 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Origin, Request, Risk
 from sayso.core.policy import Policy, Tool
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.calls import start_call
-from sayso.gate.explaining import preview
+from sayso.gate.as_json import tell_decision
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.request import make_call, make_request
-from sayso.gate.signing import make_key
-from sayso.gate.telling import tell_decision
+from sayso.gate.questions.explain import preview
+from sayso.gate.rows.keys import make_key
 from sayso.reading.resolve import with_content
 from sayso.service.declaring import told as tell_call
 from sayso.service.running import Settings

@@ -53,8 +53,8 @@ def tail(
     as_json: Json = False,
 ) -> None:
     """The newest entries, the newest of them last."""
-    from sayso.gate.audit import entry_json, entry_text
-    from sayso.gate.audit import tail as newest
+    from sayso.gate.audit.use import entry_json, entry_text
+    from sayso.gate.audit.use import tail as newest
 
     with _audit(store) as gate:
         rows = newest(gate, count, stream=stream)
@@ -68,8 +68,8 @@ def tail(
 @app.command(short_help="One entry, whole.")
 def show(seq: Seq, stream: Stream = "main", store: StoreFile = None, as_json: Json = False) -> None:
     """One entry with its hashes, and of its sensitive values those that are still kept."""
-    from sayso.gate.audit import show as shown
-    from sayso.gate.audit import shown_json
+    from sayso.gate.audit.use import show as shown
+    from sayso.gate.audit.use import shown_json
 
     with _audit(store) as gate:
         found = shown(gate, seq, stream=stream)
@@ -94,7 +94,7 @@ def verify(
 
     Without a checkpoint kept elsewhere nobody can tell that an older copy of the whole store was put back.
     """
-    from sayso.gate.audit import verify_audit
+    from sayso.gate.audit.use import verify_audit
 
     outside = [_read(file) for file in checkpoint or ()]
     with _audit(store) as gate, progress("Verifying") as told:
@@ -125,9 +125,9 @@ def prove(
     An entry holds only commitments to the call it is about. With --open the receipt holds the call as well,
     for an auditor to see what was approved: whoever gets that file can read all of it.
     """
-    from sayso.gate.audit import prove as proof_of
-    from sayso.gate.audit import prove_opened
-    from sayso.gate.audit_open import discloses
+    from sayso.gate.audit.opened_receipts import discloses
+    from sayso.gate.audit.use import prove as proof_of
+    from sayso.gate.audit.use import prove_opened
 
     with _audit(store) as gate:
         proof = prove_opened(gate, seq) if opened else proof_of(gate, seq)
@@ -182,7 +182,7 @@ def checkpoint(
     as_json: Json = False,
 ) -> None:
     """Sign the trail as it stands now, and print the checkpoint. Keep it where this machine cannot reach."""
-    from sayso.gate.audit import checkpoint as sign
+    from sayso.gate.audit.use import checkpoint as sign
 
     with _audit(store) as gate:
         note = sign(gate)
@@ -203,7 +203,7 @@ def export(
 ) -> None:
     """Every entry as a line, to standard output. Lines of JSON hold the very bytes that were hashed."""
     from sayso.core.errors import MalformedRequest
-    from sayso.gate.audit import export as lines
+    from sayso.gate.audit.use import export as lines
 
     if form not in ("text", "jsonl"):
         raise MalformedRequest(f"unknown form {form!r}", hint="use text or jsonl")
@@ -231,7 +231,7 @@ def prune(
     if not yes:
         typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
     from sayso.cli.operating import operator
-    from sayso.gate.audit import prune as drop
+    from sayso.gate.audit.use import prune as drop
 
     with _audit(store) as gate, progress("Pruning") as told:
         pruned = drop(gate, until, by=operator(), progress=told)
@@ -251,7 +251,7 @@ def erase(
 ) -> None:
     """Forget a sensitive value of an entry, for good. The entry and its chain stay as they are."""
     from sayso.cli.operating import operator
-    from sayso.gate.audit import erase as forget
+    from sayso.gate.audit.use import erase as forget
 
     if not yes:
         typer.confirm(f"Forget the value {name!r} of entry {seq} for good?", abort=True, err=True)
@@ -272,8 +272,8 @@ def _audit(store: str | None) -> Iterator[Gate]:
 
 
 def _public(gate: Gate) -> str:
-    from sayso.gate.audit_tree import key_of
-    from sayso.gate.signing import format_verifier_key, public_key
+    from sayso.gate.audit.tree import key_of
+    from sayso.gate.rows.keys import format_verifier_key, public_key
 
     key = key_of(gate)
     return format_verifier_key(key.name, public_key(key))
@@ -282,7 +282,7 @@ def _public(gate: Gate) -> str:
 def _trusted(text: str | None) -> Verifier:
     from sayso.core.errors import SaysoError
     from sayso.gate.open import KEY_NAME, data_folder
-    from sayso.gate.signing import load_key, parse_verifier_key, public_key, verifier
+    from sayso.gate.rows.keys import load_key, parse_verifier_key, public_key, verifier
 
     if text is not None:
         return parse_verifier_key(text)

@@ -14,13 +14,13 @@ NOT_GIVEN = "erased, or not disclosed"
 
 if TYPE_CHECKING:
     from sayso.core.audit.opened_receipt import Proven
-    from sayso.gate.audit import Shown, Verified
+    from sayso.gate.audit.use import Shown, Verified
 
 
 def show_entry(found: Shown) -> None:
     from sayso.core.audit.commitments import State
     from sayso.core.words import visible
-    from sayso.gate.audit import entry_text
+    from sayso.gate.audit.use import entry_text
 
     row = found.row
     lines = [entry_text(row), f"entry {row.seq} of {row.stream}"]

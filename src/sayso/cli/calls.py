@@ -76,7 +76,7 @@ def resolve(
     from sayso.cli import calls_shown
     from sayso.cli.operating import operator
     from sayso.core.errors import MalformedRequest
-    from sayso.gate.recovery import resolve_call
+    from sayso.gate.ledger.recovery import resolve_call
 
     if became not in RESOLVED:
         raise MalformedRequest(f"{became!r} is no way to resolve a call", hint="say succeeded or failed")
@@ -99,7 +99,7 @@ def list_runs(
     if goes_on(context):
         return
     from sayso.cli import calls_shown
-    from sayso.gate import workflows
+    from sayso.gate.ledger import workflows
 
     with looking(store, sealed=True) as gate:
         found = workflows.list_runs(gate, in_session(gate, session))
@@ -121,8 +121,8 @@ def watch(
     """
     from sayso.cli import calls_shown
     from sayso.core.words import visible
-    from sayso.gate import workflows
-    from sayso.gate.call_rows import UnknownCall
+    from sayso.gate.ledger import workflows
+    from sayso.gate.ledger.rows import UnknownCall
 
     state = ""
     try:

@@ -15,12 +15,12 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Call
 from sayso.core.titles import title_of
 from sayso.core.words import visible
-from sayso.gate.approvals import stands
-from sayso.gate.call_rows import Record, UnknownCall, found_record, sound_call, standing
-from sayso.gate.calls import as_it_is_now
 from sayso.gate.gate import Gate
-from sayso.gate.recovery import recover_calls
-from sayso.gate.workflows import MOST, Progress
+from sayso.gate.ledger.approvals import stands
+from sayso.gate.ledger.recovery import recover_calls
+from sayso.gate.ledger.rows import Record, UnknownCall, found_record, sound_call, standing
+from sayso.gate.ledger.start import as_it_is_now
+from sayso.gate.ledger.workflows import MOST, Progress
 from sayso.store.contract import CallRow, Reader
 
 STATES: tuple[ledger.State, ...] = get_args(ledger.State)

@@ -94,7 +94,7 @@ def explain(
 
     It records nothing and alerts nobody.
     """
-    from sayso.gate.telling import tell_trace
+    from sayso.gate.as_json import tell_trace
 
     wish = _wish(domain, action, confidence, tool, args)
     with deciding(chosen(policy, preset, approval), preset, store, session) as place:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sayso.core.decision import Decision
     from sayso.core.model import Request
     from sayso.core.policy import Policy
-    from sayso.gate.checking import Checked
+    from sayso.gate.deciding.check import Checked
     from sayso.gate.gate import Gate
 
 STATELESS = (
@@ -51,7 +51,7 @@ class Deciding:
         """The request for what is asked about, as a door would make it, and what would be decided."""
         import time
 
-        from sayso.gate.checking import check_alone, check_on_store
+        from sayso.gate.deciding.check import check_alone, check_on_store
 
         request = self._request(wish)
         if self._gate is None:
@@ -60,7 +60,7 @@ class Deciding:
 
     def alert(self, request: Request, decision: Decision) -> bool:
         """Record what is blocked, and alert the operator; False where there is no store to record it in."""
-        from sayso.gate.checking import alert_blocked
+        from sayso.gate.deciding.check import alert_blocked
         from sayso.gate.open import open_to_act
 
         if self._gate is None or decision.verdict.value != "deny":
@@ -73,7 +73,7 @@ class Deciding:
         return True
 
     def tell(self, request: Request, decision: Decision) -> dict[str, Any]:
-        from sayso.gate.telling import tell_decision, tell_question
+        from sayso.gate.as_json import tell_decision, tell_question
 
         return tell_decision(decision) | tell_question(decision, request, self._policy)
 
@@ -83,7 +83,7 @@ class Deciding:
 
     def _request(self, wish: Wish) -> Request:
         from sayso.core.model import Declared, Operation
-        from sayso.gate.request import make_call, make_request, read_request
+        from sayso.gate.deciding.request import make_call, make_request, read_request
 
         who, workspace = self._who()
         if wish.operation is not None:
@@ -131,7 +131,7 @@ def request_in_folder(
     """The request for a call of this tool, as a door would make it for a program in the working folder."""
     from sayso.core.model import Declared
     from sayso.doors.python.door import workspace_here
-    from sayso.gate.request import make_call, read_request
+    from sayso.gate.deciding.request import make_call, read_request
 
     call = make_call(tool, args, folder=_folder(), workspace=workspace_here())
     return read_request(call, Declared(), policy, confidence=confidence, **who)

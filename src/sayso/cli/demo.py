@@ -70,7 +70,7 @@ class Demo:
     def run(self, port: int) -> None:
         """Serve, with the agent at work, until it is over or Ctrl-C is pressed."""
         from sayso.gate.open import KEY_NAME, open_gate
-        from sayso.gate.signing import load_or_make_key
+        from sayso.gate.rows.keys import load_or_make_key
         from sayso.policy import load_preset
         from sayso.service.serve import Address, serve
 
@@ -84,7 +84,7 @@ class Demo:
 
     def _begin(self, gate: Gate, address: Address) -> None:
         from sayso.cli.serve import announce
-        from sayso.gate.signin import make_link
+        from sayso.gate.people.browsers import make_link
 
         announce(gate, address, self._folder, self._folder / "sayso.db", self._held)
         self._end_on_ctrl_c()
@@ -135,7 +135,7 @@ class Demo:
         import httpx
 
         from sayso.cli.demo_agent import Watch, work
-        from sayso.gate.tokens import issue_token
+        from sayso.gate.people.tokens import issue_token
 
         token, _ = issue_token(gate, "host", "demo agent", by=WHO)
         headers = {"Authorization": f"Bearer {token}"}

@@ -9,8 +9,8 @@ from sayso.cli.operating import span
 from sayso.core.digest import spell_exactly
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
-from sayso.gate.grants import Ended, Listed
-from sayso.gate.questions import read_question
+from sayso.gate.questions.read import read_question
+from sayso.gate.sessions.operator_grants import Ended, Listed
 
 AS_ASKED = "exactly those of the call that was asked about"
 NONE_TOLD: Mapping[str, str] = MappingProxyType({})

@@ -31,7 +31,7 @@ def history(
     Example: sayso history "git push" --verdict deny
     """
     from sayso.cli import history_shown
-    from sayso.gate.stories import Wanted
+    from sayso.gate.figures.stories import Wanted
 
     with looking(store, sealed=True) as gate:
         whose = in_session(gate, session)

@@ -9,9 +9,9 @@ import msgspec
 from sayso.cli.operating import moment
 from sayso.core import words
 from sayso.core.words import visible
+from sayso.gate.figures.stories import Wanted, stories
+from sayso.gate.figures.story import Shown, Step, Story
 from sayso.gate.gate import Gate
-from sayso.gate.stories import Wanted, stories
-from sayso.gate.story import Shown, Step, Story
 
 
 class Told(msgspec.Struct, frozen=True):

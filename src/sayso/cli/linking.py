@@ -15,7 +15,7 @@ from sayso.cli.shortened import StoreFile
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
-    from sayso.gate.served import Served
+    from sayso.gate.running_services import Served
 
 USUAL = "http://localhost:7333"
 HERE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -37,7 +37,7 @@ def link(
     It names the service that runs on your store; if none does, the only other one, such as a demo's.
     """
     from sayso.cli.operating import operator
-    from sayso.gate.signin import make_link
+    from sayso.gate.people.browsers import make_link
 
     source = context.get_parameter_source("store")
     named = source is not None and source.name == "COMMANDLINE"
@@ -52,7 +52,7 @@ def _to_sign_in(url: str | None, store: str | None, *, named: bool) -> Iterator[
     """The store to make the link in, and where its service is: of the store or page named, else the only."""
     from sayso.core.words import visible
     from sayso.gate.open import data_folder
-    from sayso.gate.served import running_services
+    from sayso.gate.running_services import running_services
 
     running = running_services(data_folder(make=False))
     fitting = [] if named else [one for one in running if url is None or _is_at(one.page, url)]
@@ -131,7 +131,7 @@ def _opened(served: Served) -> Iterator[Gate]:
     """The store of a service that runs elsewhere than on our own, with the key beside it."""
     from sayso.core.errors import SaysoError
     from sayso.gate.open import KEY_NAME, open_to_act
-    from sayso.gate.signing import load_key
+    from sayso.gate.rows.keys import load_key
 
     if served.path is None:
         raise SaysoError(f"the service at {served.page} is on a store elsewhere", hint="name it with --store")

@@ -121,7 +121,7 @@ def wait(
     """
     from sayso.cli import operating
     from sayso.gate.open import NoStore
-    from sayso.gate.questions import UnknownQuestion
+    from sayso.gate.questions.read import UnknownQuestion
 
     try:
         with looking(store) as gate:
@@ -143,7 +143,7 @@ def grants(
 ) -> None:
     """What is granted now, for how long, by whom, and how often it was used."""
     from sayso.cli import grants_shown
-    from sayso.gate.grants import list_grants, one_for_each_answer
+    from sayso.gate.sessions.operator_grants import list_grants, one_for_each_answer
 
     with looking(store, sealed=True) as gate:
         found = one_for_each_answer(gate, list_grants(gate, in_session(gate, session)))
@@ -176,7 +176,7 @@ def grant(
     from sayso.cli import grants_shown, operating
     from sayso.core.grants import Pins
     from sayso.core.model import Risk
-    from sayso.gate.grants import give_grant, list_grants
+    from sayso.gate.sessions.operator_grants import give_grant, list_grants
 
     level = None if risk is None else Risk.of(risk)
     pins = Pins(tool=tool, targets=tuple(target) if target else None)
@@ -226,8 +226,8 @@ def revoke(
     """
     from sayso.cli import grants_shown, operating
     from sayso.core.errors import MalformedRequest
-    from sayso.gate.grants import revoke_all, revoke_grant
-    from sayso.gate.revoking import revoke_by_name
+    from sayso.gate.sessions.operator_grants import revoke_all, revoke_grant
+    from sayso.gate.sessions.revoke import revoke_by_name
 
     if (grant is None) == (everything is None) or (session and everything):
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
@@ -251,7 +251,7 @@ def stats(
     import time
 
     from sayso.cli import operating
-    from sayso.gate.stats import figures
+    from sayso.gate.figures.figures import figures
 
     since = 0.0 if days is None else time.time() - days * operating.DAY
     with looking(store) as gate:
@@ -262,7 +262,7 @@ def stats(
 @contextmanager
 def looking(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
     """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
-    from sayso.gate.audit_tree import key_of
+    from sayso.gate.audit.tree import key_of
     from sayso.gate.open import open_to_look
 
     gate = open_to_look(store)
@@ -296,7 +296,7 @@ def _answer(
     gate: Gate, question: str, given: str, reason: str | None, seen: str | None, as_json: bool
 ) -> None:
     from sayso.cli import operating
-    from sayso.gate.answer import answer_question
+    from sayso.gate.questions.answer import answer_question
 
     stands = answer_question(gate, question, given, by=operating.operator(), reason=reason, seen=seen)
     show_or_json(as_json, stands, [operating.stands_line(stands)])

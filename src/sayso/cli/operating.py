@@ -11,15 +11,15 @@ import msgspec
 from sayso.core.model import Risk
 from sayso.core.titles import title_of
 from sayso.core.words import visible
-from sayso.gate.activity import Activity
-from sayso.gate.answer import Stands
-from sayso.gate.expiry import ends_at
+from sayso.gate.figures.activity import Activity
+from sayso.gate.figures.figures import Figures
 from sayso.gate.gate import Gate
-from sayso.gate.questions import Read, questions_in
-from sayso.gate.retelling import retell
-from sayso.gate.state import Loaded, Wanted, load
-from sayso.gate.stats import Figures
-from sayso.gate.waiting import wait_for_answer
+from sayso.gate.questions.answer import Stands
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.read import Read, questions_in
+from sayso.gate.questions.retell import retell
+from sayso.gate.questions.wait import wait_for_answer
+from sayso.gate.rows.sessions import Loaded, Wanted, load
 from sayso.store.contract import Reader
 
 DAY = 86_400.0

@@ -24,7 +24,7 @@ def list_all(store: StoreFile = None, as_json: Json = False) -> None:
     """Every passkey, and which answers on the page have to be signed with one. They are added on the page."""
     from sayso.cli.operating import moment
     from sayso.core.words import visible
-    from sayso.gate.passkeys import list_passkeys, required
+    from sayso.gate.people.passkeys import list_passkeys, required
 
     with looking(store, sealed=True) as gate:
         found, level = list_passkeys(gate), required(gate)
@@ -49,7 +49,7 @@ def remove(
     from sayso.cli.operating import operator
     from sayso.core.errors import MalformedRequest
     from sayso.core.words import visible
-    from sayso.gate.passkeys import forget_passkeys, remove_passkey
+    from sayso.gate.people.passkeys import forget_passkeys, remove_passkey
 
     if (passkey is None) is not everything:
         raise MalformedRequest("name a passkey, or say --all", hint="sayso passkey list shows them")
@@ -75,7 +75,7 @@ def require(
     """
     from sayso.cli.operating import operator
     from sayso.core.errors import MalformedRequest
-    from sayso.gate.passkeys import LEVELS, require_passkeys
+    from sayso.gate.people.passkeys import LEVELS, require_passkeys
 
     if level not in LEVELS:
         raise MalformedRequest(f"there is no level {level!r}", hint=f"use one of: {', '.join(LEVELS)}")

@@ -62,7 +62,7 @@ def lint(
 def _arguments_seen(store: str | None) -> dict[str, frozenset[str]]:
     """The arguments of calls in the operator's store, by tool; nothing where there is none to look into."""
     from sayso.core.errors import SaysoError
-    from sayso.gate.seen_arguments import arguments_seen
+    from sayso.gate.figures.seen_arguments import arguments_seen
 
     try:
         with looking(store) as gate:

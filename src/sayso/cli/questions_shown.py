@@ -12,12 +12,12 @@ from sayso.core import words
 from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk
 from sayso.core.words import visible
-from sayso.gate.expiry import ends_at
-from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
-from sayso.gate.questions import UnknownQuestion, question_of
-from sayso.gate.retelling import retell
-from sayso.gate.surface import Asked
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.explain import why_asked
+from sayso.gate.questions.read import UnknownQuestion, question_of
+from sayso.gate.questions.retell import retell
+from sayso.gate.questions.surface import Asked
 
 HOW = "sayso approve {id}   or, from a script that has read all of this: sayso approve {id} --seen {digest}"
 

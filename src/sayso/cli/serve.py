@@ -117,7 +117,7 @@ def new_token(
     With --assured you say that no agent can read the token, so that what comes with it counts at once.
     """
     from sayso.cli.operating import operator
-    from sayso.gate.tokens import issue_token
+    from sayso.gate.people.tokens import issue_token
 
     with acting(store) as gate:
         secret, token = issue_token(
@@ -140,7 +140,7 @@ def new_token(
 
 @tokens.command("list", short_help="Who has a token.")
 def list_all(store: StoreFile = None, as_json: Json = False) -> None:
-    from sayso.gate.tokens import list_tokens
+    from sayso.gate.people.tokens import list_tokens
 
     with looking(store, sealed=True) as gate:
         found = list_tokens(gate)
@@ -155,7 +155,7 @@ def revoke(
     as_json: Json = False,
 ) -> None:
     from sayso.cli.operating import operator
-    from sayso.gate.tokens import revoke_token
+    from sayso.gate.people.tokens import revoke_token
 
     with acting(store) as gate:
         ended = revoke_token(gate, whole_token(gate, token), by=operator())
@@ -165,7 +165,7 @@ def revoke(
 def checked_origin(origin: str | None) -> str | None:
     """An origin as browsers spell it: https, a name, perhaps a port, and nothing after it."""
     from sayso.core.errors import MalformedRequest
-    from sayso.gate.proofs import host_of
+    from sayso.gate.rows.webauthn import host_of
 
     if origin is not None and (host_of(origin) is None or origin != origin.lower()):
         raise MalformedRequest(f"{origin} is no origin for the page", hint="write https://name, with no path")
@@ -191,7 +191,7 @@ def announce(gate: Gate, address: Address, data: Path, file: Path | None, held: 
     `data` is the folder of the gate's key, `file` the store's, if it is one.
     """
     from sayso.gate.open import data_folder
-    from sayso.gate.served import Served, announced
+    from sayso.gate.running_services import Served, announced
 
     with gate.store.read() as tx:
         name = tx.meta("name") or ""
@@ -205,7 +205,7 @@ def _started(gate: Gate, address: Address, store: str | None, held: ExitStack) -
 
     from sayso.cli.operating import operator
     from sayso.gate.open import data_folder
-    from sayso.gate.signin import make_link
+    from sayso.gate.people.browsers import make_link
 
     file = None if store is not None and "://" in store else Path(store or data_folder() / "sayso.db")
     announce(gate, address, data_folder(), file, held)

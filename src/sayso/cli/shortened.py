@@ -78,7 +78,7 @@ def sessions(gate: Gate) -> Iterator[tuple[str, str]]:
 
 def questions(gate: Gate) -> Iterator[tuple[str, str]]:
     """Every question, those that are closed among them."""
-    from sayso.gate.questions import questions_in
+    from sayso.gate.questions.read import questions_in
 
     after = ""
     with gate.store.read() as tx:
@@ -99,13 +99,13 @@ def grants(gate: Gate) -> Iterator[tuple[str, str]]:
 
 def live_grants(gate: Gate) -> Iterator[tuple[str, str]]:
     """The grants that still allow something."""
-    from sayso.gate.grants import list_grants
+    from sayso.gate.sessions.operator_grants import list_grants
 
     yield from ((one.id, one.words) for one in list_grants(gate))
 
 
 def calls(gate: Gate) -> Iterator[tuple[str, str]]:
-    from sayso.gate.call_rows import sound_call
+    from sayso.gate.ledger.rows import sound_call
 
     with gate.store.read() as tx:
         for row in tx.calls(states=CALL_STATES, limit=1_000_000):
@@ -113,13 +113,13 @@ def calls(gate: Gate) -> Iterator[tuple[str, str]]:
 
 
 def tokens(gate: Gate) -> Iterator[tuple[str, str]]:
-    from sayso.gate.tokens import list_tokens
+    from sayso.gate.people.tokens import list_tokens
 
     yield from ((one.id, f"{one.role} {one.name}") for one in list_tokens(gate))
 
 
 def passkeys(gate: Gate) -> Iterator[tuple[str, str]]:
-    from sayso.gate.passkeys import list_passkeys
+    from sayso.gate.people.passkeys import list_passkeys
 
     yield from ((one.id, f"{one.name} of {one.user}") for one in list_passkeys(gate))
 

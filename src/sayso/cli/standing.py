@@ -31,7 +31,7 @@ def list_commands(
     if goes_on(context):
         return
     from sayso.cli import grants_shown
-    from sayso.gate.grants import list_grants
+    from sayso.gate.sessions.operator_grants import list_grants
 
     with looking(store, sealed=True) as gate:
         found = [one for one in list_grants(gate, in_session(gate, session)) if one.kind == "command"]
@@ -53,8 +53,8 @@ def add(
     Example: sayso allowlist add s_4f "git push"
     """
     from sayso.cli import grants_shown, operating
-    from sayso.gate.allowance import LONGEST_MINUTES
-    from sayso.gate.grants import give_grant, list_grants
+    from sayso.gate.sessions.allowance import LONGEST_MINUTES
+    from sayso.gate.sessions.operator_grants import give_grant, list_grants
 
     with acting(store, chosen(policy, preset, approval)) as gate:
         session = whole_session(gate, session)
@@ -90,7 +90,7 @@ def list_open(context: typer.Context, store: StoreFile = None, as_json: Json = F
 def end(session: SessionId, store: StoreFile = None, as_json: Json = False) -> None:
     """End a session for good: everything granted in it ends, and nothing is decided in it any more."""
     from sayso.cli.operating import operator
-    from sayso.gate.sessions import end_session
+    from sayso.gate.sessions.sessions import end_session
 
     with acting(store) as gate:
         session = whole_session(gate, session)
@@ -112,7 +112,7 @@ def goes_on(context: typer.Context) -> bool:
 
 def _clear(session: str, command: str | None, store: str | None, as_json: bool) -> None:
     from sayso.cli import grants_shown, operating
-    from sayso.gate.grants import clear_allowlist
+    from sayso.gate.sessions.operator_grants import clear_allowlist
 
     with acting(store) as gate:
         ended = clear_allowlist(gate, whole_session(gate, session), operating.operator(), command)

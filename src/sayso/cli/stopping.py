@@ -11,7 +11,7 @@ from sayso.cli.operate import acting, show_or_json
 from sayso.cli.shortened import OneSession, StoreFile, whole_session
 
 if TYPE_CHECKING:
-    from sayso.gate.stopping import Stopped
+    from sayso.gate.sessions.stop import Stopped
 
 All = Annotated[bool, typer.Option("--all", help="Every open session.")]
 
@@ -24,7 +24,7 @@ def stop(
     Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
     """
     from sayso.cli.operating import operator
-    from sayso.gate.stopping import stop_all_and_tell, stop_session
+    from sayso.gate.sessions.stop import stop_all_and_tell, stop_session
 
     _check_one(session, everything)
     with acting(store) as gate:
@@ -44,7 +44,7 @@ def resume(
 ) -> None:
     """Let a stopped session go on, or with --all every one. What the stop cleared stays cleared."""
     from sayso.cli.operating import operator
-    from sayso.gate.stopping import resume_all, resume_session
+    from sayso.gate.sessions.stop import resume_all, resume_session
 
     _check_one(session, everything)
     with acting(store) as gate:

@@ -15,9 +15,9 @@ from sayso.cli.shortened import StoreFile
 from sayso.cli.store_places import ADDRESSES, is_address, place_of
 
 if TYPE_CHECKING:
-    from sayso.gate.clock import Reading
-    from sayso.gate.copy import Copied
-    from sayso.gate.signing import Key
+    from sayso.gate.rows.keys import Key
+    from sayso.gate.upkeep.clock import Reading
+    from sayso.gate.upkeep.copy import Copied
     from sayso.store.contract import Reader, Store
 
 app = typer.Typer(help="The store: where consent is kept.", no_args_is_help=True, rich_markup_mode=None)
@@ -83,7 +83,7 @@ def clock(
     consent of the open sessions ends with that, as nobody can say how long it should still have lived.
     """
     from sayso.cli.operating import operator
-    from sayso.gate.clock import read_clock, trust_clock
+    from sayso.gate.upkeep.clock import read_clock, trust_clock
 
     if not is_address(store):
         _existing_file(store)
@@ -138,8 +138,8 @@ def copy(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
     broken off, run it again with the same address to finish it, or give it up with `sayso store unseal`.
     """
     from sayso.cli.operating import operator
-    from sayso.gate.copy import copy_store
     from sayso.gate.open import data_folder
+    from sayso.gate.upkeep.copy import copy_store
 
     where, address = _existing_file(store).absolute(), _address(to)
     with _both(where, to) as (key, source, target), _progress() as told:
@@ -170,8 +170,8 @@ def unseal(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
     The database is looked at first. If the copy was finished, the store lives there now, and this is refused.
     """
     from sayso.cli.operating import operator
-    from sayso.gate.copy import unseal_store
     from sayso.gate.open import data_folder
+    from sayso.gate.upkeep.copy import unseal_store
 
     where, address = _existing_file(store).absolute(), _address(to)
     with _both(where, to) as (key, source, target):
@@ -209,7 +209,7 @@ def _address(to: str) -> str:
 def _both(where: Path, to: str) -> Iterator[tuple[Key, Store, Store]]:
     """The key, the store that is moved, and where it goes."""
     from sayso.gate.open import KEY_NAME, data_folder, open_store
-    from sayso.gate.signing import load_key
+    from sayso.gate.rows.keys import load_key
 
     key = load_key(KEY_NAME, data_folder() / "gate.key")
     with ExitStack() as opened:
@@ -244,7 +244,7 @@ def _tell_copied(as_json: bool, where: Path, copied: Copied) -> None:
 
 
 def _held(tx: Reader) -> dict[str, Any]:
-    from sayso.gate.moves import moved
+    from sayso.gate.rows.moves import moved
     from sayso.store.sql.migrate import LATEST
 
     seal = moved(tx)

@@ -28,7 +28,7 @@ from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
 from sayso.core.words import visible
 from sayso.doors.approval_prompt import Prompt, RiskLevel, ask_at_terminal
-from sayso.gate.request import make_call, make_request
+from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.settings import in_chosen_mode, own_policy, read_mode
 from sayso.policy import load_preset
 

@@ -14,14 +14,14 @@ from sayso.core.grants import Key
 from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import Outer, Scope, Session, View, apply, join_outers
-from sayso.gate.journal import record
-from sayso.gate.marked_store import MarkedStore
-from sayso.gate.marks import Mark
-from sayso.gate.moves import check_goes_on
-from sayso.gate.sealer import Sealer
-from sayso.gate.signing import Key as SigningKey
-from sayso.gate.state import Closing, Loaded, Wanted, load, save
-from sayso.gate.tampering import Tampered
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import Key as SigningKey
+from sayso.gate.rows.moves import check_goes_on
+from sayso.gate.rows.row_seals import Sealer
+from sayso.gate.rows.sealed_store import MarkedStore
+from sayso.gate.rows.sessions import Closing, Loaded, Wanted, load, save
+from sayso.gate.rows.tampering import Tampered
+from sayso.gate.rows.watermark import Mark
 from sayso.gate.telemetry import tampered
 from sayso.store.contract import Reader, Store, Writer
 

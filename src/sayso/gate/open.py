@@ -13,15 +13,15 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
-from sayso.gate.journal import record
-from sayso.gate.marked_store import MarkedStore
-from sayso.gate.marks import BURNED, FORGOTTEN_AFTER, Mark, mark_of, refuse_moved_mark
-from sayso.gate.moves import refuse_moved
-from sayso.gate.opening import opening
-from sayso.gate.sealer import JUMP, Sealer
-from sayso.gate.seals import mac_key
-from sayso.gate.signing import Key, load_key, load_or_make_key
-from sayso.gate.tampering import Doubts
+from sayso.gate.open_lock import opening
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import Key, load_key, load_or_make_key
+from sayso.gate.rows.moves import refuse_moved
+from sayso.gate.rows.row_seals import JUMP, Sealer
+from sayso.gate.rows.sealed_store import MarkedStore
+from sayso.gate.rows.seals import mac_key
+from sayso.gate.rows.tampering import Doubts
+from sayso.gate.rows.watermark import BURNED, FORGOTTEN_AFTER, Mark, mark_of, refuse_moved_mark
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, Store, StoreError, Writer
 

@@ -26,9 +26,9 @@ from sayso.core.model import Declared, Operation, Origin, Request, Risk, Verdict
 from sayso.core.plans.text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply
-from sayso.gate.plans import plan_of
-from sayso.gate.request import just_reviewed, make_call, make_request
-from sayso.gate.telling import tell_decision, tell_heard, tell_question
+from sayso.gate.as_json import tell_decision, tell_heard, tell_question
+from sayso.gate.deciding.plan_from_host import plan_of
+from sayso.gate.deciding.request import just_reviewed, make_call, make_request
 from sayso.reading.call import Reading, beside_command, read_call
 from sayso.reading.resolve import Where, with_content
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from sayso.core import words
 from sayso.core.decision import Question
-from sayso.gate.answer import Stands, answer_items, answer_question, edit_and_allow
-from sayso.gate.questions import find_question
+from sayso.gate.questions.answer import Stands, answer_items, answer_question, edit_and_allow
+from sayso.gate.questions.read import find_question
 from sayso.service.editing import edited
 from sayso.service.endpoints import Context
 from sayso.service.problems import Refused

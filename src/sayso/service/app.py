@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 from sayso.core.digest import parse
 from sayso.core.errors import SaysoError
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.tokens import Token
+from sayso.gate.people.tokens import Token
 from sayso.service import (
     arap,
     audit,

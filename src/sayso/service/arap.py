@@ -15,7 +15,8 @@ from msgspec import UNSET, UnsetType
 
 from sayso.core.digest import canonical, sha256
 from sayso.core.model import Request
-from sayso.gate.access import (
+from sayso.gate.gate import Gate
+from sayso.gate.ledger.access_requests import (
     Asked,
     NotRequestable,
     TooManyQuestions,
@@ -24,9 +25,8 @@ from sayso.gate.access import (
     known_request,
     request_access,
 )
-from sayso.gate.call_rows import KeyReused
-from sayso.gate.expiry import ends_at
-from sayso.gate.gate import Gate
+from sayso.gate.ledger.rows import KeyReused
+from sayso.gate.questions.expiry import ends_at
 from sayso.service.callers import is_own
 from sayso.service.endpoints import ANY, Context, Endpoint
 from sayso.service.evaluating import EvaluationBody, request_of, session_asked

@@ -8,9 +8,9 @@ import msgspec
 from starlette.responses import Response
 
 from sayso.core.audit.entry import MAIN, Entry
-from sayso.gate.audit import prove, show, shown_json, verify_audit
-from sayso.gate.audit_read import entry_json, entry_text
-from sayso.gate.history import newest_first
+from sayso.gate.audit.backwards import newest_first
+from sayso.gate.audit.read import entry_json, entry_text
+from sayso.gate.audit.use import prove, show, shown_json, verify_audit
 from sayso.service.endpoints import OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused
 from sayso.service.shapes import AuditState, VerifiedTold

@@ -7,8 +7,8 @@ import secrets
 from starlette.requests import Request
 
 from sayso.gate.gate import Gate
-from sayso.gate.signin import page_key, signed_in
-from sayso.gate.tokens import Token, find_token
+from sayso.gate.people.browsers import page_key, signed_in
+from sayso.gate.people.tokens import Token, find_token
 from sayso.service.problems import Refused
 
 COOKIE = "sayso_browser"

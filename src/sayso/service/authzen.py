@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, Verdict
-from sayso.gate.access import granted_until
+from sayso.gate.ledger.access_requests import granted_until
 from sayso.service.arap import CAPABILITY, REQUESTS, requestable, rfc3339
 from sayso.service.endpoints import ANY, Context, Endpoint
 from sayso.service.evaluating import (

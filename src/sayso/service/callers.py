@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sayso.gate.gate import UnknownSession
-from sayso.gate.reopening import open_at
-from sayso.gate.tokens import Token
+from sayso.gate.people.tokens import Token
+from sayso.gate.sessions.reopen import open_at
 from sayso.service.endpoints import Context
 from sayso.store.contract import SessionRow
 

@@ -13,12 +13,12 @@ from sayso.core.ledger import IN_PROGRESS, State
 from sayso.core.model import Declared, Operation, Request
 from sayso.doors.python.host import Said, request_for
 from sayso.doors.remote.shapes import CallTold
-from sayso.gate import calls, outcome
-from sayso.gate.access import PREFIX as ACCESS_REQUEST
-from sayso.gate.call_rows import Attempt, UnknownCall, found_record, sound_call
-from sayso.gate.explaining import preview
-from sayso.gate.telling import tell_decision
-from sayso.gate.workflows import check_workflow
+from sayso.gate.as_json import tell_decision
+from sayso.gate.ledger import outcome, start
+from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
+from sayso.gate.ledger.rows import Attempt, UnknownCall, found_record, sound_call
+from sayso.gate.ledger.workflows import check_workflow
+from sayso.gate.questions.explain import preview
 from sayso.service.callers import MOST, is_own, session_for, sessions_seen
 from sayso.service.declaring import (
     UNDER_WAY,
@@ -96,7 +96,7 @@ def request(context: Context) -> CallTold:
         "lease": lease_of(body),
     }
     scope = scope_of(context.gate, wanted.session, body)
-    begin = calls.start_ungated if body.ungated else calls.start_call
+    begin = start.start_ungated if body.ungated else start.start_call
     attempt = begin(context.gate, wanted, scope, holder=holder, **keys)
     return told(context.gate, started_before(context.gate, attempt, holder, body.attempt))
 
@@ -146,7 +146,7 @@ def list_own(context: Context) -> list[CallTold]:
     with context.gate.store.read() as tx:
         kept = tx.calls(states=UNDER_WAY, limit=MOST)
         sound = (row for row in kept if sound_call(context.gate, tx, row) is not None)
-        found = (calls.as_it_is_now(context.gate, tx, row) for row in sound)
+        found = (start.as_it_is_now(context.gate, tx, row) for row in sound)
         under_way = [row for row in found if row.state in UNDER_WAY]
     rows = [row for row in under_way if seen is None or row.session in seen]
     return [one for row in rows if (one := _listed(context, row)) is not None]
@@ -247,10 +247,10 @@ def _again(context: Context, call: str) -> CallTold:
     holder = holder_of(context.token, name)
     body: RetryBody = context.body
     check_saying(context.token, body)
-    again = calls.retry_call(
+    again = start.retry_call(
         context.gate,
         call,
-        scope_of(context.gate, calls.session_of(context.gate, call), body),
+        scope_of(context.gate, start.session_of(context.gate, call), body),
         holder=holder,
         state=body.state,
         effect_key=body.effect_key,
@@ -267,7 +267,7 @@ def own_call(context: Context) -> Attempt:
         row = tx.call(name)
         if row is None or not is_own(context, tx.session(row.session)):
             raise UnknownCall(f"there is no call {name}")
-    return calls.look_now(context.gate, name, row.session)
+    return start.look_now(context.gate, name, row.session)
 
 
 def _listed(context: Context, row: CallRow) -> CallTold | None:

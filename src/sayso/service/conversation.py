@@ -13,8 +13,8 @@ import msgspec
 from sayso.core.conversation.hear import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
-from sayso.gate import conversation, handoff
-from sayso.gate.plans import Parts, plan_of
+from sayso.gate.deciding.plan_from_host import Parts, plan_of
+from sayso.gate.sessions import handoff, messages
 from sayso.service.callers import session_for
 from sayso.service.endpoints import HOST, HOSTS, Context, Endpoint
 from sayso.service.problems import Refused
@@ -90,7 +90,7 @@ class HandoffTold(msgspec.Struct, frozen=True):
 def hear(context: Context) -> HeardTold:
     """Take a message of the user."""
     body: MessageBody = context.body
-    heard = conversation.hear_message(
+    heard = messages.hear_message(
         context.gate, _session(context), body.text, assurance_of(context), keep=True
     )
     return tell_heard(heard, assured=assurance_of(context) is Assurance.ASSURED)
@@ -102,7 +102,7 @@ def plan(context: Context) -> PlanTold:
     given = body.plan if isinstance(body.plan, str) else msgspec.structs.asdict(body.plan)
     text = plan_of(given, context.gate.policy)
     shown = body.shown and assurance_of(context) is Assurance.ASSURED
-    conversation.show_plan(context.gate, _session(context), text, shown=shown)
+    messages.show_plan(context.gate, _session(context), text, shown=shown)
     return PlanTold(
         text.score,
         text.concrete,
@@ -120,16 +120,16 @@ def begin_task(context: Context) -> ReportTold:
     body: TaskBody = context.body
     if not body.name or len(body.name) > LONGEST_NAME:
         raise Refused(422, "malformed", f"a task's name has 1 to {LONGEST_NAME} characters")
-    return _report(conversation.begin_task(context.gate, _session(context), body.name))
+    return _report(messages.begin_task(context.gate, _session(context), body.name))
 
 
 def end_task(context: Context) -> ReportTold:
-    return _report(conversation.end_task(context.gate, _session(context)))
+    return _report(messages.end_task(context.gate, _session(context)))
 
 
 def switch(context: Context) -> ReportTold:
     """The conversation turned to something else entirely."""
-    return _report(conversation.switch_context(context.gate, _session(context)))
+    return _report(messages.switch_context(context.gate, _session(context)))
 
 
 def offer_handoff(context: Context) -> HandoffTold:

@@ -15,12 +15,12 @@ from sayso.core.model import Call, Declared, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
 from sayso.doors.python.host import Runs, Said
 from sayso.doors.remote.shapes import CallTold, OperationTold
-from sayso.gate.approvals import approval_of
-from sayso.gate.call_rows import Attempt, UnknownCall, found_record, row_of
 from sayso.gate.gate import NO_SCOPE, Gate
-from sayso.gate.questions import find_question
-from sayso.gate.tokens import Token
-from sayso.gate.workflows import Note, note_of
+from sayso.gate.ledger.approvals import approval_of
+from sayso.gate.ledger.rows import Attempt, UnknownCall, found_record, row_of
+from sayso.gate.ledger.workflows import Note, note_of
+from sayso.gate.people.tokens import Token
+from sayso.gate.questions.read import find_question
 from sayso.service.evaluated import MARK, runnable_arguments
 from sayso.service.problems import Refused
 from sayso.store.contract import QuestionRow

@@ -17,10 +17,10 @@ from sayso.core.titles import title_of
 from sayso.doors.python.capability import UnknownCapability
 from sayso.doors.python.described import describe_parameters
 from sayso.doors.python.host import Said, request_for
-from sayso.gate.answer import EditRefused, check_edit
-from sayso.gate.explaining import preview, told_reason
-from sayso.gate.passkeys import proof_needed
-from sayso.gate.questions import find_question
+from sayso.gate.people.passkeys import proof_needed
+from sayso.gate.questions.answer import EditRefused, check_edit
+from sayso.gate.questions.explain import preview, told_reason
+from sayso.gate.questions.read import find_question
 from sayso.reading.call import command_argument
 from sayso.service.endpoints import Context
 from sayso.service.evaluated import EVALUATED

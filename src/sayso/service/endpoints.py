@@ -13,7 +13,7 @@ import msgspec
 
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
-from sayso.gate.tokens import Role, Token
+from sayso.gate.people.tokens import Role, Token
 from sayso.service.lanes import Lane
 from sayso.service.problems import Refused
 from sayso.service.running import Running

@@ -15,8 +15,8 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Declared, Operation, Request, Verdict
 from sayso.doors.python.embedded import origin_of
 from sayso.doors.python.host import Said, request_for
-from sayso.gate.explaining import preview
-from sayso.gate.request import make_call, read_request
+from sayso.gate.deciding.request import make_call, read_request
+from sayso.gate.questions.explain import preview
 from sayso.service.callers import session_for
 from sayso.service.declaring import HTTP
 from sayso.service.endpoints import Context

@@ -8,11 +8,19 @@ import msgspec
 
 from sayso.core.grants import Pins
 from sayso.core.model import Risk
-from sayso.gate.allowance import NO_PINS
-from sayso.gate.grants import Ended, Listed, give_grant, list_grants, page_of_grants, revoke_all, revoke_grant
-from sayso.gate.passkeys import proof_needed
-from sayso.gate.revoking import revoke_by_name
-from sayso.gate.workflows import cascade_revoke
+from sayso.gate.ledger.workflows import cascade_revoke
+from sayso.gate.people.passkeys import proof_needed
+from sayso.gate.sessions.allowance import NO_PINS
+from sayso.gate.sessions.operator_grants import (
+    Ended,
+    Listed,
+    give_grant,
+    list_grants,
+    page_of_grants,
+    revoke_all,
+    revoke_grant,
+)
+from sayso.gate.sessions.revoke import revoke_by_name
 from sayso.service.callers import own_session, owner_seen, session_for
 from sayso.service.endpoints import ANY, OPERATORS, Context, Endpoint, Paged
 from sayso.service.problems import Refused

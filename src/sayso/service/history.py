@@ -10,12 +10,12 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.decision import Item
 from sayso.core.errors import SaysoError
 from sayso.core.model import Piece, Request
-from sayso.gate.explaining import traced
+from sayso.gate.as_json import tell_trace
+from sayso.gate.deciding.recorded_decision import past_decision
+from sayso.gate.figures.stories import stories, wanted_by
+from sayso.gate.figures.story import Story, story_of
 from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.past import past_decision
-from sayso.gate.stories import stories, wanted_by
-from sayso.gate.story import Story, story_of
-from sayso.gate.telling import tell_trace
+from sayso.gate.questions.explain import traced
 from sayso.service.audit import IN_STREAM, seq_in
 from sayso.service.endpoints import OPERATORS, Context, Endpoint, Paged
 from sayso.service.shapes import AgainTold, DecisionTold, RuledTold, TraceTold, WholeDecision

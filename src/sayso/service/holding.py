@@ -9,9 +9,9 @@ import msgspec
 
 from sayso.core.ledger import BEATEN, State
 from sayso.doors.remote.shapes import CallTold
-from sayso.gate import lease, recovery, workflows
-from sayso.gate.replays import replay_call
-from sayso.gate.workflows import Note
+from sayso.gate.ledger import lease, recovery, workflows
+from sayso.gate.ledger.replay import replay_call
+from sayso.gate.ledger.workflows import Note
 from sayso.service.callers import session_for
 from sayso.service.calls import own_call
 from sayso.service.declaring import (

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sayso.gate.decisions import DECISIONS
+from sayso.gate.audit.events import DECISIONS
 from sayso.store.contract import EntryRow, Reader
 
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 7_200.0)

@@ -16,7 +16,7 @@ from sayso.core.digest import parse
 from sayso.core.errors import SaysoError
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
-from sayso.gate.signin import BROWSER_LASTS, browser_of, page_key, sign_out, use_link
+from sayso.gate.people.browsers import BROWSER_LASTS, browser_of, page_key, sign_out, use_link
 from sayso.service.auth import COOKIE, check_page, check_same_origin
 from sayso.service.problems import Refused, problem
 

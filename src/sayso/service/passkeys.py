@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from sayso.gate.passkey_signin import (
+from sayso.gate.people.passkey_sign_in import (
     begin_registration,
     begin_sign_in,
     finish_registration,
     finish_sign_in,
     get_options,
 )
-from sayso.gate.passkeys import Level, Passkey, list_passkeys, remove_passkey, required
-from sayso.gate.proofs import Proof
-from sayso.gate.questions import find_question
+from sayso.gate.people.passkeys import Level, Passkey, list_passkeys, remove_passkey, required
+from sayso.gate.questions.read import find_question
+from sayso.gate.rows.webauthn import Proof
 from sayso.service.answering import check_body
 from sayso.service.auth import BROWSER
 from sayso.service.editing import edited

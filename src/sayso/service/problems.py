@@ -8,21 +8,21 @@ from starlette.responses import Response
 from sayso.core.audit.entry import AuditError
 from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
-from sayso.gate.allowance import GrantRefused
-from sayso.gate.answer import EditRefused
-from sayso.gate.audit_read import UnknownEntry
-from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
+from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.gate import TamperedSession, UnknownSession
-from sayso.gate.grants import TamperedGrant, UnknownGrant
-from sayso.gate.handoff import NotAgreed
-from sayso.gate.passkey_signin import SignInRefused
-from sayso.gate.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
-from sayso.gate.proofs import BadProof
-from sayso.gate.questions import UnknownQuestion
-from sayso.gate.reopening import OtherSession
-from sayso.gate.tampering import Tampered
-from sayso.gate.tokens import UnknownToken
-from sayso.gate.workflows import BeyondPolicy
+from sayso.gate.ledger.rows import KeyReused, TamperedCall, UnknownCall
+from sayso.gate.ledger.workflows import BeyondPolicy
+from sayso.gate.people.passkey_sign_in import SignInRefused
+from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
+from sayso.gate.people.tokens import UnknownToken
+from sayso.gate.questions.answer import EditRefused
+from sayso.gate.questions.read import UnknownQuestion
+from sayso.gate.rows.tampering import Tampered
+from sayso.gate.rows.webauthn import BadProof
+from sayso.gate.sessions.allowance import GrantRefused
+from sayso.gate.sessions.handoff import NotAgreed
+from sayso.gate.sessions.operator_grants import TamperedGrant, UnknownGrant
+from sayso.gate.sessions.reopen import OtherSession
 from sayso.store.contract import StoreBusy, StoreError
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (

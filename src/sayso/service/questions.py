@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from sayso.gate.conversation import put_question
-from sayso.gate.expiry import ends_at
-from sayso.gate.explaining import why_asked
 from sayso.gate.gate import Gate
-from sayso.gate.questions import Read, UnknownQuestion, find_question, questions_in
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.explain import why_asked
+from sayso.gate.questions.read import Read, UnknownQuestion, find_question, questions_in
+from sayso.gate.sessions.messages import put_question
 from sayso.service.answering import answer
 from sayso.service.callers import own_session, owner_seen, sees
 from sayso.service.editing import preview_edit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.activity import Activity
+from sayso.gate.figures.activity import Activity
 from sayso.service.lanes import Lanes
 from sayso.service.limits import Limits
 from sayso.service.metrics import Metrics

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.gate.call_rows import UnknownCall
-from sayso.gate.workflows import Progress, list_runs, run_progress
+from sayso.gate.ledger.rows import UnknownCall
+from sayso.gate.ledger.workflows import Progress, list_runs, run_progress
 from sayso.service.callers import sees, sessions_seen
 from sayso.service.endpoints import ANY, Context, Endpoint
 

@@ -21,12 +21,12 @@ from starlette.applications import Starlette
 
 from sayso.core.errors import SaysoError
 from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.acts import sign_off
-from sayso.gate.expiry import expire_questions
 from sayso.gate.gate import Gate
-from sayso.gate.proofs import host_of
-from sayso.gate.recovery import forget_results, recover_calls
-from sayso.gate.workflows import reconcile
+from sayso.gate.ledger.recovery import forget_results, recover_calls
+from sayso.gate.ledger.workflows import reconcile
+from sayso.gate.questions.expiry import expire_questions
+from sayso.gate.rows.webauthn import host_of
+from sayso.gate.upkeep.operator_transaction import sign_off
 from sayso.reading.paths.own_places import guard_socket
 from sayso.service.app import make_app
 from sayso.service.connections import Strangers, protocol_for

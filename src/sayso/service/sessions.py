@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sayso.core.model import Assurance
-from sayso.gate import reopening, sessions
-from sayso.gate.call_rows import found_record
 from sayso.gate.gate import Gate
-from sayso.gate.grants import Listed, live_grants, one_for_each_answer
-from sayso.gate.state import Loaded, Wanted, load
-from sayso.gate.stopping import (
+from sayso.gate.ledger.rows import found_record
+from sayso.gate.people.tokens import list_tokens
+from sayso.gate.rows.sessions import Loaded, Wanted, load
+from sayso.gate.sessions import reopen, sessions
+from sayso.gate.sessions.operator_grants import Listed, live_grants, one_for_each_answer
+from sayso.gate.sessions.stop import (
     Resumed,
     ResumedAll,
     Stopped,
@@ -23,7 +24,6 @@ from sayso.gate.stopping import (
     stop_all,
     stop_session,
 )
-from sayso.gate.tokens import list_tokens
 from sayso.service.callers import own_session, owner_seen, session_for, unknown
 from sayso.service.conversation import assurance_of
 from sayso.service.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
@@ -83,7 +83,7 @@ def open_one(context: Context) -> SessionOpened:
     return SessionOpened(**told, reopened=opened.reopened, after=opened.after)
 
 
-def _opened(context: Context, body: SessionBody, parent: str | None) -> reopening.Opened:
+def _opened(context: Context, body: SessionBody, parent: str | None) -> reopen.Opened:
     owner, name = context.token.id, body.agent or context.token.name
     if body.key is None:
         opened = sessions.open_session(
@@ -94,11 +94,11 @@ def _opened(context: Context, body: SessionBody, parent: str | None) -> reopenin
             workspace=body.workspace or "",
             parent=parent,
         )
-        return reopening.Opened(opened)
+        return reopen.Opened(opened)
     agent = None if body.any_agent else name
-    asked = reopening.Asked(agent, body.user, body.workspace, parent)
+    asked = reopen.Asked(agent, body.user, body.workspace, parent)
     new = {"agent": name, "workspace": body.folder}
-    return reopening.open_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
+    return reopen.open_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
 
 
 def list_open(context: Context) -> Paged:

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import msgspec
 
 from sayso.core.model import Piece
-from sayso.gate.grants import Listed
-from sayso.gate.past import Consent
-from sayso.gate.proofs import Proof
-from sayso.gate.story import Step
+from sayso.gate.deciding.recorded_decision import Consent
+from sayso.gate.figures.story import Step
+from sayso.gate.rows.webauthn import Proof
+from sayso.gate.sessions.operator_grants import Listed
 
 
 class ItemTold(msgspec.Struct, frozen=True):

@@ -6,8 +6,8 @@ from sayso.core.deciding.questions import said
 from sayso.core.decision import Question
 from sayso.core.errors import UnknownAnswer
 from sayso.gate.gate import Gate
-from sayso.gate.passkeys import Signing, proof_needed
-from sayso.gate.proofs import answer_challenge
+from sayso.gate.people.passkeys import Signing, proof_needed
+from sayso.gate.rows.webauthn import answer_challenge
 from sayso.service.endpoints import Context
 from sayso.service.shapes import AnswerBody
 from sayso.store.contract import Reader

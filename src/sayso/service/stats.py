@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.gate.charts import Charts, figures_and_charts
-from sayso.gate.stats import Figures
+from sayso.gate.figures.charts import Charts, figures_and_charts
+from sayso.gate.figures.figures import Figures
 from sayso.service.endpoints import OPERATORS, Context, Endpoint
 
 WEEK = 7 * 86_400.0

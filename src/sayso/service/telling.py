@@ -11,12 +11,12 @@ from sayso.core.digest import decode
 from sayso.core.model import Request
 from sayso.core.policy import Policy
 from sayso.core.titles import title_of
-from sayso.gate.coverage import coverage
-from sayso.gate.expiry import ends_at
 from sayso.gate.gate import Gate
-from sayso.gate.questions import Read
-from sayso.gate.retelling import retell
-from sayso.gate.said import last_said
+from sayso.gate.questions.coverage import coverage
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.read import Read
+from sayso.gate.questions.retell import retell
+from sayso.gate.sessions.last_message import last_said
 from sayso.service.editing import tell_editing
 from sayso.service.endpoints import Context
 from sayso.service.shapes import ItemTold, OfferTold, QuestionTold

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.gate.tokens import Role, Token, issue_token, list_tokens, revoke_token
+from sayso.gate.people.tokens import Role, Token, issue_token, list_tokens, revoke_token
 from sayso.service.endpoints import OPERATORS, Context, Endpoint
 
 

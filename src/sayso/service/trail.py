@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.gate.decisions import ASKED, DECISIONS
+from sayso.gate.audit.events import ASKED, DECISIONS
 from sayso.gate.gate import Gate
 from sayso.service.metrics import Metrics
 from sayso.service.shapes import EventKind, EventTold

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sayso.gate.decisions import ALLOWED, ASKED, BLOCKED, DECISIONS
+from sayso.gate.audit.events import ALLOWED, ASKED, BLOCKED, DECISIONS
 from sayso.gate.gate import Gate
 from sayso.service.shapes import UseTold
 

@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.decision import Offer, Question
 from sayso.core.model import Risk
-from sayso.gate.surface import Asked
+from sayso.gate.questions.surface import Asked
 from sayso.surfaces.facts import SHORT, Fact, facts_of
 from sayso.surfaces.layout import Look, odd_characters, wrapped
 

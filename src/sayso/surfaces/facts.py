@@ -14,7 +14,7 @@ from sayso.core.decision import Item
 from sayso.core.digest import decode
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Origin, Request
-from sayso.gate.surface import Asked
+from sayso.gate.questions.surface import Asked
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 SHORT = 60

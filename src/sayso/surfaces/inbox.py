@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.questions.surface import Asked, Reply
 
 log = logging.getLogger("sayso.inbox")
 

@@ -11,7 +11,7 @@ from sayso.core.digest import canonical
 from sayso.core.errors import NotCanonical, SaysoError
 from sayso.core.model import Risk
 from sayso.core.words import visible
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.questions.surface import Asked, Reply
 from sayso.surfaces.card import Card, allowing, approval, card, editable, page, remark, word_of
 from sayso.surfaces.device import Device
 from sayso.surfaces.editing import EditorFailed, by_lines, draft_of, editor_of, in_editor, read_draft

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.errors import SaysoError
 from sayso.core.words import visible
-from sayso.gate.surface import Asked, Reply
+from sayso.gate.questions.surface import Asked, Reply
 from sayso.gate.telemetry import kind_and_place
 from sayso.surfaces.device import Device, Ended, NoTerminal, Over, mend_on_exit, opened
 from sayso.surfaces.line import Line

@@ -20,8 +20,8 @@ from sayso.doors.mcp.offered import offered
 from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.session import Session
-from sayso.gate.grants import Listed
-from sayso.gate.waiting import LONGEST
+from sayso.gate.questions.wait import LONGEST
+from sayso.gate.sessions.operator_grants import Listed
 
 log = logging.getLogger("sayso")
 Told = dict[str, Any]

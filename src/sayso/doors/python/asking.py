@@ -12,13 +12,13 @@ from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.doors.python.watching import Watch
-from sayso.gate.answer import answer_question, edit_and_allow
-from sayso.gate.expiry import ends_at
-from sayso.gate.explaining import decide_edit, why_asked
 from sayso.gate.gate import Gate
-from sayso.gate.surface import Asked, Reply, Surface
+from sayso.gate.questions.answer import answer_question, edit_and_allow
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.explain import decide_edit, why_asked
+from sayso.gate.questions.surface import Asked, Reply, Surface
+from sayso.gate.questions.wait import LONGEST, question_row
 from sayso.gate.telemetry import surface_failed
-from sayso.gate.waiting import LONGEST, question_row
 from sayso.store.contract import QuestionRow, Reader
 
 Edit = Callable[[Mapping[str, Any]], Request]

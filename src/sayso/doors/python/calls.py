@@ -28,7 +28,7 @@ from sayso.doors.python.scope import (
     session_around,
 )
 from sayso.doors.python.steps import Done, Enter, Steps, Wait, Work
-from sayso.gate.call_rows import Attempt
+from sayso.gate.ledger.rows import Attempt
 from sayso.gate.telemetry import Asking, Running
 
 TAKEN_OVER = "somebody else has gone on with this run"

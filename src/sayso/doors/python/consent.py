@@ -23,7 +23,7 @@ from sayso.doors.python.door import Door
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.doors.python.scope import Frame, Scoped, inside
 from sayso.doors.python.steps import Done, adrive, drive
-from sayso.gate.initiated import user_started
+from sayso.gate.sessions.initiated import user_started
 
 P = ParamSpec("P")
 R = TypeVar("R")

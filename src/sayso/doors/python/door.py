@@ -25,11 +25,11 @@ from sayso.doors.python.keeper import Keeper
 from sayso.doors.python.results import ConsentDenied
 from sayso.doors.python.scope import Job, session_around
 from sayso.doors.python.steps import Done, Steps
-from sayso.gate.authorize import Bundle
-from sayso.gate.call_rows import Attempt
-from sayso.gate.recovery import Reconcile
-from sayso.gate.request import make_call, with_state
-from sayso.gate.workflows import Note, encoded
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.deciding.request import make_call, with_state
+from sayso.gate.ledger.recovery import Reconcile
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.workflows import Note, encoded
 from sayso.reading.paths.places import find_workspace
 
 AGENT = "python"

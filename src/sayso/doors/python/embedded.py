@@ -20,19 +20,20 @@ from sayso.doors.python.door import AGENT, NO_KEYS, Asks, Door, Keys, Waited, wo
 from sayso.doors.python.holders import PROGRAM, has_left, name_holder
 from sayso.doors.python.results import ConsentDenied
 from sayso.doors.python.watching import Watch
-from sayso.gate import calls, lease, outcome, recovery, sessions, workflows
-from sayso.gate.answer import cancel_question
-from sayso.gate.authorize import Bundle
-from sayso.gate.call_rows import Attempt, UnknownCall
-from sayso.gate.conversation import put_question
-from sayso.gate.explaining import preview
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.deciding.request import make_request, read_request, with_state
 from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.questions import find_question
-from sayso.gate.replays import replay_call
-from sayso.gate.request import make_request, read_request, with_state
-from sayso.gate.surface import Surface
-from sayso.gate.waiting import LONGEST
-from sayso.gate.workflows import check_workflow
+from sayso.gate.ledger import lease, outcome, recovery, start, workflows
+from sayso.gate.ledger.replay import replay_call
+from sayso.gate.ledger.rows import Attempt, UnknownCall
+from sayso.gate.ledger.workflows import check_workflow
+from sayso.gate.questions.answer import cancel_question
+from sayso.gate.questions.explain import preview
+from sayso.gate.questions.read import find_question
+from sayso.gate.questions.surface import Surface
+from sayso.gate.questions.wait import LONGEST
+from sayso.gate.sessions import sessions
+from sayso.gate.sessions.messages import put_question
 from sayso.store.contract import QuestionRow, Reader, SessionRow
 
 NOBODY = "nobody can be asked: there is no surface that could show the question"
@@ -81,7 +82,7 @@ class EmbeddedDoor(Door):
     def begin(
         self, request: Request, scope: Scope, keys: Keys = NO_KEYS, bundle: Bundle | None = None
     ) -> Attempt:
-        return calls.start_call(
+        return start.start_call(
             self.gate,
             request,
             scope,
@@ -93,7 +94,7 @@ class EmbeddedDoor(Door):
         )
 
     def begin_ungated(self, request: Request, scope: Scope, keys: Keys) -> Attempt:
-        return calls.start_ungated(
+        return start.start_ungated(
             self.gate,
             request,
             scope,
@@ -104,10 +105,10 @@ class EmbeddedDoor(Door):
         )
 
     def look(self, call: str, session: str) -> Attempt:
-        return calls.look_at(self.gate, call, session)
+        return start.look_at(self.gate, call, session)
 
     def look_now(self, call: str, session: str) -> Attempt:
-        return calls.look_now(self.gate, call, session)
+        return start.look_now(self.gate, call, session)
 
     def session_of(self, call: str, around: str | None) -> str:
         with self.gate.store.read() as tx:
@@ -125,7 +126,7 @@ class EmbeddedDoor(Door):
         return session.owner in (PROGRAM, self.holder) or has_left(session.owner)
 
     def wanted(self, call: str) -> Request:
-        return calls.wanted(self.gate, call)
+        return start.wanted(self.gate, call)
 
     def again(
         self,
@@ -136,7 +137,7 @@ class EmbeddedDoor(Door):
         effect: str | None = None,
         meant: bytes | None = None,
     ) -> Attempt:
-        return calls.retry_call(
+        return start.retry_call(
             self.gate, call, scope, holder=self.holder, state=state, effect_key=effect, meant=meant
         )
 

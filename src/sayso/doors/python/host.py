@@ -13,9 +13,9 @@ from sayso.core.ledger import State
 from sayso.core.model import Declared, Request
 from sayso.doors.python.door import Door, Keys
 from sayso.doors.python.embedded import EmbeddedDoor, origin_of
-from sayso.gate.call_rows import Attempt
+from sayso.gate.deciding.request import make_call, make_request, read_request
 from sayso.gate.gate import NO_SCOPE
-from sayso.gate.request import make_call, make_request, read_request
+from sayso.gate.ledger.rows import Attempt
 from sayso.gate.telemetry import run_ended, run_started
 from sayso.reading.call import add_declared
 

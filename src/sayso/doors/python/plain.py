@@ -22,7 +22,7 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.digest import canonical
-from sayso.gate.outcome import KEPT_RESULT
+from sayso.gate.ledger.outcome import KEPT_RESULT
 
 AGAIN = {"by_alias": True, "round_trip": True}
 """A model is written so that it can be validated again: by its aliases, without computed fields."""

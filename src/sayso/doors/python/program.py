@@ -17,7 +17,7 @@ from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import AnySession
 from sayso.doors.python.steps import adrive, drive
 from sayso.doors.python.workflow import Step, Workflow, check_any, declare, retry_owned
-from sayso.gate.grants import Listed
+from sayso.gate.sessions.operator_grants import Listed
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -20,10 +20,10 @@ from sayso.doors.python.door import Door, Keys, Waited
 from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result, Status
 from sayso.doors.python.scope import Frame, Job, begun, calls_around, carried, resting_on, scope_of
 from sayso.doors.python.steps import Done, Steps, Wait, Work
-from sayso.gate.authorize import Bundle
-from sayso.gate.call_rows import Attempt
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.workflows import note_of
 from sayso.gate.telemetry import Asking
-from sayso.gate.workflows import note_of
 
 PATIENCE = 90.0
 MOST_RUNS = 3

@@ -18,27 +18,20 @@ from sayso.doors.python.holders import PROGRAM
 from sayso.doors.python.program import Program
 from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import Session
-from sayso.gate import (
-    answer,
-    authorize,
-    conversation,
-    grants,
-    reopening,
-    revoking,
-    sessions,
-    waiting,
-    workflows,
-)
-from sayso.gate.acts import sign_off
-from sayso.gate.answer import Stands
-from sayso.gate.authorize import Authorized
+from sayso.gate.deciding import authorize
+from sayso.gate.deciding.authorize import Authorized
 from sayso.gate.gate import Gate
-from sayso.gate.grants import Listed
+from sayso.gate.ledger import workflows
+from sayso.gate.ledger.recovery import reconcile_calls, recover_calls
 from sayso.gate.open import open_gate
-from sayso.gate.recovery import reconcile_calls, recover_calls
+from sayso.gate.questions import answer, wait
+from sayso.gate.questions.answer import Stands
+from sayso.gate.questions.surface import Surface
+from sayso.gate.rows.keys import Key
+from sayso.gate.sessions import messages, operator_grants, reopen, revoke, sessions
+from sayso.gate.sessions.operator_grants import Listed
 from sayso.gate.settings import in_chosen_mode, own_policy
-from sayso.gate.signing import Key
-from sayso.gate.surface import Surface
+from sayso.gate.upkeep.operator_transaction import sign_off
 from sayso.store.contract import QuestionRow, Store
 
 if TYPE_CHECKING:
@@ -120,9 +113,9 @@ class Sayso(Program[Session]):
         restart. One that ended stays ended: then it is a new one, and `after` names the old one.
         """
         if name is None and key is not None:
-            asked = reopening.Asked(agent, user, workspace, parent)
+            asked = reopen.Asked(agent, user, workspace, parent)
             here = {"agent": AGENT_NAME, "workspace": workspace_here()}
-            found = reopening.open_by_key(self.gate, key, owner=owner, asked=asked, **here)
+            found = reopen.open_by_key(self.gate, key, owner=owner, asked=asked, **here)
             return Session(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
             name = self.open_session(
@@ -153,7 +146,7 @@ class Sayso(Program[Session]):
         sessions.end_session(self.gate, session)
 
     def hear(self, session: str, text: str, assurance: Assurance = Assurance.ASSURED) -> Heard:
-        return conversation.hear_message(self.gate, session, text, assurance)
+        return messages.hear_message(self.gate, session, text, assurance)
 
     # --- for the operator ---
 
@@ -179,17 +172,17 @@ class Sayso(Program[Session]):
         return answer.answer_items(self.gate, question, given, by=by, reason=reason, seen=seen)
 
     def wait(self, question: str, timeout: float = PATIENCE) -> QuestionRow:
-        return waiting.wait_for_answer(self.gate, question, timeout)
+        return wait.wait_for_answer(self.gate, question, timeout)
 
     def grants(self, session: str | None = None) -> list[Listed]:
-        return grants.one_for_each_answer(self.gate, grants.list_grants(self.gate, session))
+        return operator_grants.one_for_each_answer(self.gate, operator_grants.list_grants(self.gate, session))
 
     def revoke(self, grant: str, *, by: str, session: Session | str | None = None) -> None:
         """End a grant by its id; or, in a session, all consent for what is named and the calls under way."""
         if session is None:
-            grants.revoke_grant(self.gate, grant, by=by)
+            operator_grants.revoke_grant(self.gate, grant, by=by)
         else:
-            revoking.revoke_by_name(self.gate, self._session(session).id, grant, by=by)
+            revoke.revoke_by_name(self.gate, self._session(session).id, grant, by=by)
 
     def runs(self, session: Session | str | None = None) -> list[workflows.Progress]:
         """Workflow runs under way, or that nobody ended, with how far each step has come."""

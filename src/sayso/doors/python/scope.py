@@ -25,8 +25,8 @@ from sayso.core.model import Risk, Verdict
 from sayso.core.session import Outer, Run, Scope, join_outers
 from sayso.doors.python.holding import Holding
 from sayso.doors.python.results import ConsentDenied, ConsentRequired
-from sayso.gate.call_rows import Attempt
-from sayso.gate.workflows import Note
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.workflows import Note
 
 CARRYING = frozenset(
     {

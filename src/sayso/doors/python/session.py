@@ -20,9 +20,9 @@ from sayso.doors.python.run import Wish, replay
 from sayso.doors.python.scope import Frame, Scoped
 from sayso.doors.python.steps import adrive, drive
 from sayso.doors.python.workflow import retry_any, run_any
-from sayso.gate import conversation, grants, handoff
-from sayso.gate.grants import Listed
-from sayso.gate.plans import plan_of
+from sayso.gate.deciding.plan_from_host import plan_of
+from sayso.gate.sessions import handoff, messages, operator_grants
+from sayso.gate.sessions.operator_grants import Listed
 
 
 class AnySession(ABC):
@@ -138,11 +138,11 @@ class Session(AnySession):
     def hear(self, text: str, *, assured: bool = True) -> Heard:
         """Take a user's message. Only what the user typed: never text of the model, a tool or a file."""
         assurance = Assurance.ASSURED if assured else Assurance.CLAIMED
-        return conversation.hear_message(self._door.gate, self.id, text, assurance)
+        return messages.hear_message(self._door.gate, self.id, text, assurance)
 
     def plan(self, plan: str | Mapping[str, Any], *, shown: bool = True) -> PlanText:
         text = plan_of(plan, self._door.gate.policy)
-        conversation.show_plan(self._door.gate, self.id, text, shown=shown is True)
+        messages.show_plan(self._door.gate, self.id, text, shown=shown is True)
         return text
 
     def call(
@@ -157,13 +157,13 @@ class Session(AnySession):
         return propose(self._door, self.id, tool, args or {}, command, confidence, call_id)
 
     def begin_task(self, name: str) -> Report:
-        return conversation.begin_task(self._door.gate, self.id, name)
+        return messages.begin_task(self._door.gate, self.id, name)
 
     def end_task(self) -> Report:
-        return conversation.end_task(self._door.gate, self.id)
+        return messages.end_task(self._door.gate, self.id)
 
     def switch(self) -> Report:
-        return conversation.switch_context(self._door.gate, self.id)
+        return messages.switch_context(self._door.gate, self.id)
 
     def offer_handoff(self) -> str | None:
         return handoff.offer_handoff(self._door.gate, self.id)
@@ -179,4 +179,4 @@ class Session(AnySession):
 
     def consents(self) -> list[Listed]:
         gate = self._door.gate
-        return grants.one_for_each_answer(gate, grants.list_grants(gate, self.id))
+        return operator_grants.one_for_each_answer(gate, operator_grants.list_grants(gate, self.id))

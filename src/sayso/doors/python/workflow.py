@@ -37,10 +37,10 @@ from sayso.doors.python.run import (
 )
 from sayso.doors.python.scope import Frame, Job, scope_of, session_around
 from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
-from sayso.gate.call_rows import Attempt
-from sayso.gate.request import make_call
+from sayso.gate.deciding.request import make_call
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.workflows import Note, note_of
 from sayso.gate.telemetry import Running
-from sayso.gate.workflows import Note, note_of
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any]]
 """What steps are called with: the parameters of the run as written down, and what earlier steps returned."""

@@ -23,11 +23,11 @@ from sayso.doors.remote.finding import place_of
 from sayso.doors.remote.line import Line, Sent
 from sayso.doors.remote.session import ConnectedSession
 from sayso.doors.remote.told import attempt_of, listed_of
-from sayso.gate.answer import Stands
-from sayso.gate.grants import Listed
-from sayso.gate.recovery import said_of
-from sayso.gate.reopening import Asked
-from sayso.gate.workflows import Progress
+from sayso.gate.ledger.recovery import said_of
+from sayso.gate.ledger.workflows import Progress
+from sayso.gate.questions.answer import Stands
+from sayso.gate.sessions.operator_grants import Listed
+from sayso.gate.sessions.reopen import Asked
 
 Where = str | Path | Sequence[str | Path] | None
 TOKEN = "SAYSO_TOKEN"  # noqa: S105  the name of the variable, not a token

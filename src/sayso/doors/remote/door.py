@@ -25,14 +25,14 @@ from sayso.doors.python.capability import Capability
 from sayso.doors.python.door import NO_KEYS, Asks, Door, Keys, Waited, workspace_here
 from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
 from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
-from sayso.gate.authorize import Bundle
-from sayso.gate.call_rows import Attempt
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.deciding.request import make_request
 from sayso.gate.gate import UnknownSession
-from sayso.gate.outcome import KEPT_RESULT, LONGEST_REASON
-from sayso.gate.reopening import Asked, Opened
-from sayso.gate.request import make_request
-from sayso.gate.waiting import LONGEST
-from sayso.gate.workflows import Note
+from sayso.gate.ledger.outcome import KEPT_RESULT, LONGEST_REASON
+from sayso.gate.ledger.rows import Attempt
+from sayso.gate.ledger.workflows import Note
+from sayso.gate.questions.wait import LONGEST
+from sayso.gate.sessions.reopen import Asked, Opened
 
 REPORTING = 120.0
 """How long a call that has run is tried to be reported while the service is away."""

@@ -19,13 +19,13 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
-from sayso.gate.answer import EditRefused
-from sayso.gate.call_rows import KeyReused, UnknownCall
 from sayso.gate.gate import UnknownSession
-from sayso.gate.grants import UnknownGrant
-from sayso.gate.questions import UnknownQuestion
-from sayso.gate.reopening import OtherSession
-from sayso.gate.workflows import BeyondPolicy
+from sayso.gate.ledger.rows import KeyReused, UnknownCall
+from sayso.gate.ledger.workflows import BeyondPolicy
+from sayso.gate.questions.answer import EditRefused
+from sayso.gate.questions.read import UnknownQuestion
+from sayso.gate.sessions.operator_grants import UnknownGrant
+from sayso.gate.sessions.reopen import OtherSession
 
 SOCKET_URL = "http://sayso"
 """What the service is called by over its socket."""

@@ -13,7 +13,7 @@ from sayso.doors.python.session import AnySession
 from sayso.doors.remote.door import RemoteDoor
 from sayso.doors.remote.line import Sent
 from sayso.doors.remote.told import heard_of, listed_of, plan_text_of, report_of
-from sayso.gate.grants import Listed
+from sayso.gate.sessions.operator_grants import Listed
 
 
 class ConnectedSession(AnySession):

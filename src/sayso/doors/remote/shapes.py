@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.decision import Offer
 from sayso.doors.python.host import Runs
-from sayso.gate.workflows import Note
+from sayso.gate.ledger.workflows import Note
 
 
 class OperationTold(msgspec.Struct, frozen=True):

@@ -16,9 +16,9 @@ from sayso.core.plans.text import PlanText
 from sayso.doors.python.door import Asks
 from sayso.doors.python.host import Runs
 from sayso.doors.remote.shapes import CallTold, OperationTold
-from sayso.gate.call_rows import Attempt, Record
-from sayso.gate.grants import Listed
-from sayso.gate.workflows import encoded
+from sayso.gate.ledger.rows import Attempt, Record
+from sayso.gate.ledger.workflows import encoded
+from sayso.gate.sessions.operator_grants import Listed
 
 STATES = {"allowed": "running", "blocked": "denied"}
 """The ledger's words for what callers are told."""

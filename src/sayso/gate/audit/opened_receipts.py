@@ -1,0 +1,67 @@
+"""Opened receipts from the store: what an outside auditor needs to see what was approved.
+
+They disclose what is otherwise only committed to: the call with its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from sayso.core.audit.entry import MAIN, Body, read_body
+from sayso.core.audit.opened_receipt import Opened, Part, Value, format_opened, is_about
+from sayso.core.errors import SaysoError
+from sayso.gate.audit.checkpoints import prove
+from sayso.gate.audit.read import entry_at, whole
+from sayso.gate.gate import Gate
+from sayso.store.contract import EntryRow, Reader
+
+PAGE = 1_000
+MOST_LOOKED_AT = 1_000_000
+
+
+def prove_opened(gate: Gate, seq: int) -> bytes:
+    """A receipt for this entry of `main`, opened; with the entry that commits to its call, if it does not.
+
+    Values that were erased are not in it.
+    """
+    with gate.store.read() as tx:
+        said = read_body(whole(entry_at(tx, MAIN, seq)))
+        places = [seq] if said.commitments else [seq, *_committing(tx, seq, said)]
+        values = {place: _values(tx, place) for place in places}
+    return format_opened([Part(prove(gate, place).decode(), values[place]) for place in places])
+
+
+def discloses(proof: bytes) -> bool:
+    """Whether an opened receipt that was made here holds any value."""
+    return any(part.values for part in msgspec.json.decode(proof, type=Opened).parts)
+
+
+def _values(tx: Reader, seq: int) -> dict[str, Value]:
+    return {row.name: Value(row.value, row.salt) for row in tx.secrets(MAIN, seq)}
+
+
+def _committing(tx: Reader, seq: int, said: Body) -> list[int]:
+    """The newest entry before this one that commits to what this one is about."""
+    for row in _backwards(tx, seq):
+        body = _read(row)
+        if body is not None and body.commitments and is_about(said, body):
+            return [row.seq]
+    return []
+
+
+def _backwards(tx: Reader, seq: int) -> Iterator[EntryRow]:
+    last = max(seq - MOST_LOOKED_AT, 0)
+    while seq - 1 > last:
+        after = max(seq - 1 - PAGE, last)
+        page = tx.entries(MAIN, after=after, limit=seq - 1 - after)
+        yield from reversed(page)
+        seq = after + 1
+
+
+def _read(row: EntryRow) -> Body | None:
+    try:
+        return None if row.body is None else read_body(row.body)
+    except SaysoError:
+        return None

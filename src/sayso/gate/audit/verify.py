@@ -1,0 +1,318 @@
+"""Verifying the stored audit trail: its streams, their trees, checkpoints and the values kept beside entries.
+
+The store is read in pages, each in a short transaction, while others go on writing. What was signed when
+verifying began is held against entries read afterwards, and those only ever grow.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.audit.anchors import Finding, Kind, Mark, checkpoint_marks, joined_marks
+from sayso.core.audit.bulk import Said
+from sayso.core.audit.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
+from sayso.core.audit.commitments import Sealed, opens
+from sayso.core.audit.entry import MAIN, AuditError, rfc3339
+from sayso.core.audit.merkle import TILE, WIDTH, Kept
+from sayso.core.audit.verify import MOST_FINDINGS, RUN, Report, verify_runs
+from sayso.gate.audit.checkpoints import CHECKPOINTS as LAST_CHECKPOINT
+from sayso.gate.audit.columns import differing
+from sayso.gate.audit.signatures import TELLING as SIGNED
+from sayso.gate.audit.signatures import Proofs
+from sayso.gate.audit.tree import End, key_of, origin_of, stored_end, trusted
+from sayso.gate.gate import Gate
+from sayso.gate.rows.check import check_rows
+from sayso.gate.rows.keys import Key
+from sayso.store.contract import CheckpointRow, FiledEntry, Reader
+
+PAGE = 1_000
+CHECKPOINTS = 1_000
+"""How many stored checkpoints are read at once; all of them are verified."""
+TILES = 256
+"""How many full tiles of a tree are read at once."""
+MOST_JOINED = 1_000
+_BEFORE_ALL = -(2**63)
+_TELLING = frozenset({"ERASED", "JOINED"}) | SIGNED
+
+Progress = Callable[[str, int], None]
+"""Told the stream and how many of its entries were read."""
+
+
+class Tampering(msgspec.Struct, frozen=True):
+    """What the trail itself says of rows that were changed by hand: how many entries, the last of when.
+
+    A trail can be whole and still report tampering beside it.
+    """
+
+    entries: int = 0
+    last_at: float | None = None
+
+    def text(self, *, whole: bool) -> str:
+        """The sentence that says so; `whole`: the trail itself holds."""
+        last = None if self.last_at is None else rfc3339(self.last_at)[:19] + "Z"
+        return words.tampering_reported(self.entries, last, whole=whole)
+
+    def __or__(self, other: Tampering) -> Tampering:
+        times = [at for at in (self.last_at, other.last_at) if at is not None]
+        return Tampering(self.entries + other.entries, max(times, default=None))
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What verifying came to: one report a stream, `main` first."""
+
+    reports: tuple[Report, ...]
+    checkpoints: int
+    outside: int
+    tampering: Tampering = Tampering()
+
+    @property
+    def clean(self) -> bool:
+        return self.found == 0
+
+    @property
+    def found(self) -> int:
+        return sum(report.found for report in self.reports)
+
+
+class Erased(msgspec.Struct, frozen=True):
+    entry: int
+    name: str
+
+
+_erased = msgspec.json.Decoder(Erased).decode
+
+
+def verify_audit(
+    gate: Gate, outside: Sequence[bytes] = (), *, progress: Progress | None = None, rows: bool = True
+) -> Verified:
+    """Hold the whole trail against itself, its signatures, and the checkpoints that were kept outside.
+
+    With `rows`, the sealed rows beside it as well: against their seals and the mark.
+    """
+    key = key_of(gate)
+    with gate.store.read() as tx:
+        origin, streams = origin_of(tx), set(tx.streams())
+        stored = _checkpoints(tx)
+        ends = {stream: _end(tx, key, stream) for stream in streams | {MAIN}}
+        beside = [*_columns(stored), *_counted(gate, len({row.note for row in stored}), ends[MAIN])]
+    notes = [row.note.encode() for row in stored]
+    proofs = Proofs()
+    walk = Walk(gate, MAIN, progress, proofs)
+    marks = checkpoint_marks(notes, outside, trusted(key), origin)
+    beside += [*_mark(gate), *(check_rows(gate) if rows else ())]
+    main = _judged(walk, ends[MAIN], marks, beside, expected=bool(stored))
+    reports = [main]
+    for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
+        joined = walk.joined.get(stream, ())
+        other = Walk(gate, stream, progress, proofs)
+        reports.append(_judged(other, ends.get(stream), joined, (), expected=bool(joined)))
+        walk.tampering |= other.tampering
+    proofs.end(pruned=any(report.pruned for report in reports))
+    told = tuple(_with(report, proofs.findings.get(report.stream, ())) for report in reports)
+    return Verified(told, len(stored), len(outside), walk.tampering)
+
+
+class Walk:
+    """One stream read from the first entry to the last, with what a look at each row tells."""
+
+    def __init__(
+        self, gate: Gate, stream: str, progress: Progress | None = None, proofs: Proofs | None = None
+    ) -> None:
+        self.stream = stream
+        self.joined: dict[str, deque[Mark]] = defaultdict(lambda: deque(maxlen=MOST_JOINED))
+        self.findings: list[Finding] = []
+        self.tampering = Tampering()
+        self.gate = gate
+        self._progress = progress
+        self._proofs = proofs if proofs is not None else Proofs()
+        self._gone: set[tuple[int, str]] = set()
+        self._erased: set[tuple[int, str]] = set()
+
+    def runs(self) -> Iterator[Sequence[FiledEntry]]:
+        after = _BEFORE_ALL
+        while True:
+            with self.gate.store.read() as tx:
+                page = tx.filed(self.stream, after=after, limit=PAGE)
+            if not page:
+                return
+            for start in range(0, len(page), RUN):
+                yield page[start : start + RUN]
+            after = page[-1][0]
+            if self._progress is not None:
+                self._progress(self.stream, after)
+
+    def look(self, run: Sequence[FiledEntry], told: Sequence[Said | None]) -> None:
+        """Hold the columns of these rows, and the values kept beside them, against what the bodies say."""
+        for seq in differing(run, told):
+            self._found(Kind.EDITED, seq, f"the columns beside entry {seq} do not say what it says")
+        for row, one in zip(run, told, strict=True):
+            if (row[5] if one is None else one.event) == "TAMPERED":  # of a pruned one the column is left
+                self.tampering |= Tampering(1, row[4])
+            if one is not None and (one.commitments or one.event in _TELLING):
+                self._look_closer(row, one)
+
+    def end(self) -> list[Finding]:
+        """What only shows once all rows were seen."""
+        findings = [
+            Finding(Kind.DELETED, seq, f"the value {name!r} of entry {seq} is gone, and no entry erased it")
+            for seq, name in sorted(self._gone - self._erased)
+        ]
+        with self.gate.store.read() as tx:
+            findings += [
+                Finding(Kind.INSERTED, seq, f"the value {name!r} of entry {seq} was erased, but it is back")
+                for seq, name in sorted(self._erased)
+                if any(secret.name == name for secret in tx.secrets(self.stream, seq))
+            ]
+            newest = tx.head(self.stream)
+            entries = newest.seq if newest is not None else 0
+            if entries >= 0 and tx.nodes(self.stream, [(TILE, entries >> TILE)]):
+                text = f"the tree has kept hashes beyond entry {entries}"
+                findings.append(Finding(Kind.TRUNCATED, entries, text))
+        return findings
+
+    def _look_closer(self, row: FiledEntry, one: Said) -> None:
+        if one.commitments:
+            self._look_beside(row[0], one.commitments)
+        if one.event in SIGNED:
+            self._proofs.look(self.stream, row[0], one.event, one.details)
+        elif one.event == "ERASED":
+            self._note_erased(one.details)
+        elif one.event == "JOINED" and self.stream == MAIN:
+            for stream, mark in joined_marks([row[:4]]):
+                self.joined[stream].append(mark)
+
+    def _look_beside(self, seq: int, commitments: Mapping[str, str]) -> None:
+        with self.gate.store.read() as tx:
+            kept = {secret.name: secret for secret in tx.secrets(self.stream, seq)}
+            pruned = any(row[1] is None for row in tx.filed(self.stream, after=seq - 1, limit=1))
+        for name, committed in commitments.items():
+            secret = kept.get(name)
+            if secret is None:
+                if not pruned:  # by others, since this entry was read
+                    self._gone.add((seq, name))
+            elif not opens(Sealed(name, secret.value, secret.salt), committed):
+                text = f"the value {name!r} kept beside entry {seq} is not the one it speaks of"
+                self._found(Kind.EDITED, seq, text)
+
+    def _note_erased(self, details: msgspec.Raw) -> None:
+        try:
+            one = _erased(details)
+        except msgspec.MsgspecError:
+            return  # what it erased is then missed, and found
+        self._erased.add((one.entry, one.name))
+
+    def _found(self, kind: Kind, seq: int, text: str) -> None:
+        self.findings.append(Finding(kind, seq, text))
+
+
+def _judged(
+    walk: Walk,
+    end: End | Finding | None,
+    marks: Iterable[Mark | Finding],
+    findings: Iterable[Finding],
+    *,
+    expected: bool,
+) -> Report:
+    """The report on one stream. `expected`: its tree was grown before, so its end must be kept."""
+    sealed: list[Mark] = []
+    more = list(findings)
+    if isinstance(end, Finding):
+        more.append(end)
+    elif end is not None:
+        sealed.append(Mark(end.size, end.tree.root, f"the sealed end of the tree, at {end.size},"))
+    elif expected:
+        more.append(Finding(Kind.TREE, 0, "the end of the tree is not kept any more"))
+    nodes = _nodes(walk.gate, walk.stream, end.size) if isinstance(end, End) else None
+    try:
+        report = verify_runs(
+            walk.runs(), stream=walk.stream, marks=_merged(marks, sealed), nodes=nodes, look=walk.look
+        )
+    except AuditError as error:  # a stream that cannot have been written by us
+        report = Report(walk.stream, 0, b"", None, 0, 0, 0, 0, (), 0)
+        more.append(Finding(Kind.INSERTED, 0, error.message))
+    return _with(report, more + walk.findings + walk.end())
+
+
+def _with(report: Report, more: Sequence[Finding]) -> Report:
+    return msgspec.structs.replace(
+        report, findings=(*report.findings, *more)[:MOST_FINDINGS], found=report.found + len(more)
+    )
+
+
+def _end(tx: Reader, key: Key, stream: str) -> End | Finding | None:
+    try:
+        return stored_end(tx, key, stream)
+    except (AuditError, msgspec.MsgspecError) as error:
+        return Finding(Kind.SIGNATURE, 0, getattr(error, "message", str(error)))
+
+
+def _merged(marks: Iterable[Mark | Finding], sealed: Iterable[Mark]) -> Iterator[Mark | Finding]:
+    """Both in the order of their sizes."""
+    waiting = list(sealed)
+    for each in marks:
+        while waiting and isinstance(each, Mark) and waiting[0].size <= each.size:
+            yield waiting.pop(0)
+        yield each
+    yield from waiting
+
+
+def _checkpoints(tx: Reader) -> list[CheckpointRow]:
+    """All that are stored, oldest first."""
+    found: list[CheckpointRow] = []
+    while page := tx.checkpoints(limit=CHECKPOINTS, skip=len(found)):
+        found += page
+    return found[::-1]
+
+
+def _columns(stored: Iterable[CheckpointRow]) -> Iterator[Finding]:
+    """Where a checkpoint's row does not say what its note says."""
+    for row in stored:
+        try:
+            size = parse_checkpoint(parse_note(row.note.encode()).text).size
+        except BadCheckpoint:
+            continue  # found with its signature
+        if size != row.size:
+            yield Finding(Kind.EDITED, size, f"the row of the checkpoint of size {size} says {row.size}")
+
+
+def _counted(gate: Gate, stored: int, end: End | Finding | None) -> Iterator[Finding]:
+    """Whether all checkpoints are there that were ever stored, and the newest is the one that was marked."""
+    kept = end if isinstance(end, End) else End(0, (), b"")
+    if kept.last_signed < gate.sealer.mark.version(*LAST_CHECKPOINT):
+        yield Finding(Kind.TRUNCATED, kept.size, "the end of the tree is older than the mark says")
+    if stored < kept.signed:
+        text = f"{kept.signed} checkpoints were signed, and {stored} of them are stored"
+        yield Finding(Kind.DELETED, kept.size, text)
+
+
+def _mark(gate: Gate) -> Iterator[Finding]:
+    """What the mark beside the key says, where there is one."""
+    if gate.mark is None or gate.stream != MAIN:
+        return
+    newest = gate.mark.newest()  # before the transaction: others go on writing meanwhile
+    with gate.store.read() as tx:
+        if not gate.mark.holds(tx, MAIN, newest):
+            text = "the entry that the mark beside the key speaks of is missing, or another"
+            yield Finding(Kind.TRUNCATED, 0, text)
+
+
+def _nodes(gate: Gate, stream: str, size: int) -> Iterator[Kept]:
+    """The kept hashes of a tree of this size, in the order they were closed."""
+    full = size // WIDTH
+    for first in range(0, full, TILES):
+        places = [place for tile in range(first, min(first + TILES, full)) for place in _closed_by(tile)]
+        with gate.store.read() as tx:
+            found = {(node.level, node.index): node.hash for node in tx.nodes(stream, places)}
+        yield from ((*place, found[place]) for place in places if place in found)
+
+
+def _closed_by(tile: int) -> Iterator[tuple[int, int]]:
+    """The complete subtrees to keep that end with this tile, the lowest first."""
+    height, end = TILE, (tile + 1) << TILE
+    while end % (1 << height) == 0:
+        yield height, (end >> height) - 1
+        height += TILE

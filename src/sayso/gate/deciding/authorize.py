@@ -1,0 +1,288 @@
+"""Deciding a call for real: load what it depends on, decide, write effects and entry in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import with_offers
+from sayso.core.deciding.questions import open_question
+from sayso.core.decision import Decision, Question
+from sayso.core.effects import Alerted, Changed, Effect, Noticed, Opened
+from sayso.core.model import Request, Risk, Verdict
+from sayso.core.policy import Policy
+from sayso.core.session import Scope, Session, replaced_by
+from sayso.gate.audit.events import event_of
+from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
+from sayso.gate.ledger.approvals import question_behind
+from sayso.gate.ledger.rows import EffectTaken, finding_in, running
+from sayso.gate.questions.expiry import expire_in
+from sayso.gate.rows.journal import record, what_would_run
+from sayso.gate.telemetry import Deciding
+from sayso.store.contract import Reader, Writer
+
+HOUR = 3_600.0
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """What is checked ahead in one go, by its label, and what of it will be asked when it is reached."""
+
+    label: str
+    later: tuple[str, ...] = ()
+
+
+class Authorized(msgspec.Struct, frozen=True):
+    """What was decided and written; the question, if a person has to answer one, and whether it is new.
+
+    `entry` is 0 if the call goes on waiting for the question it had opened. `clearings` is how often all
+    consent of the session had been cleared by then. `begins`: a story begins with the entry.
+    """
+
+    decision: Decision
+    question: Question | None
+    entry: int
+    opened: bool = False
+    clearings: int = 0
+    begins: bool = False
+
+
+def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
+    """Decide this call and write down what follows. If that cannot be written, nothing was allowed.
+
+    What looks harmless is tried without waiting for the disk; if it turns out to be more, it is undone, and
+    decided again durably.
+    """
+    with reporting(gate, request.session) as told:
+        done = _authorized(gate, request, scope)
+        told.decided(request, done.decision, done.question, opened=done.opened)
+        return done
+
+
+def _authorized(gate: Gate, request: Request, scope: Scope) -> Authorized:
+    if _looks_harmless(request, gate.policy):
+        with suppress(_MustLast), writing(gate, durable=False) as tx:
+            return _harmless(authorize_in(gate, tx, request, scope))
+    with writing(gate) as tx:
+        return authorize_in(gate, tx, request, scope)
+
+
+def authorize_in(
+    gate: Gate,
+    tx: Writer,
+    request: Request,
+    scope: Scope = NO_SCOPE,
+    *,
+    call: str | None = None,
+    bundle: Bundle | None = None,
+    fence: int | None = None,
+    again: bool = False,
+    told: bool = False,
+) -> Authorized:
+    """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so.
+
+    `again`: the call was decided before. If it still waits for the same question, nothing new is written.
+    `told`: it has a story of its own, which this goes on with.
+    """
+    scope = as_it_stands(gate, tx, request.session, scope)
+    wanted = needed_for(request, gate.policy, scope)
+    found = loaded(gate, tx, request.session, wanted)
+    if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
+        found = loaded(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
+    view = view_of(gate, tx, found, request, scope)
+    decision = decide(request, gate.policy, view, tx.now)
+    decision = with_offers(decision, request, gate.policy, view, tx.now)
+    question, flood = _question(gate, tx, request, decision, found.session, bundle)
+    if flood is not None:
+        decision = _refused(decision, flood, tell_flood(found.session, flood, tx.now))
+    opened = () if question is None else (Opened(question),)
+    stands = None
+    if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
+        stands = (call, running(fence))
+    settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
+    new = question is not None and question.id not in found.session.questions
+    joined = question is not None and not new
+    entry, goes_on = 0, told or joined or is_answer(gate, tx, decision)
+    if not (again and joined):
+        entry = record_decision(gate, tx, request, decision, question, bundle, call, again=goes_on)
+    if question is not None:
+        _record_replaced(gate, tx, question, found.session)
+    return Authorized(decision, question, entry, new, found.session.clearings, begins=not goes_on)
+
+
+def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
+    """Whether the call is allowed by the answer to a question, whose story then tells of it."""
+    return decision.rule == "approved_call" and question_behind(gate, tx, decision.grants)
+
+
+class _MustLast(Exception):
+    """Ends a transaction that is not synced, and all that was done in it."""
+
+
+def _looks_harmless(request: Request, policy: Policy) -> bool:
+    """A guess, made before anything is read; it decides nothing."""
+    return all(policy.entry(operation.name).floor == Risk.LOW for operation in request.operations)
+
+
+def _harmless(done: Authorized) -> Authorized:
+    """The same, if all it does is to allow what has low risk. Whatever uses or changes more has to last."""
+    decision = done.decision
+    low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
+    if not low or decision.grants or decision.effects:
+        raise _MustLast
+    return done
+
+
+@contextmanager
+def reporting(gate: Gate, session: str) -> Iterator[Deciding]:
+    """Around a transaction: what was decided in it is told once it is over.
+
+    A call that was refused for its effect key changed nothing in it; its entry is written here.
+    """
+    refusal: EffectTaken | None = None
+    with Deciding(session) as told:
+        try:
+            yield told
+        except EffectTaken as taken:
+            refusal = taken
+            told.decided(taken.request, _record_taken(gate, taken), None, opened=False)
+    if refusal is not None:
+        raise refusal
+
+
+def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
+    """Write the entry of a call that was refused because another one took its effect."""
+    request = refusal.request
+    with writing(gate) as tx:
+        found = loaded(gate, tx, request.session, needed_for(request, gate.policy, NO_SCOPE))
+        decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
+        decision = _refused(decision, str(refusal), rule="effect_key")
+        record_decision(gate, tx, request, decision, call=refusal.call, again=refusal.again)
+    return decision
+
+
+def as_it_stands(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
+    """The scope with its run as the ledger has it: alive while somebody keeps its lease or waits in it."""
+    if scope.run is None:
+        return scope
+    row = tx.call(scope.run.id)
+    leased = row is not None and row.lease_until is not None and tx.now < row.lease_until
+    alive = (
+        row is not None
+        and row.session == session
+        and finding_in(gate, tx, row) is None
+        and (row.state == "waiting" or (row.state == "running" and leased))
+    )
+    return msgspec.structs.replace(scope, run=msgspec.structs.replace(scope.run, alive=alive))
+
+
+def _question(
+    gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session, bundle: Bundle | None
+) -> tuple[Question | None, str | None]:
+    """The question to ask, the open one if there is; or, if too much was asked, the reason to refuse."""
+    if decision.verdict is not Verdict.ASK:
+        return None, None
+    label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
+    question = open_question(decision, request, gate.policy, session, tx.now, bundle=label, later=later)
+    if question.id in session.questions:
+        return question, None
+    flood = flooded(gate, tx, request.session, len(replaced_by(question, session)))
+    return (question, None) if flood is None else (None, flood)
+
+
+def _record_replaced(gate: Gate, tx: Writer, question: Question, session: Session) -> None:
+    """The entry of each question that this one took the place of."""
+    for before in replaced_by(question, session):
+        details = {"question": before, "why": words.replaced(question.id)}
+        record(tx, "CANCELLED", session=session.id, details=details, stream=gate.stream)
+
+
+def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | None:
+    """Why this session may ask no more now, or None; what nobody answered in time does not count as open.
+
+    Nor do those that the next question takes the place of.
+    """
+    most_open, an_hour = gate.policy.settings.open_questions, gate.policy.settings.questions_per_hour
+    still_open, lately = tx.count_questions(session, since=tx.now - HOUR)
+    still_open -= replaced
+    if still_open >= most_open:
+        still_open -= expire_in(gate, tx, session)
+    if still_open < most_open and lately < an_hour:
+        return None
+    return words.flooding(still_open >= most_open, most_open, an_hour)
+
+
+def tell_flood(session: Session, reason: str, now: float) -> tuple[Effect, ...]:
+    """The notice that this session asks too much: one an hour, however often it is refused."""
+    last = session.flood_told_at
+    if last is not None and 0 <= now - last < HOUR:
+        return ()
+    notice = words.flood_notice(session.agent, session.id, reason)
+    return (Noticed(notice), Changed({"flood_told_at": now}))
+
+
+def _refused(
+    decision: Decision, reason: str, effects: tuple[Effect, ...] = (), *, rule: str = "flooding"
+) -> Decision:
+    """The same call denied by a limit that is not the policy's: it uses nothing, and nothing is offered."""
+    return msgspec.structs.replace(
+        decision, verdict=Verdict.DENY, rule=rule, reason=reason, grants=(), effects=effects, offers=()
+    )
+
+
+def notice_in(effects: tuple[Effect, ...]) -> dict[str, str]:
+    """What an entry says of the notice or alert among these effects."""
+    texts = [effect.text for effect in effects if isinstance(effect, (Noticed, Alerted))]
+    return {"notice": texts[-1]} if texts else {}
+
+
+def record_decision(
+    gate: Gate,
+    tx: Writer,
+    request: Request,
+    decision: Decision,
+    question: Question | None = None,
+    bundle: Bundle | None = None,
+    call: str | None = None,
+    *,
+    again: bool = False,
+) -> int:
+    """The entry of a decision, with the call's name in the ledger if it has one.
+
+    Where the call is stopped, it commits to what would have run. `again`: the entry goes on with a story that
+    has begun, the call's own or that of the question it joined or was answered by.
+    """
+    details: dict[str, Any] = {
+        "digest": request.digest,
+        "tool": request.call.tool,
+        "origin": request.origin.value,
+        "verdict": decision.verdict.value,
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "risk": decision.risk.word,
+        "grants": list(decision.grants),
+        "policy": gate.policy.digest,
+    }
+    details |= notice_in(decision.effects)
+    if question is not None:
+        details |= {"question": question.id, "task": question.task or ""}
+    if bundle is not None:
+        details["bundle"] = bundle.label
+    if call is not None:
+        details["call"] = call
+    if again:
+        details["again"] = True
+    return record(
+        tx,
+        event_of(decision),
+        session=request.session,
+        agent=request.agent,
+        operations=tuple(dict.fromkeys(operation.name for operation in request.operations)),
+        details=details,
+        stream=gate.stream,
+        sensitive=None if decision.verdict is Verdict.ALLOW else what_would_run(request.call),
+    )

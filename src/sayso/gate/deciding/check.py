@@ -1,0 +1,74 @@
+"""Checking: what would be decided now, on the operator's store or without one.
+
+- Nothing is used up, opened or granted by a check.
+- On a store, reviews, the session's state and the clock count as they do for a call.
+- What is blocked there is recorded, with its alert, as the call itself would be.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.deciding.decide import Trace, explain
+from sayso.core.deciding.offers import with_offers
+from sayso.core.decision import Decision
+from sayso.core.model import Request, Tier, Verdict
+from sayso.core.policy import Policy
+from sayso.core.session import Session, View
+from sayso.gate.deciding.authorize import record_decision, reporting
+from sayso.gate.deciding.request import just_reviewed
+from sayso.gate.gate import NO_SCOPE, Gate, loaded, reviews_for, time_trusted, view_of, writing
+from sayso.gate.questions.explain import wanted_for
+from sayso.store.contract import Reader
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What would be decided, offers and all, and every check on the way."""
+
+    decision: Decision
+    traces: tuple[Trace, ...]
+
+
+def check_alone(request: Request, policy: Policy, now: float) -> Checked:
+    """Decide without a store: as just reviewed, with somewhere for notices to go, and nothing granted."""
+    return _checked(request, policy, View(Session(), reviews=just_reviewed(policy, now), notices=True), now)
+
+
+def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> Checked:
+    """Decide as the gate of this store would now: in the session of the request, or in none."""
+    with gate.store.read() as tx:
+        if in_session:
+            found = loaded(gate, tx, request.session, wanted_for(gate, request, NO_SCOPE))
+            view = view_of(gate, tx, found, request)
+        else:
+            view = View(
+                Session(id=request.session), notices=gate.notices, time_trusted=time_trusted(gate, tx)
+            )
+        view = msgspec.structs.replace(view, reviews=_reviews(gate, tx, request))
+        return _checked(request, gate.policy, view, tx.now)
+
+
+def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
+    """Record a denied check, and with it the alert to the operator; the number of the entry."""
+    if decision.verdict is not Verdict.DENY:
+        raise AssertionError("only what is blocked is recorded of a check")
+    with reporting(gate, request.session) as report, writing(gate) as tx:
+        report.decided(request, decision, None, opened=False)
+        return record_decision(gate, tx, request, decision)
+
+
+def _checked(request: Request, policy: Policy, view: View, now: float) -> Checked:
+    decision, traces = explain(request, policy, view, now)
+    return Checked(with_offers(decision, request, policy, view, now), traces)
+
+
+def _reviews(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
+    """The reviews that count. A permission the store has not seen yet would be seen first by this call."""
+    reviews = reviews_for(gate, tx, request)
+    unmarked = gate.mark is not None and not gate.mark.exists and tx.head(gate.stream) is not None
+    names = [one.name for one in request.operations if gate.policy.entry(one.name).tier is Tier.AUTONOMOUS]
+    kept = {row.name for row in tx.reviews(names)} if names else set()
+    for name in names:
+        if name not in kept and not unmarked and not gate.sealer.was_reviewed(name):
+            reviews[name] = tx.now
+    return reviews

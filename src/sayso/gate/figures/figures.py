@@ -1,0 +1,186 @@
+"""How much Sayso asks, and whether that is worth it: figures from the audit entries and the questions.
+
+Decisions are counted from the audit. A call that is asked again while its question is open joins that one, so
+prompts are the questions opened, not the entries ASKED. Entries whose bodies were pruned are not counted, and
+the figures say how many those are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from statistics import median
+
+import msgspec
+
+from sayso.core.model import Risk, Verdict
+from sayso.gate.figures.decision_log import Asked, Decided, Said, decisions, questions
+from sayso.gate.gate import Gate
+
+HOUR = 3_600.0
+FASTER_THAN_READING = 1.0
+"""An answer within this many seconds cannot follow from reading the question."""
+CONSENTS = frozenset(
+    (
+        "allowlist",
+        "confident",
+        "nested",
+        "operation_grant",
+        "plan",
+        "remembered",
+        "slash_command",
+        "task_grant",
+        "user_initiated",
+        "workflow_grant",
+    )
+)
+"""The rules by which an earlier word of a person, or the agent's confidence, spared a question."""
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """Shares are from 0 to 1, times in seconds; None where there was nothing to measure."""
+
+    decisions: int
+    allowed: int
+    asked: int
+    denied: int
+    prompts: int
+    avoided: int
+    prompts_per_category_per_task: float | None
+    most_prompts_in_a_category_of_a_task: int
+    high_risk_asked: float | None
+    high_risk_unasked: Mapping[str, int]
+    repeated_commands_on_allowlist: float | None
+    prompts_per_hour: float | None
+    median_time_to_answer: float | None
+    answers: int
+    answers_too_fast: int
+    expired: int
+    pruned: int
+    """Entries left out because their bodies were pruned, or cannot be read."""
+
+
+def figures(gate: Gate, *, session: str | None = None, since: float = 0.0) -> Figures:
+    """The figures since this time, of one session or of all."""
+    with gate.store.read() as tx:
+        asked = questions(tx, session=session, since=since)
+        count = Count(asked)
+        for one in decisions(tx, session=session, since=since):
+            count.add(one)
+        return count.figures(tx.now)
+
+
+class Count:
+    """What is added up while the decisions go by."""
+
+    def __init__(self, asked: list[Asked]) -> None:
+        self._asked = asked
+        self._unseen = Counter((one.row.session, one.row.digest, one.row.opened_at) for one in asked)
+        self._commands = {one.row.digest for one in asked if one.is_command}
+        self._verdicts: Counter[Verdict] = Counter()
+        self._avoided = 0
+        self._high: Counter[str] = Counter()
+        self._repeated: Counter[str] = Counter()
+        self._hours: set[int] = set()
+        self._pruned = 0
+        self._seen: set[tuple[str, str]] = set()
+
+    def add(self, one: Decided) -> None:
+        said = one.said
+        if said is None:
+            self._pruned += 1
+            return
+        rule, digest = said.details.rule, said.details.digest
+        prompted = one.verdict is Verdict.ASK and self._opens(one.session, digest, one.at)
+        self._verdicts[one.verdict] += 1
+        self._hours.add(int(one.at // HOUR))
+        self._avoided += spared(one)
+        self._add_high(one.verdict, said, prompted)
+        self._add_repeated(one.session, digest, rule, prompted)
+
+    def _opens(self, session: str, digest: str, at: float) -> bool:
+        """Whether this entry is the one that opened a question: they were written in the same moment."""
+        if not self._unseen[session, digest, at]:
+            return False
+        self._unseen[session, digest, at] -= 1
+        return True
+
+    def _add_high(self, verdict: Verdict, said: Said, prompted: bool) -> None:
+        """A call that runs on its approval was counted when it was asked."""
+        rule = said.details.rule
+        if said.details.risk != Risk.HIGH.word or rule == "approved_call":
+            return
+        if prompted:
+            self._high["asked"] += 1
+        elif verdict is Verdict.ALLOW:
+            self._high[rule] += 1
+
+    def _add_repeated(self, session: str, digest: str, rule: str, prompted: bool) -> None:
+        """Of commands seen before in their session: those the allowlist covered, and those asked again."""
+        again = (session, digest) in self._seen
+        self._seen.add((session, digest))
+        if again and rule == "allowlist":
+            self._repeated["covered"] += 1
+        elif again and prompted and digest in self._commands:
+            self._repeated["asked"] += 1
+
+    def figures(self, now: float) -> Figures:
+        """What it comes to."""
+        asked, verdicts = self._asked, self._verdicts
+        pace = pace_of(asked)
+        asked_in = _by_category_and_task(asked)
+        return Figures(
+            decisions=verdicts.total(),
+            allowed=verdicts[Verdict.ALLOW],
+            asked=verdicts[Verdict.ASK],
+            denied=verdicts[Verdict.DENY],
+            prompts=len(asked),
+            avoided=self._avoided,
+            prompts_per_category_per_task=_ratio(asked_in.total(), len(asked_in)),
+            most_prompts_in_a_category_of_a_task=max(asked_in.values(), default=0),
+            high_risk_asked=_ratio(self._high["asked"], self._high.total()),
+            high_risk_unasked={rule: times for rule, times in self._high.items() if rule != "asked"},
+            repeated_commands_on_allowlist=_ratio(self._repeated["covered"], self._repeated.total()),
+            prompts_per_hour=_ratio(len(asked), len(self._hours)),
+            median_time_to_answer=pace.median,
+            answers=pace.answers,
+            answers_too_fast=pace.too_fast,
+            expired=sum(_expired(one, now) for one in asked),
+            pruned=self._pruned,
+        )
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How fast people answered: how many answers, half of them within `median`, how many too fast."""
+
+    answers: int
+    median: float | None
+    too_fast: int
+
+
+def pace_of(asked: Iterable[Asked]) -> Pace:
+    """How fast these questions were answered."""
+    times = [one.waited for one in asked if one.waited is not None]
+    fast = sum(time < FASTER_THAN_READING for time in times)
+    return Pace(len(times), median(times) if times else None, fast)
+
+
+def spared(one: Decided) -> bool:
+    """Whether an earlier word of a person, or the agent's confidence, spared a question here."""
+    return one.verdict is Verdict.ALLOW and one.said is not None and one.said.details.rule in CONSENTS
+
+
+def _expired(one: Asked, now: float) -> bool:
+    return one.row.state == "expired" or (one.row.state == "open" and now >= one.row.expires_at)
+
+
+def _by_category_and_task(asked: Iterable[Asked]) -> Counter[tuple[str, str]]:
+    """How often each category was asked for in each task; high risk aside, which asks every time."""
+    found: Counter[tuple[str, str]] = Counter()
+    for one in asked:
+        found.update((one.task, category) for category in one.below_high if one.task is not None)
+    return found
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,35 @@
+"""Which arguments the calls in a store had, by tool: for the linter, which wonders what a title may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import get_args
+
+from sayso.core.digest import decode
+from sayso.core.errors import SaysoError
+from sayso.core.ledger import State
+from sayso.core.model import Call
+from sayso.gate.gate import Gate
+from sayso.gate.ledger.rows import found_record
+
+MOST = 2_000
+
+
+def arguments_seen(gate: Gate) -> dict[str, frozenset[str]]:
+    """The names of arguments by tool, from the calls that the ledger keeps and that can be believed."""
+    with gate.store.read() as tx:
+        rows = tx.calls(states=get_args(State), limit=MOST)
+    seen: dict[str, frozenset[str]] = {}
+    for row in rows:
+        kept = found_record(gate, row, any_result=True)
+        if kept is not None:
+            seen[row.tool] = seen.get(row.tool, frozenset()) | _names(kept.request.call)
+    return seen
+
+
+def _names(call: Call) -> frozenset[str]:
+    with suppress(SaysoError):
+        given = decode(call.arguments)
+        return frozenset(given) if isinstance(given, Mapping) else frozenset()
+    return frozenset()

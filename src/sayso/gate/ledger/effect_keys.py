@@ -1,0 +1,52 @@
+"""Effect keys: what two calls with one key would do is done once, in whatever sessions they are made.
+
+- A key is taken by a call that runs, waits, succeeded, is ambiguous, or that only its agent says failed.
+- The mark beside the key remembers the last call that was started with it; one whose row is gone took it.
+"""
+
+from __future__ import annotations
+
+from sayso.core import words
+from sayso.core.audit.entry import rfc3339
+from sayso.core.model import Request
+from sayso.gate.gate import Gate
+from sayso.gate.ledger.rows import EffectTaken, found_record, with_effect_turn
+from sayso.store.contract import CallRow, Reader
+
+TAKEN = ("running", "waiting", "succeeded", "ambiguous")
+
+
+def check_effect(
+    gate: Gate, tx: Reader, request: Request, effect_key: str | None, call: str, *, again: bool = False
+) -> None:
+    """Refuse a call whose effect another one had, has now, or may have had.
+
+    `again`: the call was decided before, and its refusal goes on with that story.
+    """
+    if effect_key is None:
+        return
+    tx.session(request.session)  # which holds it: always the session first, then the effect
+    rows = tx.calls_by_effect(effect_key)
+    kept = [found_record(gate, row) for row in rows]
+    claimed = {row.id for row, one in zip(rows, kept, strict=True) if one is not None and one.claimed}
+    last = gate.sealer.mark.version("effect", effect_key)
+    if None in kept or (last and last not in {one.effect_turn for one in kept if one is not None}):
+        finding = "a call with an effect key was changed, put back or taken away"
+        gate.sealer.doubts.note(finding, request.session)
+        raise EffectTaken(request, call, *words.EFFECT_TAMPERED, again=again)
+    taken = (row for row in rows if row.id != call and (row.state in TAKEN or row.id in claimed))
+    by = next(taken, None)
+    if by is not None:
+        ended = "" if by.ended_at is None else f"{rfc3339(by.ended_at)[:19]}Z"
+        raise EffectTaken(request, call, *words.effect_taken(by.id, by.state, ended), again=again)
+
+
+def take_effect(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+    """The call as the last one that was started with its effect key, which the mark remembers."""
+    if row.effect_key is None:
+        return row
+    rows = tx.calls_by_effect(row.effect_key)
+    turns = [kept.effect_turn for kept in (found_record(gate, one) for one in rows) if kept is not None]
+    turn = 1 + max((gate.sealer.mark.version("effect", row.effect_key), *turns))
+    gate.sealer.mark.note("effect", row.effect_key, turn)
+    return with_effect_turn(gate, row, turn)

@@ -1,0 +1,467 @@
+"""The ledger in use: a call is decided and started, and runs once.
+
+Starting is part of the transaction that decides: it uses the approval up and takes the lease. So of any
+number of processes that try, one runs the call; the others are told where it stands.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import msgspec
+
+from sayso.core import ledger
+from sayso.core.decision import Decision
+from sayso.core.effects import Changed, Granted, Used
+from sayso.core.ledger import LEASE, NotNow
+from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.policy import Policy
+from sayso.core.session import Scope
+from sayso.core.workflow import run_grant
+from sayso.gate.deciding.authorize import Authorized, Bundle, authorize_in, record_decision, reporting
+from sayso.gate.deciding.going_on import denied, kept_from_running
+from sayso.gate.deciding.request import read_again, with_state
+from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
+from sayso.gate.ledger.approvals import has_story
+from sayso.gate.ledger.effect_keys import check_effect, take_effect
+from sayso.gate.ledger.rows import (
+    Attempt,
+    KeyReused,
+    Record,
+    TamperedCall,
+    UnknownCall,
+    checked,
+    found_record,
+    is_forgotten,
+    moved,
+    placed,
+    put,
+    record_of,
+    row_of,
+    standing,
+    told,
+    with_decision,
+    with_record,
+    with_refusal,
+)
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.read import read_question, refuse_question
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.sessions import Wanted, kept_in
+from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
+
+UNGATED = "nothing in it needs consent by itself"
+STATES: dict[Verdict, ledger.State] = {
+    Verdict.ALLOW: "allowed",
+    Verdict.ASK: "pending",
+    Verdict.DENY: "denied",
+}
+
+
+def new_name() -> str:
+    return f"op_{secrets.token_hex(12)}"
+
+
+def start_call(
+    gate: Gate,
+    request: Request,
+    scope: Scope = NO_SCOPE,
+    *,
+    holder: str,
+    host_id: str | None = None,
+    key: str | None = None,
+    effect_key: str | None = None,
+    entered: bool = True,
+    bundle: Bundle | None = None,
+    lease: float = LEASE,
+) -> Attempt:
+    """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
+
+    With `entered` False the start can still be given back, until `enter_call` says that the function was
+    entered; without it the start counts as the entry.
+    """
+    with reporting(gate, request.session) as report, writing(gate) as tx:
+        known = _known(gate, tx, request, host_id, key)
+        if known is not None:
+            return told(gate, tx, as_it_is_now(gate, tx, known))
+        name = new_name()
+        check_effect(gate, tx, request, effect_key, name)
+        done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
+        report.decided(request, done.decision, done.question, opened=done.opened)
+        row = new_row(
+            gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+        )
+        return begin(gate, tx, row, done, holder, entered=entered, lease=lease, named=True)
+
+
+def begin(
+    gate: Gate,
+    tx: Writer,
+    row: CallRow,
+    done: Authorized,
+    holder: str,
+    *,
+    entered: bool = True,
+    lease: float = LEASE,
+    named: bool = False,
+) -> Attempt:
+    """A call that was decided just now enters the ledger, and is started if it may run.
+
+    `named`: deciding has let its session say already that it runs.
+    """
+    if row.state == "allowed":
+        row = _started(gate, tx, row, done, holder, entered=entered, lease=lease)
+    row = put(gate, tx, row, named=named and row.state == "running")
+    return told(gate, tx, row, mine=row.state == "running")
+
+
+def new_row(
+    gate: Gate,
+    tx: Reader,
+    name: str,
+    request: Request,
+    done: Authorized,
+    *,
+    host_id: str | None = None,
+    key: str | None = None,
+    effect_key: str | None = None,
+    made_in: tuple[str, ...] = (),
+    lease: float = LEASE,
+) -> CallRow:
+    """The row of a call that was decided just now."""
+    row = CallRow(
+        id=name,
+        session=request.session,
+        digest=request.digest,
+        tool=request.call.tool,
+        body=b"",
+        state=STATES[done.decision.verdict],
+        at=tx.now,
+        host_id=host_id,
+        key=key,
+        effect_key=effect_key,
+        question=done.question.id if done.question else None,
+        workflow=request.workflow,
+    )
+    more = {"clearings": done.clearings, "made_in": made_in, "silent": lease > ledger.BEATEN}
+    return with_decision(gate, row, request, done.decision, **more, **_story(gate, done, None))
+
+
+def start_ungated(
+    gate: Gate,
+    request: Request,
+    scope: Scope = NO_SCOPE,
+    *,
+    holder: str,
+    host_id: str | None = None,
+    key: str | None = None,
+    effect_key: str | None = None,
+    lease: float = LEASE,
+) -> Attempt:
+    """Start a call that needs no consent by itself, because all it does that does is asked when reached.
+
+    Where the policy knows the tool or its name, or a path in its arguments counts, it is decided.
+    """
+    if _policy_knows(gate.policy, request) or any(map(_was_read, request.operations)):
+        decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
+        return start_call(
+            gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+        )
+    with reporting(gate, request.session), writing(gate) as tx:
+        known = _known(gate, tx, request, host_id, key)
+        if known is not None:
+            return told(gate, tx, as_it_is_now(gate, tx, known))
+        found = loaded(gate, tx, request.session, Wanted(keys=()))
+        name = new_name()
+        check_effect(gate, tx, request, effect_key, name)
+        details = {"call": name, "digest": request.digest, "tool": request.call.tool}
+        entry = record(
+            tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
+        )
+        ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
+        done = Authorized(ungated, None, entry, clearings=found.session.clearings)
+        row = new_row(
+            gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+        )
+        row = take_effect(gate, tx, row)
+        row = put(gate, tx, placed(row, ledger.start(standing(row), holder, tx.now, lease)))
+        return told(gate, tx, row, mine=True)
+
+
+def _policy_knows(policy: Policy, request: Request) -> bool:
+    """Whether a tool entry is about this tool, or the policy names what the function is called by."""
+    entries = [policy.entry(one.name) for one in request.operations]  # refuses a look-alike of a listed name
+    return bool(policy.entries_for(request.call.tool)) or any(entry.named for entry in entries)
+
+
+def _was_read(operation: Operation) -> bool:
+    """Whether the reading of the call refuses the operation or raises its risk."""
+    return operation.barred is not None or operation.reading is Risk.HIGH
+
+
+def _without_risk(operation: Operation) -> Operation:
+    """The operation without a low risk that a function without consent of its own says it has."""
+    return operation if operation.risk is not Risk.LOW else msgspec.structs.replace(operation, risk=None)
+
+
+def look_at(gate: Gate, call: str, session: str) -> Attempt:
+    """Where a call of this session stands. For other sessions it does not exist."""
+    with gate.store.read() as tx:
+        row = tx.call(call)
+        if row is None or row.session != session:
+            raise UnknownCall(f"there is no call {call}")
+        return told(gate, tx, checked(gate, tx, row))
+
+
+def look_now(gate: Gate, call: str, session: str) -> Attempt:
+    """The same for whoever only wants to know: what is over is not pending, though nobody tried it since.
+
+    What was denied in one state of the world may be asked in another; trying it again finds out.
+    """
+    found = look_at(gate, call, session)
+    if found.state != "pending" or found.record.request.call.state is not None:
+        return found
+    with gate.store.read() as tx:
+        return told(gate, tx, as_it_is_now(gate, tx, row_of(gate, tx, call)))
+
+
+def as_it_is_now(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+    """The row of a call; of one that waits for a question that is over, as it will end when it is tried.
+
+    The ledger moves a call when somebody tries it. Until then only its question says that it was denied.
+    """
+    kept = found_record(gate, row) if row.state in ("pending", "allowed") else None
+    question = tx.question(row.question) if row.question is not None else None
+    if kept is None or (question is not None and read_question(gate, tx, question) is None):
+        return row
+    over = _over(gate, tx, row, question, kept.request.call.state)
+    return row if over is None else gate.sealer.call(over)
+
+
+def retry_call(
+    gate: Gate,
+    call: str,
+    scope: Scope = NO_SCOPE,
+    *,
+    holder: str,
+    state: str | None = None,
+    entered: bool = True,
+    lease: float = LEASE,
+    effect_key: str | None = None,
+    meant: bytes | None = None,
+) -> Attempt:
+    """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
+
+    `state` is what the tool says of the world now. If it was another when the call was asked for, that
+    approval is for something else, and the call is decided, and if need be asked, anew. `meant` are
+    the arguments that state and effect key were found out for: if a person has edited them since, it is not
+    run.
+    """
+    ready = _read_ahead(gate, call)
+    with reporting(gate, session_of(gate, call)) as report, writing(gate) as tx:
+        row = row_of(gate, tx, call)
+        if row.state not in ("pending", "allowed"):
+            return told(gate, tx, row)
+        question = _question_of(gate, tx, row)
+        over = _over(gate, tx, row, question, state)
+        if over is not None:
+            return told(gate, tx, moved(gate, tx, row, over))
+        kept = record_of(gate, row)
+        if kept.made_in:
+            no = _kept_from_replaying(gate, tx, row, kept)
+            if no is not None:
+                return told(gate, tx, moved(gate, tx, row, no))
+        request = as_of_now(_read_now(gate, _wanted(gate, row, question), ready), state)
+        if meant is not None and meant != request.call.arguments:
+            raise NotNow("the call was edited just now", hint="retry it")
+        if effect_key is not None:
+            row = gate.sealer.call(msgspec.structs.replace(row, effect_key=effect_key))
+        check_effect(gate, tx, request, row.effect_key, row.id, again=True)
+        own = has_story(gate, tx, row, kept)
+        done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
+        report.decided(request, done.decision, done.question, opened=done.opened)
+        after = _decided(gate, row, request, done, kept, lease)
+        if after.state == "allowed":
+            after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
+        after = moved(gate, tx, row, after, named=after.state == "running")
+        return told(gate, tx, after, mine=after.state == "running")
+
+
+class _Ahead(msgspec.Struct, frozen=True):
+    """A request as it was read before anything was locked, and by which policy."""
+
+    wanted: Request
+    read: Request
+    policy: Policy
+
+
+def _read_ahead(gate: Gate, call: str) -> _Ahead | None:
+    """Reading takes its time, in which others must be able to write: so it is done first."""
+    with gate.store.read() as tx:
+        row = row_of(gate, tx, call)
+        if row.state not in ("pending", "allowed"):
+            return None
+        question = _question_of(gate, tx, row)
+    policy, wish = gate.policy, _wanted(gate, row, question)
+    return _Ahead(wish, read_again(wish, policy), policy)
+
+
+def _read_now(gate: Gate, wish: Request, ahead: _Ahead | None) -> Request:
+    """What was read ahead, if that was this very request under this policy; otherwise it is read here."""
+    if ahead is not None and ahead.wanted == wish and ahead.policy is gate.policy:
+        return ahead.read
+    return read_again(wish, gate.policy)
+
+
+def wanted(gate: Gate, call: str) -> Request:
+    """The request that trying this call again would run: what was asked for, or what a person made of it."""
+    with gate.store.read() as tx:
+        row = row_of(gate, tx, call)
+        question = _question_of(gate, tx, row)
+    return _wanted(gate, row, question)
+
+
+def session_of(gate: Gate, call: str) -> str:
+    with gate.store.read() as tx:
+        return row_of(gate, tx, call).session
+
+
+def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None) -> CallRow | None:
+    """The call that this host id or key stands for already. Of its state it does not matter what it was."""
+    named = tx.call_by_host(request.session, host_id) if host_id is not None else None
+    keyed = tx.call_by_key(request.session, request.call.tool, key) if key is not None else None
+    for found in filter(None, (named, keyed)):
+        name = "id" if found is named else "key"
+        if found.digest == request.digest:
+            continue
+        recorded = with_state(record_of(gate, found).request, request.call.state)
+        if read_again(recorded, gate.policy).digest != request.digest:
+            raise KeyReused(f"this {name} stands for another call", hint=f"use a new {name} for every call")
+        if recorded.digest != request.digest and named is not None:
+            raise KeyReused(
+                "what this call would do has changed since it was decided", hint="make it under a new id"
+            )
+    known = named or keyed
+    return None if known is None else checked(gate, tx, known)
+
+
+def as_of_now(request: Request, state: str | None) -> Request:
+    """The request in the state that the tool tells now. One that was asked for with a state needs one."""
+    if state is None and request.call.state is not None:
+        raise NotNow("this call was asked for with a state", hint="say what it is now")
+    return with_state(request, state)
+
+
+def _decided(
+    gate: Gate, row: CallRow, request: Request, done: Authorized, kept: Record, lease: float
+) -> CallRow:
+    """The call as it stands after it was decided again."""
+    where, to = standing(row), STATES[done.decision.verdict]
+    if where.state != "pending":
+        where = ledger.move(where, "pending")
+    after = msgspec.structs.replace(
+        placed(row, where if to == "pending" else ledger.move(where, to)),
+        digest=request.digest,
+        question=done.question.id if done.question else row.question,
+    )
+    more = {"clearings": done.clearings, "made_in": kept.made_in, "effect_turn": kept.effect_turn}
+    more |= {"silent": lease > ledger.BEATEN, **_story(gate, done, kept)}
+    return with_decision(gate, after, request, done.decision, **more)
+
+
+def _story(gate: Gate, done: Authorized, kept: Record | None) -> dict[str, Any]:
+    """What the record says of the call's story: where it begins, and the questions in it so far."""
+    if done.begins:
+        asked = () if done.question is None else (done.question.id,)
+        return {"story": (gate.stream, done.entry), "questions": asked}
+    if kept is None or kept.story is None:
+        return {}
+    asked = () if done.question is None or done.question.id in kept.questions else (done.question.id,)
+    return {"story": kept.story, "questions": (*kept.questions, *asked)}
+
+
+def _started(
+    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool, lease: float
+) -> CallRow:
+    """The call with its lease; and, if it was not entered yet, noted in its session as one to give back."""
+    if not entered:
+        found = loaded(gate, tx, row.session, Wanted(keys=()))
+        used = dict.fromkeys(effect.grant for effect in done.decision.effects if isinstance(effect, Used))
+        settle(gate, tx, found, (Changed({"unentered": {**found.session.unentered, row.id: tuple(used)}}),))
+    request = record_of(gate, row).request
+    if request.workflow is not None:
+        _with_run_grant(gate, tx, row, request, done.decision)
+    row = take_effect(gate, tx, row)
+    return placed(row, ledger.start(standing(row), holder, tx.now, lease))
+
+
+def _wanted(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
+    """What was asked for, or what a person made of it."""
+    edited = gate.sealer.open_edited(question) if question is not None else None
+    return record_of(gate, row).request if edited is None else edited
+
+
+def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
+    """The question that the call waits for. One that was changed or taken away by hand may have been a no."""
+    if row.question is None:
+        return None
+    question = tx.question(row.question)
+    if question is None:
+        finding = f"the question of call {row.id} was taken away by hand"
+        gate.sealer.doubts.note(finding, row.session)
+        raise TamperedCall(finding, hint="make it anew, and look at the audit")
+    if read_question(gate, tx, question) is None:
+        refuse_question(gate, question)
+    return question
+
+
+def _over(
+    gate: Gate, tx: Reader, row: CallRow, question: QuestionRow | None, state: str | None
+) -> CallRow | None:
+    """The call as it ends with its question, denied, withdrawn or not answered in time; None if it goes on.
+
+    What was denied in one state of the world was not denied in another. What its session has forgotten, too
+    old or one of too many, has expired.
+    """
+    session = kept_in(tx, gate.sealer, row.session)
+    if session is not None and is_forgotten(row, session):
+        return placed(row, ledger.move(standing(row), "expired"))
+    if question is None or row.state != "pending":
+        return None
+    if question.state == "answered" and question.answer == "deny":
+        kept = record_of(gate, row)
+        if kept.request.call.state != state:
+            return None
+        reason = f"denied by {question.by}" + (f": {question.reason}" if question.reason else "")
+        no = denied(kept, reason, rule="denied_call")
+        ended = placed(row, ledger.move(standing(row), "denied"))
+        return with_record(gate, ended, with_refusal(kept, no))
+    if question.state == "cancelled":
+        return placed(row, ledger.move(standing(row), "cancelled"))
+    if question.state == "expired" or (question.state == "open" and tx.now >= ends_at(gate, question)):
+        return placed(row, ledger.move(standing(row), "expired"))
+    return None
+
+
+def _kept_from_replaying(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> CallRow | None:
+    """A replay as it ends because a session it comes from was ended or stopped; None if it may be tried."""
+    why = kept_from_running(gate, tx, (row.session, *kept.made_in))
+    if why is None:
+        return None
+    no, own = denied(kept, why), has_story(gate, tx, row, kept)
+    entry = record_decision(gate, tx, kept.request, no, call=row.id, again=own)
+    if not own:
+        kept = msgspec.structs.replace(kept, story=(gate.stream, entry), questions=())
+    where = standing(row) if row.state == "pending" else ledger.move(standing(row), "pending")
+    return with_record(gate, placed(row, ledger.move(where, "denied")), with_refusal(kept, no))
+
+
+def _with_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:
+    """A workflow was allowed to start: its run gets a grant of its own, which ends with it."""
+    found = loaded(gate, tx, row.session, Wanted(keys=()))
+    grant = run_grant(row.id, request, decision, gate.policy, found.session, tx.now)
+    settle(gate, tx, found, (Granted(grant),))
+    details = {"grant": grant.id, "kind": grant.kind, "workflow": request.workflow, "risk": grant.risk.word}
+    operations = grant.pins.operations or ()
+    record(tx, "GRANTED", session=row.session, operations=operations, details=details, stream=gate.stream)

@@ -1,0 +1,104 @@
+"""Tokens: who may speak to the service, as what. Random, kept only as hashes, revocable, never in a log."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.gate.gate import Gate
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.sealed_values import TamperedValue, find_value, open_value, write_value
+from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.store.contract import MetaRow, Reader
+
+Role = Literal["agent", "host", "operator", "trusted"]
+ROLES: tuple[Role, ...] = ("agent", "host", "operator", "trusted")
+PREFIX = "token/"
+
+
+class UnknownToken(SaysoError):
+    code = "unknown_token"
+    advice = "`sayso token list` lists them"
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What is kept of a token. `name` is what its holder is called, as agent or as operator.
+
+    `assured`: whoever made it says that the agent's user cannot read it, so that what this host tells of its
+    user was typed by them. Otherwise that is only claimed.
+    """
+
+    id: str
+    role: Role
+    name: str
+    made_at: float
+    revoked: bool = False
+    assured: bool = False
+
+
+def is_token(owner: str) -> bool:
+    """Whether this owner of a session is a token, and not a program with the gate in its own process."""
+    return re.fullmatch(r"t_[0-9a-f]{16}", owner) is not None
+
+
+def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:
+    """A new token and what is kept of it. The token itself is shown this once."""
+    if role not in ROLES:
+        raise SaysoError(f"there is no role {role!r}", hint=f"use one of: {', '.join(ROLES)}")
+    if not name or not name.isprintable() or len(name) > 100:
+        raise SaysoError("a token needs a name of up to 100 plain characters")
+    if assured and role != "host":
+        raise SaysoError("only a host tells what its user typed, so only a host's token can be assured")
+    secret = f"sayso_{role}_{secrets.token_urlsafe(32)}"
+    with operator_act(gate) as tx:
+        token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
+        write_value(gate, tx, _place(secret), token)
+        details = {"token": token.id, "role": role, "name": name, "by": by, "assured": assured}
+        record(tx, "TOKEN_ISSUED", details=details, stream=gate.stream)
+    return secret, token
+
+
+def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
+    """Whose token this is; None if it is nobody's, was revoked, or was written or put back by hand."""
+    token = find_value(gate, tx, _place(secret), Token)
+    return None if token is None or token.revoked else token
+
+
+def list_tokens(gate: Gate) -> list[Token]:
+    """Every token that was not revoked, oldest first."""
+    with gate.store.read() as tx:
+        found = [_opened(gate, text, place) for place, text in _all(tx)]
+    return sorted((one for one in found if one is not None and not one.revoked), key=lambda one: one.made_at)
+
+
+def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
+    """From the next request on nobody is let in with it."""
+    with operator_act(gate) as tx:
+        for place, text in _all(tx):
+            found = _opened(gate, text, place)
+            if found is not None and found.id == token and not found.revoked:
+                ended = msgspec.structs.replace(found, revoked=True)
+                write_value(gate, tx, place, ended)
+                record(tx, "TOKEN_REVOKED", details={"token": token, "by": by}, stream=gate.stream)
+                return ended
+    raise UnknownToken(f"there is no token {token}", hint="sayso token list shows them")
+
+
+def _all(tx: Reader) -> list[tuple[str, str]]:
+    return [(row.name, row.value) for row in tx.every(MetaRow) if row.name.startswith(PREFIX)]
+
+
+def _place(secret: str) -> str:
+    return f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
+
+
+def _opened(gate: Gate, text: str, place: str) -> Token | None:
+    try:
+        return open_value(gate, place, text, Token)
+    except TamperedValue:
+        return None

@@ -1,0 +1,310 @@
+"""Answering a question: the first answer stands, and everyone after is told which it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.conversation.claims import answer_claim
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import given as once
+from sayso.core.deciding.questions import answer_each, said
+from sayso.core.deciding.showing import check_edit_seen, check_seen
+from sayso.core.decision import Decision, Question
+from sayso.core.effects import Closed, Effect, Granted, Withdrawn
+from sayso.core.errors import SaysoError
+from sayso.core.grants import Grant
+from sayso.core.model import Origin, Request, Risk, Verdict
+from sayso.core.terms import Terms, terms_of
+from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
+from sayso.gate.people.passkeys import (
+    ProofNeeded,
+    Signing,
+    hold,
+    proof_needed,
+    proof_told,
+    unsigned_risk,
+    use_passkey,
+)
+from sayso.gate.questions.expiry import ends_at, expire_question
+from sayso.gate.questions.read import UnknownQuestion, refuse_question
+from sayso.gate.rows.journal import record, what_would_run
+from sayso.gate.rows.sessions import Loaded, close_row
+from sayso.gate.rows.webauthn import BadProof, answer_challenge
+from sayso.gate.sessions.consents import record_consents, record_lasting_grants
+from sayso.gate.telemetry import answered
+from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.store.contract import QuestionRow, Writer
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What an answer changes, what else its entry says, and what of that is sensitive."""
+
+    effects: tuple[Effect, ...]
+    more: dict[str, str] = {}
+    edited: bytes | None = None
+    sensitive: dict[str, bytes] = {}
+    risk: Risk = Risk.LOW
+    """Of what shall run instead of what was asked about."""
+
+
+class EditRefused(SaysoError):
+    """The edited call is another one's, or the policy never allows it. The question stays open."""
+
+    code = "edit_refused"
+
+
+class Stands(msgspec.Struct, frozen=True):
+    """How a question stands after somebody answered: by whom, what, when; and whether it was this answer."""
+
+    question: str
+    state: str
+    answer: str | None
+    by: str | None
+    at: float | None
+    yours: bool
+    grants: tuple[str, ...] = ()
+
+
+def answer_question(
+    gate: Gate,
+    question: str,
+    given: str,
+    *,
+    by: str,
+    reason: str | None = None,
+    signing: Signing | None = None,
+    seen: str | None = None,
+) -> Stands:
+    """Give this answer if the question is still open; else say how it stands.
+
+    `signing` comes from surfaces where passkeys are used: there an answer that needs a proof is refused
+    without one. Elsewhere, at a terminal, it stands, and its entry says that it was not signed.
+    `seen` is the digest of the call that whoever answers was shown whole. Without it nothing above moderate
+    risk is allowed.
+    """
+
+    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        return _answered(gate, tx, asked, dict.fromkeys(asked.item_ids, given), found, by, seen)
+
+    return _reply(gate, question, given, by, reason, reply, signing)
+
+
+def answer_items(
+    gate: Gate,
+    question: str,
+    given: Mapping[str, str],
+    *,
+    by: str,
+    reason: str | None = None,
+    signing: Signing | None = None,
+    seen: str | None = None,
+) -> Stands:
+    """The same with an answer to each item by its id. One no refuses the call."""
+
+    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        return _answered(gate, tx, asked, given, found, by, seen)
+
+    return _reply(gate, question, said(given), by, reason, reply, signing)
+
+
+def cancel_question(gate: Gate, question: str, why: str) -> None:
+    """Take back a question that nobody can answer; one that was answered meanwhile stands."""
+    with writing(gate) as tx:
+        row = tx.question(question)
+        if row is None:
+            raise UnknownQuestion(f"there is no question {question}")
+        found = loaded(gate, tx, row.session, everything())
+        closed = {"state": "cancelled", "reason": why, "closed_at": tx.now}
+        if question in found.session.questions and close_row(tx, gate.sealer, row, **closed):
+            settle(gate, tx, found, (Withdrawn(question),))
+            details = {"question": row.id, "why": why}
+            record(tx, "CANCELLED", session=row.session, details=details, stream=gate.stream)
+
+
+def edit_and_allow(
+    gate: Gate,
+    question: str,
+    edited: Request,
+    *,
+    by: str,
+    reason: str | None = None,
+    signing: Signing | None = None,
+    seen: str | None = None,
+    seen_edited: str | None = None,
+) -> Stands:
+    """Approve the edited call once, in place of the one asked about.
+
+    The policy decides the edited call again, and its no stays a no. Both digests stand in the audit; the call
+    that was asked about is not approved. `seen_edited` is the digest of the edited call as whoever answers
+    was shown it; an edit that raises the risk above moderate needs it, or a proof, which names it as well.
+    """
+
+    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
+        check_edit(asked, edited)
+        decision = decide(edited, gate.policy, view_of(gate, tx, found, edited), tx.now)
+        if decision.verdict is Verdict.DENY:
+            raise EditRefused(f"the edited call is denied: {decision.reason}")
+        risk = max(item.risk for item in decision.items)
+        check_seen(asked, seen, risk)
+        if signing is None or not proof_needed(gate, tx, risk):
+            check_edit_seen(asked, edited.digest, seen_edited, risk)
+        grants: tuple[Grant, ...] = ()
+        if decision.verdict is Verdict.ASK:
+            how = {"given_by": by, "question": question, "terms": _terms(gate, asked, decision)}
+            grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
+        effects = (*map(Granted, grants), Closed(question, "edit"))
+        kept = gate.sealer.edited(question, edited)
+        return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call), risk)
+
+    return _reply(gate, question, "edit", by, reason, reply, signing)
+
+
+def check_edit(asked: Question, edited: Request) -> None:
+    """Refuse an edit of what is no call, or one that is made by somebody else or with another tool."""
+    if asked.claim is not None:
+        raise EditRefused("a message is confirmed as it is, or denied")
+    if _maker(asked.request) != _maker(edited):
+        raise EditRefused("an edit changes what a call does, not who makes it with which tool")
+
+
+def _answered(
+    gate: Gate,
+    tx: Writer,
+    asked: Question,
+    given: Mapping[str, str],
+    found: Loaded,
+    by: str,
+    seen: str | None,
+) -> Reply:
+    """What these answers change: what they grant for a call, or that a claimed message counts."""
+    if asked.claim is None:
+        return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen))
+    unsigned = unsigned_risk(gate, tx)
+    effects = answer_claim(asked, given, gate.policy, found.session, tx.now, seen=seen, unsigned=unsigned)
+    return Reply(effects)
+
+
+def _reply(
+    gate: Gate,
+    question: str,
+    given: str,
+    by: str,
+    reason: str | None,
+    reply_to: Callable[[Writer, Question, Loaded], Reply],
+    signing: Signing | None,
+) -> Stands:
+    try:
+        stands = _closed(gate, question, given, by, reason, reply_to, signing)
+    except BadProof as error:
+        with writing(gate) as tx:
+            details = {"question": question, "answer": given, "by": by, "why": error.message}
+            record(tx, "PROOF_REFUSED", details=details, stream=gate.stream)
+        raise
+    if stands.yours:
+        answered(question, given, by)
+    return stands
+
+
+def _closed(
+    gate: Gate,
+    question: str,
+    given: str,
+    by: str,
+    reason: str | None,
+    reply_to: Callable[[Writer, Question, Loaded], Reply],
+    signing: Signing | None,
+) -> Stands:
+    with operator_act(gate) as tx:
+        row = _question_row(gate, tx, question)
+        if row.state != "open":
+            return _stands(row, yours=False)
+        if tx.now >= ends_at(gate, row):
+            return _stands(expire_question(gate, tx, row), yours=False)
+        found = loaded(gate, tx, row.session, everything())
+        asked = found.session.questions.get(row.id)
+        if asked is None:
+            refuse_question(gate, row)
+        if signing is not None and signing.proof is not None:
+            hold(tx)  # after the session and before the stream, as everybody does
+        reply = reply_to(tx, asked, found)
+        signed = _signed(gate, tx, asked, given, by, reply, signing)
+        how: dict[str, Any] = {"answer": given, "reason": reason, "by": by, "edited": reply.edited}
+        how |= {"state": "answered", "closed_at": tx.now}
+        if not close_row(tx, gate.sealer, row, **how):
+            return _stands(tx.question(row.id) or row, yours=False)
+        settle(gate, tx, found, reply.effects)
+        grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, Granted))
+        details: dict[str, Any] = {
+            "question": row.id,
+            "digest": row.digest,
+            "answer": given,
+            "by": by,
+            "reason": reason or "",
+            "grants": list(grants),
+        }
+        if grants:
+            details["policy"] = gate.policy.digest
+        if asked.bundle is not None:
+            details["bundle"] = asked.bundle
+        record(
+            tx,
+            "ANSWERED",
+            session=row.session,
+            agent=found.row.agent,
+            operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
+            details=details | reply.more | signed,
+            stream=gate.stream,
+            sensitive=reply.sensitive,
+        )
+        if asked.claim is None:
+            record_lasting_grants(gate, tx, reply.effects, found.row.agent)
+        else:
+            told = tuple(one for one in reply.effects if one != Closed(row.id, given))
+            record_consents(gate, tx, found.session, told)
+        return _stands(msgspec.structs.replace(row, **how), yours=True, grants=grants)
+
+
+def _question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
+    """The row of this question, if it is one that this gate wrote. Every try to answer another is told."""
+    row = tx.question(question)
+    if row is None:
+        raise UnknownQuestion(f"there is no question {question}")
+    if gate.sealer.open_question(row) is None:
+        refuse_question(gate, row)
+    return row
+
+
+def _signed(
+    gate: Gate, tx: Writer, asked: Question, given: str, by: str, reply: Reply, signing: Signing | None
+) -> dict[str, Any]:
+    """What the entry says of the signature; an answer that needs one and has none is refused."""
+    if signing is not None and signing.proof is not None:
+        edited = reply.more.get("edited", "")
+        challenge = answer_challenge(asked.id, asked.request.digest, given, edited)
+        passkey = use_passkey(gate, tx, signing.proof, challenge, signing.origins, by=by)
+        return {"proof": proof_told(signing.proof, passkey)}
+    if given == "deny" or not proof_needed(gate, tx, max(asked.risk, reply.risk)):
+        return {}
+    if signing is not None:
+        raise ProofNeeded(
+            "this answer has to be signed with a passkey", hint="sign it, or answer at a terminal"
+        )
+    return {"signed": False}
+
+
+def _terms(gate: Gate, asked: Question, decision: Decision) -> Mapping[str, Terms]:
+    """What the policy says of an edited call, in the mode in which the question was asked."""
+    mode = next((one.mode for one in asked.terms.values()), gate.policy.mode)
+    policy = msgspec.structs.replace(gate.policy, mode=mode)
+    return terms_of(policy, ((item.operation, item.risk) for item in decision.asked))
+
+
+def _maker(request: Request) -> tuple[str, str, Origin, str]:
+    return (request.session, request.agent, request.origin, request.call.tool)
+
+
+def _stands(row: QuestionRow, *, yours: bool, grants: tuple[str, ...] = ()) -> Stands:
+    return Stands(row.id, row.state, row.answer, row.by, row.closed_at, yours, grants)

@@ -1,0 +1,61 @@
+"""What an answer would have spared: the last questions of the session, decided again as if it were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from sayso.core.deciding.decide import decide
+from sayso.core.deciding.offers import given
+from sayso.core.decision import Question
+from sayso.core.effects import Granted
+from sayso.core.model import Request, Verdict
+from sayso.core.session import Session, apply
+from sayso.gate.gate import Gate, everything, view_of
+from sayso.gate.questions.read import read_question
+from sayso.gate.rows.sessions import Loaded, load
+from sayso.store.contract import Reader
+
+LOOK_BACK = 50
+
+
+def coverage(gate: Gate, question: Question) -> tuple[dict[str, int], int]:
+    """For each answer how many of the questions before this one it would have covered; and of how many."""
+    with gate.store.read() as tx:
+        found = load(tx, gate.sealer, question.request.session, everything())
+        if found is None or not found.believed:
+            return {}, 0
+        earlier = list(_before(gate, tx, question))
+        bare = msgspec.structs.replace(found.session, grants={}, denials={}, stopped=None)
+        asked = [one for one in earlier if not _allowed(gate, tx, found, bare, one)]
+        covered = {
+            offer.answer: sum(_allowed(gate, tx, found, after, one) for one in asked)
+            for offer in question.offers
+            if (after := _given(gate, bare, question, offer.answer, tx.now)) is not None
+        }
+    return covered, len(earlier)
+
+
+def _before(gate: Gate, tx: Reader, question: Question) -> Iterator[Request]:
+    """What was asked before it in its session, newest first."""
+    session, _, number = question.id.rpartition(".q")
+    last = int(number) - 1 if number.isdigit() else 0
+    for earlier in range(last, max(last - LOOK_BACK, 0), -1):
+        row = tx.question(f"{session}.q{earlier}")
+        asked = None if row is None else read_question(gate, tx, row)
+        if asked is not None:
+            yield asked.request
+
+
+def _given(gate: Gate, bare: Session, question: Question, answer: str, now: float) -> Session | None:
+    """The session with what this answer gives beyond the call itself; None where it allows nothing."""
+    if answer == "deny":
+        return None
+    grants = given(answer, question.request, question.items, gate.policy, bare, now)
+    return apply(bare, tuple(Granted(grant) for grant in grants if grant.kind != "call"))
+
+
+def _allowed(gate: Gate, tx: Reader, found: Loaded, session: Session, request: Request) -> bool:
+    view = view_of(gate, tx, msgspec.structs.replace(found, session=session), request)
+    return decide(request, gate.policy, view, tx.now).verdict is Verdict.ALLOW

@@ -1,0 +1,103 @@
+"""Questions as they are read: from rows that are as this gate left them, and from no others.
+
+There is no other way from a row to its question. So whatever people are shown was asked by this gate, and
+the digest beside it is that of the call they read: it is made anew from what is shown. A row that was
+changed, or closed and opened again by hand, is shown to nobody, and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+import msgspec
+
+from sayso.core.decision import Question
+from sayso.core.digest import call_digest, what_digest
+from sayso.core.errors import SaysoError
+from sayso.core.model import Request
+from sayso.gate.gate import Gate
+from sayso.gate.rows.sessions import kept_in
+from sayso.gate.rows.tampering import Tampered
+from sayso.store.contract import QuestionRow, Reader
+
+LET_ASK = "let the agent ask again"
+
+
+class UnknownQuestion(SaysoError):
+    code = "unknown_question"
+    advice = "`sayso inbox` lists the open questions"
+
+
+class TamperedQuestion(Tampered, UnknownQuestion):
+    """The row of the question is not as this gate left it. It is neither shown nor answered."""
+
+    code = "tampered_question"
+
+
+class Read(msgspec.Struct, frozen=True):
+    """A question, and the row it was read from: both as this gate left them."""
+
+    row: QuestionRow
+    question: Question
+
+
+def find_question(gate: Gate, name: str) -> Read:
+    """The question of this name; an error if there is none, or its row was changed by hand."""
+    with gate.store.read() as tx:
+        return question_of(gate, tx, name)
+
+
+def question_of(gate: Gate, tx: Reader, name: str) -> Read:
+    """The same in a transaction that does more."""
+    row = tx.question(name)
+    if row is None:
+        raise UnknownQuestion(f"there is no question {name}")
+    question = read_question(gate, tx, row)
+    if question is None:
+        raise TamperedQuestion(finding_of(row), hint=LET_ASK)
+    return Read(row, question)
+
+
+def questions_in(gate: Gate, tx: Reader, rows: Iterable[QuestionRow]) -> Iterator[Read]:
+    """The questions in these rows. Those that were changed by hand are left out, and reported once."""
+    for row in rows:
+        question = read_question(gate, tx, row)
+        if question is not None:
+            yield Read(row, question)
+
+
+def read_question(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
+    """The question in this row; None if that was changed by hand, which is reported once."""
+    question = _opened(gate, tx, row)
+    if question is None:
+        gate.sealer.doubts.note_once(finding_of(row), row.session)
+    return question
+
+
+def refuse_question(gate: Gate, row: QuestionRow) -> NoReturn:
+    """Refuse to do anything with a question that was changed, or opened again, by hand. Always reported."""
+    gate.sealer.doubts.note(finding_of(row), row.session)
+    raise TamperedQuestion(finding_of(row), hint=LET_ASK)
+
+
+def finding_of(row: QuestionRow) -> str:
+    return f"question {row.id} was changed or opened again by hand"
+
+
+def _opened(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
+    """What the row says, if all of it can be believed."""
+    kept = kept_in(tx, gate.sealer, row.session)
+    question = gate.sealer.open_question(row, epoch=None if kept is None else kept.epoch)
+    if question is None or not _is_digested(question.request):
+        return None
+    if row.state != "open" or tx.now >= row.expires_at:
+        return question
+    return question if kept is not None and row.id in kept.questions else None
+
+
+def _is_digested(request: Request) -> bool:
+    """Whether the digest of the request is that of the call in it."""
+    names = [operation.name for operation in request.operations]
+    made = call_digest(request.call, names, request.agent, request.session)
+    return (made, what_digest(request.call)) == (request.digest, request.arguments_digest)

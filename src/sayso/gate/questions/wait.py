@@ -1,0 +1,34 @@
+"""Waiting for an answer: woken at once by a change, and never trusting the wake-up, only the row."""
+
+from __future__ import annotations
+
+import time
+
+from sayso.gate.gate import Gate
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.read import UnknownQuestion, find_question, refuse_question
+from sayso.store.contract import QuestionRow
+
+LONGEST = 600.0
+
+
+def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
+    """The question once it is closed, or as it stands when the time is over (ten minutes at most)."""
+    until = time.monotonic() + min(max(timeout, 0.0), LONGEST)
+    mark = 0
+    while True:
+        with gate.store.read() as tx:
+            row, now = tx.question(question), tx.now
+            if row is None:
+                raise UnknownQuestion(f"there is no question {question}")
+            if gate.sealer.open_question(row) is None:
+                refuse_question(gate, row)
+        left = min(until - time.monotonic(), ends_at(gate, row) - now)
+        if row.state != "open" or left <= 0:
+            return row
+        mark = gate.store.changed(mark, left)
+
+
+def question_row(gate: Gate, question: str) -> QuestionRow:
+    """The question as it stands; an error if its row was changed by hand."""
+    return find_question(gate, question).row

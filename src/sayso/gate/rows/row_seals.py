@@ -1,0 +1,343 @@
+"""The seals on rows: what we wrote can be told from what was written, revived or refilled by hand.
+
+A seal covers all columns of its row. What may not go back (sessions, reviews, values) has a version under its
+seal, which is held against the mark beside the key: a genuine row of before is refused as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from math import isnan, nan
+from struct import Struct
+from typing import Generic, TypeVar
+
+import msgspec
+
+from sayso.core.decision import Question
+from sayso.core.grants import Grant
+from sayso.core.model import Request
+from sayso.core.session import Denial, Head
+from sayso.gate.rows.seals import seal, sealed
+from sayso.gate.rows.tampering import Doubts
+from sayso.gate.rows.watermark import FORGOTTEN_AFTER, Mark
+from sayso.store.contract import UNTOLD, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
+
+MAC_BYTES = 32
+RESULT_BYTES = 32
+NO_RESULT = bytes(RESULT_BYTES)
+VERSION_BYTES = 8
+_LEASE = Struct(">d")
+_RECORD = MAC_BYTES + RESULT_BYTES + _LEASE.size
+"""Where the record of a call begins in its body."""
+MOST_BELIEVED = 10_000
+NEVER = 0.0
+"""When something was reviewed that was not, or whose row cannot be believed."""
+JUMP = 2**40
+"""A new epoch is a number nobody has seen: the same old copy put back twice is two epochs."""
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What became of a grant: how many spends it has, how many uses they come to, and when it ends."""
+
+    number: int = 0
+    used: int = 0
+    until: float = 0.0
+
+
+class SentOnce(msgspec.Struct, frozen=True):
+    """A content that went out, by which operation and when."""
+
+    domain: str
+    content: str
+    operation: str
+    at: float
+
+
+class Untried(msgspec.Struct, frozen=True, array_like=True):
+    """A call that waits to be tried: how often it was started and given back, and when it was made."""
+
+    fence: int
+    at: float
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is sealed in a session's row: its head, and all that is alive in the session.
+
+    A grant that `spent` does not name is over; a question that `questions` does not name is closed, and says
+    until when it is open; a call that `calls` does not name is neither running nor parked; one that `untried`
+    does not name was started, or ended, and is not pending. Of those made until `forgotten` no call is named
+    any more that is not in `untried`: they are too old, or too many came after them. `children` are the
+    sessions it started that have not ended. `ended` are the grants that ended while calls were under way,
+    which may have been started with them, and when they can be forgotten. `version` grows with every change
+    of the row. So no row of theirs comes back, as long as this one does not.
+    """
+
+    head: Head
+    spent: Mapping[str, Spent] = {}
+    questions: Mapping[str, float] = {}
+    calls: Mapping[str, str] = {}
+    children: tuple[str, ...] = ()
+    denials: Mapping[str, Denial] = {}
+    sent: tuple[SentOnce, ...] = ()
+    version: int = 1
+    epoch: int = 0
+    ended: Mapping[str, float] = {}
+    untried: Mapping[str, Untried] = {}
+    forgotten: float = 0.0
+
+
+_encode = msgspec.json.Encoder().encode
+_kept = msgspec.json.Decoder(Kept).decode
+_grant = msgspec.json.Decoder(Grant).decode
+_question = msgspec.json.Decoder(Question).decode
+_request = msgspec.json.Decoder(Request).decode
+
+Row = TypeVar("Row")
+Value = TypeVar("Value")
+
+
+class Believed(Generic[Row, Value]):
+    """The last row of each name whose seal was right, and what it says. An equal row is as right."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[Row, Value]] = {}
+
+    def get(self, name: str, row: Row) -> Value | None:
+        found = self._rows.get(name)
+        return found[1] if found is not None and found[0] == row else None
+
+    def put(self, name: str, row: Row, value: Value) -> Value:
+        if len(self._rows) >= MOST_BELIEVED:  # a long life with many sessions must not fill the memory
+            self._rows.clear()
+        self._rows[name] = (row, value)
+        return value
+
+
+class Sealer:
+    """Seals rows with the gate's key for one epoch of one store, and opens them again."""
+
+    def __init__(
+        self, key: bytes, store: str, epoch: int, mark: Mark | None = None, doubts: Doubts | None = None
+    ) -> None:
+        self._key = key
+        self.mark = mark if mark is not None else Mark()
+        self.doubts = doubts if doubts is not None else Doubts()
+        self._store = store.encode()
+        self._where = f"{store}/{epoch}".encode()
+        self.epoch = epoch
+        self._sessions: Believed[SessionRow, Kept] = Believed()
+        self._grants: Believed[GrantRow, Grant] = Believed()
+        self._reviews: Believed[ReviewRow, float] = Believed()
+
+    def session(self, row: SessionRow, kept: Kept) -> SessionRow:
+        """The row with this kept in it. Once it is committed, no earlier one counts."""
+        if kept.epoch != self.epoch:
+            kept = msgspec.structs.replace(kept, epoch=self.epoch)
+        row = msgspec.structs.replace(row, head=_encode(kept))
+        row = msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
+        self._sessions.put(row.id, row, kept)
+        self.mark.note("session", row.id, kept.version, until=_forgotten(row))
+        return row
+
+    def open_session(self, row: SessionRow) -> Kept | None:
+        """What is kept in this row, if it is as we wrote it and nothing newer was written since."""
+        known = self._sessions.get(row.id, row)
+        if known is None and sealed(self._key, row.mac, "session", *self._session_parts(row)):
+            known = self._sessions.put(row.id, row, _kept(row.head))
+        if known is None or self._is_forgotten(row):
+            return None
+        current = self.is_current("session", row.id, known.version, until=_forgotten(row))
+        return known if current else None
+
+    def void_session(self, row: SessionRow) -> Kept | None:
+        """What was kept in a row of an earlier epoch: nothing is decided by it, but its calls are told of."""
+        try:
+            kept = _kept(row.head)
+        except msgspec.MsgspecError:
+            return None
+        where = f"{self._store.decode()}/{kept.epoch}".encode()
+        ours = sealed(self._key, row.mac, "session", where, *self._session_parts(row)[1:])
+        return kept if ours and kept.epoch < self.epoch else None
+
+    def has_dropped(self, row: SessionRow) -> bool:
+        """Whether this session, which we wrote, ended so long ago that the mark has dropped it."""
+        ours = sealed(self._key, row.mac, "session", *self._session_parts(row))
+        return ours and row.ended_at is not None and self._is_forgotten(row)
+
+    def is_missing(self, session: str) -> bool:
+        """Whether there was a session of this name, if there is no row of it."""
+        return self.mark.version("session", session) > 0
+
+    def grant(self, grant: Grant) -> GrantRow:
+        body = _encode(grant)
+        mac = seal(self._key, "grant", self._where, body)
+        row = (grant.id, grant.session, grant.kind, grant.value, body, self.epoch, mac)
+        return GrantRow(*row, expires_at=grant.expires_at)
+
+    def open_grant(self, row: GrantRow) -> Grant | None:
+        """The grant in this row, if it is one we gave in this epoch."""
+        known = self._grants.get(row.id, row)
+        if known is None and sealed(self._key, row.mac, "grant", self._where, row.body):
+            grant = _grant(row.body)
+            same = (grant.id, grant.session, *grant.key) == (row.id, row.session, row.kind, row.value)
+            # The end is not sealed by itself: moved by hand it would hide a live grant from the lists.
+            same = same and row.expires_at in (grant.expires_at, UNTOLD)
+            if same and _encode(grant) == row.body:
+                known = self._grants.put(row.id, row, grant)
+        return known
+
+    def is_void(self, row: GrantRow) -> bool:
+        """Whether we gave this grant in an earlier epoch: it grants nothing, and nobody tampered with it."""
+        where = f"{self._store.decode()}/{row.epoch}".encode()
+        return row.epoch < self.epoch and sealed(self._key, row.mac, "grant", where, row.body)
+
+    def review(self, name: str, at: float, by: str | None, *, before: ReviewRow | None = None) -> ReviewRow:
+        """The row of a review, or of a permission first seen. Once committed, `before` does not count."""
+        version = 1 + max(self.mark.version("review", name), _version(before))
+        self.mark.note("review", name, version)
+        row = ReviewRow(name, at, by, version.to_bytes(VERSION_BYTES, "big"))
+        return msgspec.structs.replace(row, mac=row.mac + self._review_mac(row))
+
+    def reviews(self, rows: Iterable[ReviewRow]) -> dict[str, float]:
+        """When each was reviewed or first seen; rows that are not ours, or not the last, do not count."""
+        found = ((row.name, self._reviewed(row)) for row in rows)
+        return {name: at for name, at in found if at is not None}
+
+    def review_times(self, marked: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
+        """When each name was reviewed or first seen; a row taken away or disbelieved means never.
+
+        So it hides no decayed review behind a younger row of another name. `marked` are the names that had a
+        row before these were read: what another process has only just written is not missed.
+        """
+        times = {row.name: self._reviewed(row) or NEVER for row in rows}
+        for name in marked:
+            if name not in times:
+                self.doubts.note_once(f"the review of {name} was taken away")
+                times[name] = NEVER
+        return times
+
+    def was_reviewed(self, name: str) -> bool:
+        """Whether there was a review of this name, or it was seen, if there is no row of it."""
+        return self.mark.version("review", name) > 0
+
+    def _reviewed(self, row: ReviewRow) -> float | None:
+        known = self._reviews.get(row.name, row)
+        if known is None:
+            bare = msgspec.structs.replace(row, mac=row.mac[:VERSION_BYTES])
+            if sealed(self._key, row.mac[VERSION_BYTES:], "review", *self._review_parts(bare)):
+                known = self._reviews.put(row.name, row, row.at)
+        if known is not None and self.is_current("review", row.name, _version(row)):
+            return known
+        self.doubts.note_once(f"the review of {row.name} was changed by hand or put back")
+        return None
+
+    def _review_mac(self, bare: ReviewRow) -> bytes:
+        return seal(self._key, "review", *self._review_parts(bare))
+
+    def _review_parts(self, bare: ReviewRow) -> tuple[bytes, ...]:
+        return (self._store, _encode(bare))
+
+    def question(
+        self, row: QuestionRow, question: Question | None = None, *, epoch: int | None = None
+    ) -> QuestionRow:
+        """The row sealed as it stands, with this question in it or the one it has; for an epoch, or this."""
+        body = row.body[MAC_BYTES:] if question is None else _encode(question)
+        mac = seal(self._key, "question", *self._parts(row, body, epoch))
+        return msgspec.structs.replace(row, body=mac + body)
+
+    def open_question(self, row: QuestionRow, *, epoch: int | None = None) -> Question | None:
+        """The question in this row, if the row is one we wrote in this epoch, or in an earlier one."""
+        mac, body = row.body[:MAC_BYTES], row.body[MAC_BYTES:]
+        if not sealed(self._key, mac, "question", *self._parts(row, body, epoch)):
+            return None
+        question = _question(body)
+        same = (question.id, question.request.session, question.request.digest)
+        return question if same == (row.id, row.session, row.digest) else None
+
+    def _parts(self, row: QuestionRow, body: bytes, epoch: int | None = None) -> tuple[bytes, ...]:
+        where = self._where if epoch is None else f"{self._store.decode()}/{epoch}".encode()
+        edited = sha256(row.edited or b"").digest()
+        return (where, body, _encode(msgspec.structs.replace(row, body=b"", edited=edited)))
+
+    def edited(self, question: str, request: Request) -> bytes:
+        """A request allowed in place of the one that was asked about, sealed for this question."""
+        body = _encode(request)
+        return seal(self._key, "edited", self._where, question.encode(), body) + body
+
+    def open_edited(self, row: QuestionRow) -> Request | None:
+        """What was allowed in place of what was asked about; None if nothing was, or it is not ours."""
+        if row.edited is None:
+            return None
+        mac, body = row.edited[:MAC_BYTES], row.edited[MAC_BYTES:]
+        ours = sealed(self._key, mac, "edited", self._where, row.id.encode(), body)
+        return _request(body) if ours else None
+
+    def call(self, row: CallRow, record: bytes | None = None) -> CallRow:
+        """The row sealed as it stands, with this record in it or the one it has.
+
+        Sealed for every epoch, as what ran has to be looked after in all. Of its result a hash is sealed, so
+        that results can be dropped when they are old; of its lease the end, which none can outlast.
+        """
+        kept = row.body[_RECORD:] if record is None else record
+        result = NO_RESULT if row.result is None else sha256(row.result).digest()
+        beside = result + _LEASE.pack(nan if row.lease_until is None else row.lease_until)
+        mac = seal(self._key, "call", *self._call_parts(row, row.lease_until, beside, kept))
+        return msgspec.structs.replace(row, body=mac + beside + kept)
+
+    def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
+        """The record in this row, if the row is one we wrote; with `any_result` whatever its result is.
+
+        A lease that was shortened by hand ends sooner, as if its holder had died; that is all.
+        """
+        beside, record = row.body[MAC_BYTES:_RECORD], row.body[_RECORD:]
+        if len(beside) != RESULT_BYTES + _LEASE.size or not (any_result or _fits(row, beside)):
+            return None
+        (sealed_end,) = _LEASE.unpack(beside[RESULT_BYTES:])
+        lease = None if isnan(sealed_end) else sealed_end
+        if (lease is None) != (row.lease_until is None) or (lease or 0.0) < (row.lease_until or 0.0):
+            return None
+        parts = self._call_parts(row, lease, beside, record)
+        return record if sealed(self._key, row.body[:MAC_BYTES], "call", *parts) else None
+
+    def _call_parts(
+        self, row: CallRow, lease: float | None, beside: bytes, record: bytes
+    ) -> tuple[bytes, ...]:
+        bare = msgspec.structs.replace(row, body=b"", result=None, lease_until=lease)
+        return (self._store, beside, record, _encode(bare))
+
+    def text(self, tag: str, text: str, *, epoch: int | None = None) -> bytes:
+        """A seal on a text that is kept beside the rows, for this epoch or an earlier one."""
+        where = self._where if epoch is None else f"{self._store.decode()}/{epoch}".encode()
+        return seal(self._key, tag, where, text.encode())
+
+    def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
+        rest = (row.id, row.owner, row.agent, row.user, row.workspace, row.parent)
+        return (self._where, row.head, _encode((*rest, row.opened_at, row.ended_at, row.spends)))
+
+    def is_current(self, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
+        """Whether nothing newer was marked. What is newer than its mark is marked from now on."""
+        marked = self.mark.version(kind, name)
+        if version > marked:
+            self.mark.note(kind, name, version, until=until)
+        return version >= marked
+
+    def _is_forgotten(self, row: SessionRow) -> bool:
+        """Whether the mark has dropped sessions as old as this one, and does not know it."""
+        old = row.opened_at < self.mark.floor
+        return old and not self.mark.version("session", row.id)
+
+
+def _fits(row: CallRow, beside: bytes) -> bool:
+    """Whether the result of this call is the one that was sealed, or was dropped since it ended."""
+    if row.result is None and row.ended_at is not None:
+        return True
+    return beside[:RESULT_BYTES] == (NO_RESULT if row.result is None else sha256(row.result).digest())
+
+
+def _forgotten(row: SessionRow) -> float:
+    return 0.0 if row.ended_at is None else row.ended_at + FORGOTTEN_AFTER
+
+
+def _version(row: ReviewRow | None) -> int:
+    return 0 if row is None else int.from_bytes(row.mac[:VERSION_BYTES], "big")

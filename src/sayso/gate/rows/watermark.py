@@ -1,0 +1,407 @@
+"""The mark: how far a store had come, kept beside the key, so that whatever goes back shows.
+
+- The head of the file names the newest entry. A store that does not reach it, or has another entry there, was
+  restored or rewritten: a new epoch begins, and no grant of the old one counts.
+- Behind the head follows a log of versions: sessions, reviews, tokens, passkeys, effect keys and the like
+  each have one, which only grows. A row whose version is below its mark was put back by hand.
+- Both are raised after every durable commit. A row above its mark is fine: a process died between the commit
+  and the mark, or another service with a mark of its own wrote it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+from sayso.gate.rows.moves import PLACE, StoreMoved
+from sayso.gate.rows.watermark_file import GoneOn, MarkFile, Record
+from sayso.reading.paths.own_places import guard_keys
+from sayso.store.contract import EntryRow, Reader, StoreError
+
+OPENED_AGAIN = 64
+"""After how many times of being raised it is opened again, so that one that was taken away is there again."""
+LOOKED_AGAIN = 256
+"""After how many looks it is seen to that the file looked at is the one that is there."""
+MOST_LATE = 200_000
+FORGOTTEN_AFTER = 8 * 86_400
+"""So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
+MOVED = ("fact", "moved")
+"""Its version is odd while the store is sealed because it moves or has moved."""
+_PLAIN = re.compile(r"[\w-]+")
+_PENDING = 2**63
+BURNED = 2**62
+"""A version that nothing ever reaches."""
+
+Raised = dict[bytes, tuple[int, int]]
+"""By name: the version, and after which time it may be forgotten (0: never)."""
+
+
+_forks = 0  # how many forks lie between the first process and this one
+
+
+def _forked() -> None:
+    global _forks  # noqa: PLW0603  a process is a fact about the whole program
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def mark_of(tx: Reader, folder: Path, name: str) -> Mark:
+    """The mark of the store of this name. A copy has another one than the store it was made of."""
+    return named_mark(folder, name, tx.meta(PLACE))
+
+
+def named_mark(folder: Path, name: str, place: str | None) -> Mark:
+    file = f"{name}-{place}" if place else name
+    if not _PLAIN.fullmatch(file):
+        raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
+    path = folder / f"{file}.mark"
+    guard_keys(path)
+    return Mark(path)
+
+
+def refuse_moved_mark(mark: Mark) -> None:
+    """Refuse a store that has moved by its mark, whatever its rows say."""
+    if mark.version(*MOVED) % 2:
+        raise StoreMoved(
+            "this store was moved, or is being moved, and its seal was taken off by hand",
+            hint="use the place it was moved to, and look at the audit",
+        )
+
+
+def place_of(kind: str, name: str) -> bytes:
+    """The name under which a version is kept: its kind can be told, the rest is a hash."""
+    return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
+
+
+_FLOOR = place_of("fact", "floor")
+_PASSKEYS = place_of("value", "passkeys")
+
+
+class Mark:
+    """The mark of one store. Without a path it lives in memory, as long as the gate does."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._own = threading.local()
+        self._known: dict[bytes, int] = {}
+        self._until: dict[bytes, int] = {}
+        self._late: dict[bytes, int] = {}
+        self._tick = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._forks = _forks
+        self._guard = threading.RLock()
+        self._file: MarkFile | None = None
+        self._left = OPENED_AGAIN
+        self._looks = LOOKED_AGAIN
+
+    @property
+    def exists(self) -> bool:
+        return self._path is not None and self._path.exists()
+
+    # --- what a transaction may know ---
+
+    def version(self, kind: str, name: str) -> int:
+        """The version this row has at least. In a reading transaction: had when that began."""
+        place = place_of(kind, name)
+        reading: int | None = getattr(self._own, "reading", None)
+        if reading is None:
+            self._catch_up_on(place)
+        elif self._late.get(place, -1) > reading:
+            return 0
+        return self._known.get(place, 0)
+
+    def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
+        """Raise this version once the transaction under way is committed; what was read is, already."""
+        raised: Raised | None = getattr(self._own, "raised", None)
+        place = place_of(kind, name)
+        if raised is None:
+            if getattr(self._own, "reading", None) is not None:
+                self._learn({place: (version, int(until))})
+        elif version > raised.get(place, (0, 0))[0]:
+            raised[place] = (version, int(until))
+
+    def missing(self, kind: str, there: set[str]) -> int:
+        """How many names of this kind are alive here and not among these; or were when a reading began."""
+        reading: int | None = getattr(self._own, "reading", None)
+        if reading is None:
+            self._catch_up()
+        found = {place_of(kind, name) for name in there}
+        with self._guard:
+            mine = [place for place in self._known if place[:1] == kind[:1].encode() and place not in found]
+            return sum(
+                not self._until.get(place)
+                and self._known[place] < BURNED
+                and (reading is None or self._late.get(place, -1) <= reading)
+                for place in mine
+            )
+
+    def outdate(self, kinds: bytes, until: float) -> None:
+        """All of these kinds are void from now on, so that they need not be kept for ever.
+
+        Passkeys are: that there were some is why answers have to be signed.
+        """
+        with self._guard:
+            raised = {
+                place: (version, int(until))
+                for place, version in self._known.items()
+                if place[:1] in kinds and not self._until.get(place) and place != _PASSKEYS
+            }
+        noted: Raised | None = getattr(self._own, "raised", None)
+        if noted is not None:
+            noted.update(raised)
+
+    @property
+    def floor(self) -> int:
+        """Sessions that were opened before this time and are not known have ended, and were dropped."""
+        return self._known.get(_FLOOR, 0)
+
+    def burn(self, kind: str, but: set[str], *, before: int) -> int:
+        """Raise every version of this kind that was known then, those of `but` excepted; how many.
+
+        What is put back afterwards is behind its mark.
+        """
+        spared = {place_of(kind, name) for name in but}
+        with self._guard:
+            places = [
+                place
+                for place in self._known
+                if place[:1] == kind[:1].encode()
+                and place not in spared
+                and self._known[place] < BURNED
+                and not self._until.get(place)
+                and self._late.get(place, -1) <= before
+            ]
+            burned = dict.fromkeys(places, (BURNED, 0))
+        if burned:
+            self.reach(None, burned)
+        return len(burned)
+
+    @property
+    def tick(self) -> int:
+        """How often anything was raised, as far as this process knows."""
+        self._catch_up()
+        return self._tick
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A transaction that reads what was committed when it began: later marks do not concern it."""
+        self._catch_up()
+        before = getattr(self._own, "reading", None)
+        self._own.reading = self._tick
+        try:
+            yield
+        finally:
+            self._own.reading = before
+
+    def begin_writing(self) -> Raised:
+        """A transaction that writes begins; what it notes is gathered here."""
+        own, raised = self._own, Raised()
+        own.before = (getattr(own, "raised", None), getattr(own, "seen", None), getattr(own, "before", None))
+        own.raised, own.seen = raised, set()
+        return raised
+
+    def end_writing(self) -> None:
+        """Back to the transaction around it: the store refuses one in another, but that one goes on."""
+        self._own.raised, self._own.seen, self._own.before = self._own.before
+
+    @contextmanager
+    def writing(self) -> Iterator[Raised]:
+        """The same for as long as this lasts."""
+        try:
+            yield self.begin_writing()
+        finally:
+            self.end_writing()
+
+    def promise(self, raised: Raised) -> Mapping[bytes, int]:
+        """Raise these in memory while nobody else can write, just before the commit; how they stood."""
+        with self._guard:
+            before = {place: self._known.get(place, 0) for place in raised}
+            for place, (version, until) in raised.items():
+                self._set(place, version, until, _PENDING)
+        return before
+
+    def withdraw(self, before: Mapping[bytes, int]) -> None:
+        """The commit failed: they stand as before."""
+        with self._guard:
+            for place, version in before.items():
+                self._known[place] = version
+                self._late.pop(place, None)
+
+    # --- raising it ---
+
+    def reach(self, entry: EntryRow | None, raised: Raised | None = None) -> None:
+        """Raise the mark to this entry and these versions, unless another process has raised it further."""
+        self._learn(raised or {})
+        try:
+            self._write(entry, raised or {})
+        except OSError as error:
+            raise StoreError(
+                f"the mark {self._path} cannot be written: {error.strerror}",
+                hint="what was recorded stands; without its mark the next start will void all grants",
+            ) from error
+
+    def seal(self, *, moved: bool) -> None:
+        """Say whether the store has moved away."""
+        version = self.version(*MOVED)
+        if version % 2 != moved:
+            self.reach(None, {place_of(*MOVED): (version + 1, 0)})
+
+    def take_over(self, other: Mark) -> None:
+        """Know of effects, reviews and passkeys what the mark of the store knows that this copies."""
+        other.version(*MOVED)
+        places = {
+            place: (version, 0)
+            for place, version in other._known.items()
+            if place[:1] in b"er" or place == _PASSKEYS
+        }
+        self._learn(places)
+
+    def learn(self, raised: Raised) -> None:
+        """Keep these in memory only: what is not synced must not be marked."""
+        self._learn(raised)
+
+    def holds(self, tx: Reader, stream: str, newest: tuple[int, bytes] | None) -> bool:
+        """Whether the store still has the entry that the mark named before this transaction began to read."""
+        if newest is None:
+            return tx.head(stream) is None
+        found = tx.entries(stream, after=newest[0] - 1, limit=1)
+        return bool(found) and found[0].seq == newest[0] and found[0].hash == newest[1]
+
+    def newest(self) -> tuple[int, bytes] | None:
+        """The number and hash of the entry the mark was last raised to."""
+        if self._path is None:
+            return None
+        try:
+            file = MarkFile(self._path, make=False)
+        except FileNotFoundError:
+            return None
+        return file.newest()
+
+    def _learn(self, raised: Raised) -> None:
+        with self._guard:
+            self._tick += 1
+            for place, (version, until) in raised.items():
+                self._set(place, version, until, self._tick)
+            if len(self._late) > MOST_LATE:
+                self._late.clear()
+
+    def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
+        if version < self._known.get(place, 0):
+            return
+        self._known[place], self._late[place] = version, tick
+        if until:
+            self._until[place] = until
+        else:
+            self._until.pop(place, None)
+
+    def _write(self, entry: EntryRow | None, raised: Raised) -> None:
+        if self._path is None:
+            return
+        if self._forks != _forks:
+            self._begin()
+        with self._guard:
+            while not self._written(self._path, entry, raised):
+                self._file = None
+
+    def _written(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
+        """False if the log goes on in another file."""
+        try:
+            self._write_to(self._opened(path), entry, raised)
+        except GoneOn:
+            return False
+        return True
+
+    def _write_to(self, file: MarkFile, entry: EntryRow | None, raised: Raised) -> None:
+        file.lock()  # without a context manager, as this is done for every commit
+        try:
+            self._take(file)
+            file.write(entry, [(place, *one) for place, one in raised.items()])
+            if file.long_for(len(self._known)):
+                self._shorten(file, 0.0 if entry is None else entry.at)
+        finally:
+            file.unlock()
+
+    def _opened(self, path: Path) -> MarkFile:
+        """The file; now and then opened again. One that was taken away is made again, with all we know."""
+        self._left -= 1
+        if self._file is not None and self._left >= 0:
+            return self._file
+        file = MarkFile(path, make=True)
+        self._left = OPENED_AGAIN
+        if self._file is not None and self._file.same_as(file):
+            return self._file
+        self._file = file
+        with file.locked():
+            found = {place: version for place, version, _ in self._take(file)}
+            lost = [
+                (place, version, self._until.get(place, 0))
+                for place, version in self._known.items()
+                if version > found.get(place, 0)
+            ]
+            file.write(None, lost)
+        return file
+
+    def _catch_up_on(self, place: bytes) -> None:
+        """Read the news once a transaction: whoever has read a row in it holds it until it is over."""
+        seen: set[bytes] | None = getattr(self._own, "seen", None)
+        if seen is None:
+            self._catch_up()
+        elif place not in seen:
+            self._catch_up()
+            seen.add(place)
+
+    def _catch_up(self) -> None:
+        """Read what other processes have added."""
+        if self._path is None:
+            return
+        if self._forks != _forks:
+            self._begin()
+        with self._guard:
+            if self._file is None and not self._path.exists():
+                return
+            self._looks -= 1
+            if self._looks < 0:
+                self._looks = LOOKED_AGAIN
+                if self._file is not None and not self._file.is_at(self._path):
+                    self._file = None
+            while not self._looked(self._path):
+                self._file = None
+
+    def _looked(self, path: Path) -> bool:
+        """False if the log goes on in another file."""
+        if self._file is None:
+            self._file = MarkFile(path, make=False)
+        try:
+            self._take(self._file)
+        except GoneOn:
+            return False
+        return True
+
+    def _take(self, file: MarkFile) -> list[Record]:
+        news = file.news()
+        if news:
+            first = self._tick == 0
+            self._tick += 1
+            for place, version, until in news:
+                self._set(place, version, until, 0 if first else self._tick)
+        return news
+
+    def _shorten(self, file: MarkFile, now: float) -> None:
+        """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
+        gone = {place for place, until in self._until.items() if until < now}
+        for place in gone:
+            del self._known[place], self._until[place]
+        if gone:
+            self._known[_FLOOR] = max(self.floor, int(now - FORGOTTEN_AFTER))
+        kept = [(place, version, self._until.get(place, 0)) for place, version in self._known.items()]
+        file.replace(kept)
+        self._file = None

@@ -1,0 +1,168 @@
+"""Hand-off: the allowlist of one context for the next, if the user says yes at both ends.
+
+- Sayso asks the user; only a yes heard right after saves or loads, in the transaction of that message.
+- What is saved or loaded is exactly what was shown. If it has changed since, nothing happens.
+- It is bound to user, agent and workspace, sealed, loadable once, and only within 24 hours.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.conversation.hear import allowlist_entry, allowlisted
+from sayso.core.digest import canonical, sha256
+from sayso.core.effects import Changed, Effect, Granted, HandedOff
+from sayso.core.errors import SaysoError
+from sayso.core.grants import DAY
+from sayso.core.model import Risk
+from sayso.core.session import Pending, Session
+from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.sealed_values import find_value, write_value
+from sayso.gate.rows.sessions import Loaded
+from sayso.store.contract import Reader, Writer
+
+SAVE = words.SAVE_ALLOWLIST
+
+
+class NotAgreed(SaysoError):
+    """Nobody said yes to the hand-off that was asked for."""
+
+    code = "not_agreed"
+
+
+class Command(msgspec.Struct, frozen=True):
+    command: str
+    risk: Risk
+
+
+class Handoff(msgspec.Struct, frozen=True):
+    """What was saved: the commands with their risks, when, by which session. `taken`: it was loaded."""
+
+    commands: tuple[Command, ...]
+    at: float
+    session: str = ""
+    taken: bool = False
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def offer_handoff(gate: Gate, session: str) -> str | None:
+    """What to ask before a context is renewed; None if there is nothing to save. The next message answers."""
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        entries = allowlisted(found.session, tx.now)
+        if not entries:
+            return None
+        _ask(gate, tx, found, "save", _listing(_commands(found.session, tx.now)))
+    return f"{words.allowlist_block(entries, with_risk=True)}\n\n{SAVE}"
+
+
+def show_handoff(gate: Gate, session: str) -> str | None:
+    """What was saved for this context, and whether to load it, for the next message to answer; else None."""
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        saved = _saved(gate, tx, found)
+        if saved is None:
+            return None
+        _ask(gate, tx, found, "load", _listing(saved.commands))
+    lines = [f"- {words.visible(one.command)} ({one.risk.word})" for one in saved.commands]
+    return "\n".join(["Saved session allowlist:", *lines, "", words.LOAD_ALLOWLIST])
+
+
+def hand_off(
+    gate: Gate, tx: Writer, found: Loaded, session: Session, agreed: HandedOff
+) -> tuple[Effect, ...] | None:
+    """Do what the user has just said yes to; `session` is as their message left it.
+
+    Returns the new grants; None if what was shown is not what there is by now.
+    """
+    if agreed.way == "save":
+        return () if _save(gate, tx, found, session, agreed.shown) else None
+    return _load(gate, tx, found, session, agreed.shown)
+
+
+def save_handoff(gate: Gate, session: str) -> None:
+    """Make sure that the allowlist was saved. Only the user's yes saves it: without one, NotAgreed."""
+    with gate.store.read() as tx:
+        found = loaded(gate, tx, session, everything())
+        saved = _saved(gate, tx, found)
+        kept = _listing(_commands(found.session, tx.now))
+    if saved is None or saved.session != session or _listing(saved.commands) != kept:
+        raise NotAgreed(
+            "the user has not said yes to saving the allowlist",
+            hint="show the user what offer_handoff returns, and hear their answer",
+        )
+
+
+def take_handoff(gate: Gate, session: str) -> tuple[str, ...]:
+    """The commands that a yes of the user has loaded into this session. NotAgreed if they still wait."""
+    with gate.store.read() as tx:
+        found = loaded(gate, tx, session, everything())
+        entries = allowlisted(found.session, tx.now)
+        taken = tuple(held.grant.value for held in entries if held.grant.given_by == FROM_BEFORE)
+        if not taken and _saved(gate, tx, found) is not None:
+            raise NotAgreed(
+                "the user has not said yes to loading the saved allowlist",
+                hint="show the user what show_handoff returns, and hear their answer",
+            )
+    return taken
+
+
+FROM_BEFORE = "user, in an earlier context"
+
+
+def _ask(gate: Gate, tx: Writer, found: Loaded, way: str, listing: str) -> None:
+    """The question is put to the user, for the very next message of theirs to answer."""
+    pending = Pending(way, found.session.turn, sha256(listing.encode()))
+    settle(gate, tx, found, (Changed({"pending": pending}),))
+    record(tx, "HANDOFF_ASKED", session=found.session.id, details={"way": way}, stream=gate.stream)
+
+
+def _save(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -> bool:
+    commands = _commands(session, tx.now)
+    if not commands or sha256(_listing(commands).encode()) != shown:
+        return False
+    saved = Handoff(commands, tx.now, session.id)
+    write_value(gate, tx, _place(found), saved, until=saved.at + DAY)
+    record(tx, "HANDOFF_SAVED", session=session.id, details={"commands": len(commands)}, stream=gate.stream)
+    return True
+
+
+def _load(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -> tuple[Effect, ...] | None:
+    saved = _saved(gate, tx, found)
+    if saved is None or sha256(_listing(saved.commands).encode()) != shown:
+        return None
+    write_value(gate, tx, _place(found), Handoff((), saved.at, taken=True), until=saved.at + DAY)
+    policy, now = gate.policy, tx.now
+    record(
+        tx, "HANDOFF_TAKEN", session=session.id, details={"commands": len(saved.commands)}, stream=gate.stream
+    )
+    return tuple(
+        Granted(allowlist_entry(session, one.command, one.risk, policy, now, by=FROM_BEFORE, after=number))
+        for number, one in enumerate(saved.commands)
+    )
+
+
+def _commands(session: Session, now: float) -> tuple[Command, ...]:
+    return tuple(Command(held.grant.value, held.grant.risk) for held in allowlisted(session, now))
+
+
+def _listing(commands: tuple[Command, ...]) -> str:
+    return _encode(commands).decode()
+
+
+def _saved(gate: Gate, tx: Reader, found: Loaded) -> Handoff | None:
+    """What was saved for the next context of this kind, if it is ours and not a day old."""
+    saved = find_value(gate, tx, _place(found), Handoff)
+    if saved is None or saved.taken:
+        return None
+    return saved if 0 <= tx.now - saved.at < DAY else None
+
+
+def _place(found: Loaded) -> str:
+    """Where it is kept: for whom, not in which session."""
+    whose = {"user": found.row.user, "agent": found.row.agent, "workspace": found.row.workspace}
+    return f"handoff/{sha256(canonical(whose))}"

@@ -1,0 +1,361 @@
+"""Grants as the operator sees and changes them: listed in plain words, given by hand, revoked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.effects import Cleared, Effect, Granted, Lifted, Revoked
+from sayso.core.errors import SaysoError
+from sayso.core.grants import Grant, Held, Key, Kind, Pins, outlived, spent
+from sayso.core.model import Risk
+from sayso.core.session import Session, ended_by
+from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, time_trusted
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.sessions import Loaded, Wanted, children_of, load
+from sayso.gate.sessions.allowance import NO_PINS, Wish, permitted
+from sayso.gate.sessions.consents import record_grant
+from sayso.gate.sessions.granted_for import call_of_grant
+from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.store.contract import GrantRow, Reader, Writer
+
+AT_ONCE = 200
+"""How many rows are read at a time."""
+BY_HAND = "the rows of this grant were changed by hand, so it grants nothing and cannot be revoked"
+
+
+NOTHING = Wanted(keys=())
+
+
+class UnknownGrant(SaysoError):
+    code = "unknown_grant"
+    advice = "`sayso grants` lists them"
+
+
+class TamperedGrant(SaysoError):
+    code = "tampered_grant"
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A live grant for people to read. `left` is seconds, `uses` None stands for any number."""
+
+    id: str
+    session: str
+    agent: str
+    kind: Kind
+    value: str
+    words: str
+    risk: str
+    left: float
+    expires_at: float
+    used: int
+    uses: int | None
+    ends_with: str
+    pins: Pins
+    given_at: float
+    given_by: str
+    question: str | None
+    about: str | None = None
+    """The call it is for, in a line, if it is for exactly one."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A grant that is over. `already`: it had been used up, expired or revoked before.
+
+    `also` are the unused approvals that the same answer gave, and that ended with it.
+    """
+
+    id: str
+    session: str
+    words: str
+    already: bool
+    also: tuple[Ended, ...] = ()
+
+
+def list_grants(gate: Gate, session: str | None = None) -> list[Listed]:
+    """What is granted now: in this session, in the order given, or in all that are open, as they end.
+
+    What was tampered with grants nothing.
+    """
+    with gate.store.read() as tx:
+        if session is not None:
+            return live_grants(gate, tx, loaded(gate, tx, session, everything()))
+        return list(_all_live(gate, tx))
+
+
+def page_of_grants(
+    gate: Gate, *, session: str | None = None, owner: str | None = None, after: str = "", limit: int = 100
+) -> tuple[list[Listed], bool]:
+    """So many of what is granted now, those that end first first, one for each answer; and if there are more.
+
+    In one session, in those of one owner, or in all that are open; `after` the id of a grant.
+    """
+    with gate.store.read() as tx:
+        if session is not None:
+            loaded(gate, tx, session, NOTHING)
+        found = list(islice(_all_live(gate, tx, session, owner, after, as_one=True), limit + 1))
+    return found[:limit], len(found) > limit
+
+
+def give_grant(
+    gate: Gate,
+    session: str,
+    *,
+    by: str,
+    operation: str | None = None,
+    category: str | None = None,
+    command: str | None = None,
+    risk: Risk | None = None,
+    minutes: float = 15.0,
+    uses: int | None = None,
+    pins: Pins = NO_PINS,
+) -> Grant:
+    """Grant an operation, the category of the task under way, or a command verbatim; by the operator alone.
+
+    At most 24 hours, never what the policy would not let anybody grant, and bound to the session's workspace
+    unless the pins name another.
+    """
+    wish = Wish(operation, category, command, risk, minutes, uses, pins)
+    with operator_act(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        grant = permitted(wish, gate.policy, found.session, tx.now, by)
+        effects: tuple[Effect, ...] = (Granted(grant),)
+        if grant.kind == "category" and grant.value in found.session.suspended:
+            effects = (Lifted(grant.value), *effects)
+        settle(gate, tx, found, effects)
+        record_grant(gate, tx, grant, found.row.agent)
+    return grant
+
+
+def revoke_grant(gate: Gate, grant: str, by: str) -> Ended:
+    """End this grant. The next decision of any process does not use it."""
+    with operator_act(gate) as tx:
+        found, held = _find(gate, tx, grant)
+        if held is not None:
+            return _revoke(gate, tx, found, held, by)
+        settle(gate, tx, found, ())
+    raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
+
+
+def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
+    """End every consent of a session and of those it started, and their open questions, all at once."""
+    with operator_act(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        ended, doubtful = _revoke_all(gate, tx, found, by)
+    if doubtful:
+        raise TamperedGrant(
+            f"what could be believed was revoked; rows were changed by hand in {', '.join(doubtful)}",
+            hint="end these sessions, and look at the audit",
+        )
+    return ended
+
+
+def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = None) -> list[Ended]:
+    """Take standing consent back: of this command, word for word, or of all in this session."""
+    wanted = None if command is None else command.strip()
+    with operator_act(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        listed = [held for held in found.session.held if held.grant.kind == "command" and not held.revoked]
+        ending = [held for held in listed if wanted in (None, held.grant.value)]
+        if wanted is not None and not ending:
+            raise UnknownGrant(f"{words.visible(wanted)} is not on the allowlist of {session}")
+        ended = _end_grants(gate, tx, found, ending, by)
+        return [_ended(held, live=is_live(gate, held, found.session, tx.now)) for held in ended]
+
+
+def is_live(gate: Gate, held: Held, session: Session, now: float) -> bool:
+    """Whether the grant could still be used: not spent, and what it ends with goes on."""
+    grant, plan = held.grant, session.plan
+    if spent(held, now) or outlived(grant, gate.policy.settings, now):
+        return False
+    if grant.group is not None and (plan is None or not plan.accepted or plan.id != grant.group):
+        return False
+    if grant.ends_with == "task":
+        return session.task is not None and session.task.id == grant.bound_to
+    return grant.ends_with != "turn" or grant.bound_to == str(session.turn)
+
+
+def _ended(held: Held, *, live: bool) -> Ended:
+    return Ended(held.grant.id, held.grant.session, words.consent(held.grant), already=not live)
+
+
+def live_grants(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
+    """What is granted in this session, of all that was read with it."""
+    if not found.believed or not time_trusted(gate, tx):
+        return []
+    session, agent = found.session, found.row.agent
+    return [_listed(gate, tx, held, agent) for held in session.held if is_live(gate, held, session, tx.now)]
+
+
+def one_for_each_answer(gate: Gate, found: Sequence[Listed]) -> list[Listed]:
+    """The same for people: an approval is told with what its answer gave beyond that one call.
+
+    Revoking what is told ends the approval as well. An approval of more than that is told by itself.
+    """
+    wider = [one for one in found if one.kind != "call" and one.question is not None]
+    return [one for one in found if one.kind != "call" or not _is_within(gate, one, wider)]
+
+
+def _is_within(gate: Gate, approval: Listed, wider: list[Listed]) -> bool:
+    """Whether every operation of the approval is covered by what the same answer gave beyond this call."""
+    given = [grant for grant in wider if grant.question == approval.question]
+    operations = approval.pins.operations or ()
+    return bool(operations) and all(any(_is_for(gate, grant, name) for grant in given) for name in operations)
+
+
+def _is_for(gate: Gate, grant: Listed, operation: str) -> bool:
+    if grant.kind == "operation":
+        return grant.value == operation
+    if grant.kind == "category":
+        return grant.value == gate.policy.entry(operation).category
+    return operation in (grant.pins.operations or ())
+
+
+def _all_live(
+    gate: Gate,
+    tx: Reader,
+    session: str | None = None,
+    owner: str | None = None,
+    after: str = "",
+    *,
+    as_one: bool = False,
+) -> Iterator[Listed]:
+    """What is granted in open sessions, as it ends. Of each session only what may be live is read.
+
+    With `as_one`, one for each answer.
+    """
+    if not time_trusted(gate, tx):
+        return
+    while rows := tx.unexpired(tx.now, session=session, owner=owner, after=after, limit=AT_ONCE):
+        yield from _still_live(gate, tx, rows, as_one=as_one)
+        after = rows[-1].id
+
+
+def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow], *, as_one: bool) -> Iterator[Listed]:
+    """Those of these grants that are live: what became of each stands in the sealed row of its session."""
+    keys: dict[str, list[Key]] = {}
+    for row in rows:
+        keys.setdefault(row.session, []).append((row.kind, row.value))
+    live: dict[str, Listed] = {}
+    for name, wanted in keys.items():
+        beside = _keys_beside(tx, name) if as_one and any(kind == "call" for kind, _ in wanted) else []
+        found = load(tx, gate.sealer, name, Wanted(keys=tuple(dict.fromkeys((*wanted, *beside)))))
+        if found is not None and found.believed and found.row.ended_at is None:
+            granted = live_grants(gate, tx, found)
+            live |= {one.id: one for one in (one_for_each_answer(gate, granted) if as_one else granted)}
+    return (live[row.id] for row in rows if row.id in live)
+
+
+def _keys_beside(tx: Reader, session: str) -> list[Key]:
+    """The keys of what else may be live in a session: an approval may be part of an answer that gave more."""
+    return [(row.kind, row.value) for row in tx.unexpired(tx.now, session=session, limit=AT_ONCE)]
+
+
+def _listed(gate: Gate, tx: Reader, held: Held, agent: str) -> Listed:
+    grant, now = held.grant, tx.now
+    return Listed(
+        id=grant.id,
+        session=grant.session,
+        agent=agent,
+        kind=grant.kind,
+        value=grant.value,
+        words=words.consent(grant),
+        risk=grant.risk.word,
+        left=grant.expires_at - now,
+        expires_at=grant.expires_at,
+        used=held.used,
+        uses=grant.uses,
+        ends_with=grant.ends_with,
+        pins=grant.pins,
+        given_at=grant.given_at,
+        given_by=grant.given_by,
+        question=grant.question,
+        about=call_of_grant(gate, tx, grant),
+    )
+
+
+def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:
+    """The grant in its session; None for it if its rows cannot be believed."""
+    row = tx.grant(grant)
+    if row is None and (hidden := _taken_away(gate, tx, grant)) is not None:
+        return hidden, None
+    if row is None:
+        raise UnknownGrant(f"there is no grant {words.visible(grant)}", hint="sayso grants lists them")
+    try:
+        found = loaded(gate, tx, row.session, everything())
+    except UnknownSession as error:
+        raise UnknownGrant(f"the session of {grant} has ended, and its grants with it") from error
+    if gate.sealer.is_void(row):
+        raise UnknownGrant(f"{grant} has ended: the store has begun a new epoch since")
+    return found, next((held for held in found.session.held if held.grant.id == grant), None)
+
+
+def _taken_away(gate: Gate, tx: Writer, grant: str) -> Loaded | None:
+    """The session that names this grant as alive although its row is gone. Saved again, it does not."""
+    try:
+        found = loaded(gate, tx, grant.rpartition(".g")[0], everything())
+    except (UnknownSession, TamperedSession):
+        return None
+    return found if grant in found.missing else None
+
+
+def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> Ended:
+    """End a grant. One that has expired is revoked too: clocks can be set back."""
+    if held.revoked:
+        return _ended(held, live=False)
+    _, *beside = _end_grants(gate, tx, found, [held], by)
+    told = _ended(held, live=is_live(gate, held, found.session, tx.now))
+    return msgspec.structs.replace(told, also=tuple(_ended(one, live=True) for one in beside))
+
+
+def _end_grants(gate: Gate, tx: Writer, found: Loaded, ending: list[Held], by: str) -> tuple[Held, ...]:
+    """Revoke these, with an entry for each grant that ends: also for approvals that end with them."""
+    revoked = tuple(Revoked(held.grant.key, held.grant.id) for held in ending)
+    ended = ended_by(found.session, revoked, tx.now)
+    settle(gate, tx, found, revoked)
+    for held in ended:
+        _record_ended(gate, tx, found, held.grant, by)
+    return ended
+
+
+def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[Ended], list[str]]:
+    """What ended here and in the sessions below, and in which of them rows cannot be believed."""
+    session = found.session
+    live = [held.grant for held in session.held if is_live(gate, held, session, tx.now)]
+    settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),), by=by)
+    for grant in live:
+        _record_ended(gate, tx, found, grant, by)
+    details = {"cleared": ["everything"], "by": by, "questions": len(session.questions)}
+    _record(gate, tx, found, "CLEARED", (), details)
+    ended = [Ended(grant.id, grant.session, words.consent(grant), already=False) for grant in live]
+    doubtful = [session.id] if found.findings else []
+    below = children_of(tx, gate.sealer, session.id, everything())
+    doubtful += sorted(set(found.kept.children) - {child.row.id for child in below})
+    for child in below:
+        more, doubts = _revoke_all(gate, tx, child, by)
+        ended, doubtful = ended + more, doubtful + doubts
+    return ended, doubtful
+
+
+def _record_ended(gate: Gate, tx: Writer, found: Loaded, grant: Grant, by: str) -> None:
+    details = {"grant": grant.id, "kind": grant.kind, "by": by}
+    operations = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
+    _record(gate, tx, found, "REVOKED", operations, details)
+
+
+def _record(
+    gate: Gate, tx: Writer, found: Loaded, event: str, operations: tuple[str, ...], details: dict[str, Any]
+) -> None:
+    record(
+        tx,
+        event,
+        session=found.row.id,
+        agent=found.row.agent,
+        operations=operations,
+        details=details,
+        stream=gate.stream,
+    )

@@ -1,0 +1,53 @@
+"""Sessions: opened, listed and ended by the host; each belongs to the one who opened it."""
+
+from __future__ import annotations
+
+import os.path
+import secrets
+from pathlib import Path
+
+from sayso.core.effects import Cleared
+from sayso.core.session import Session
+from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.sessions import end_row, name_child, new_row
+from sayso.gate.sessions.last_message import forget_said
+from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.store.contract import SessionRow
+
+
+def open_session(
+    gate: Gate, *, agent: str, owner: str, user: str = "", workspace: str = "", parent: str | None = None
+) -> str:
+    """A new session with a clean slate. A child of a session is stopped and cleared with it.
+
+    The workspace is the folder that the name leads to now: one swapped for a link later is not it.
+    """
+    workspace = os.path.realpath(workspace) if Path(workspace).is_absolute() else workspace
+    rooted = Path(workspace).is_absolute() and Path(workspace).is_dir()
+    session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace, rooted=rooted)
+    with writing(gate) as tx:
+        if parent is not None:
+            above = loaded(gate, tx, parent, everything())
+            name_child(tx, gate.sealer, above, session.id)
+        tx.put_session(new_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now))
+        details = {"owner": owner, "user": user, "workspace": workspace, "parent": parent or ""}
+        record(tx, "SESSION_OPENED", session=session.id, agent=agent, details=details, stream=gate.stream)
+    return session.id
+
+
+def end_session(gate: Gate, session: str, *, by: str = "") -> None:
+    """Everything granted in it ends; it cannot be used again. `by` names the operator, if it was one."""
+    with operator_act(gate) if by else writing(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        settle(gate, tx, found, (Cleared("everything", "the session ended"),), by=by)
+        end_row(tx, gate.sealer, session)
+        forget_said(gate, tx, session)
+        details = {"by": by} if by else {}
+        agent = found.row.agent
+        record(tx, "SESSION_ENDED", session=session, agent=agent, details=details, stream=gate.stream)
+
+
+def list_sessions(gate: Gate) -> list[SessionRow]:
+    with gate.store.read() as tx:
+        return list(tx.sessions())

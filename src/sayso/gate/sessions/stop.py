@@ -1,0 +1,195 @@
+"""Stop one session or every open one, and let what was stopped go on: each in a transaction of its own.
+
+- A stop here is an act, not a message: no turn passes, no task begins, and a denial of the turn stays.
+- Stopping clears all consent but the allowlist. Letting go on brings none of it back.
+- Only the operator lets a session go on here; its own user does so with their next message.
+- A session below a stopped one asks until that one goes on, too.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.conversation import lifecycle
+from sayso.core.effects import Changed
+from sayso.core.model import Assurance
+from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, writing
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.sessions import Wanted, load
+from sayso.gate.sessions.messages import clear_children
+from sayso.gate.upkeep.operator_transaction import sign_off
+from sayso.store.contract import Reader, StoreBusy
+
+AT_ONCE = 1_000
+"""How many rows are read at a time."""
+MOST_PASSES = 20
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """A session that was stopped, and what that cleared. `already`: it had been stopped before."""
+
+    session: str
+    stopped: bool = True
+    already: bool = False
+    cleared: tuple[str, ...] = ()
+
+
+class StoppedAll(msgspec.Struct, frozen=True):
+    """How many sessions were stopped; in how many nothing is decided anyway, as they were changed by hand.
+
+    `settled`: the last look found none that had not been seen to. It is False if sessions were opened faster
+    than they could be stopped, or if one stayed held by others all the time.
+    """
+
+    stopped: int
+    tampered: int
+    settled: bool
+
+
+class StoppedAndCleared(StoppedAll, frozen=True):
+    """The same with the sessions that lost something by it, and what."""
+
+    cleared: tuple[Stopped, ...] = ()
+
+
+def stop_session(gate: Gate, session: str, *, by: str, assurance: Assurance = Assurance.ASSURED) -> Stopped:
+    """Stop a session: everything in it asks, and all consent but the allowlist is gone."""
+    stopped = _stop(gate, session, by, assurance)
+    sign_off(gate)
+    return stopped
+
+
+def stop_all(gate: Gate, *, by: str) -> StoppedAll:
+    """Stop every open session; how many that were."""
+    done = stop_all_and_tell(gate, by=by)
+    return StoppedAll(done.stopped, done.tampered, done.settled)
+
+
+def stop_all_and_tell(gate: Gate, *, by: str) -> StoppedAndCleared:
+    """Stop every open session, those that are opened meanwhile as well.
+
+    Looks again until it finds none that it has not seen to, a bounded number of times. A session that begins
+    after the last look is not stopped: nothing is granted in it, and it asks as the policy says.
+    """
+    seen: dict[str, str | Stopped] = {}
+    settled = False
+    mark = gate.sealer.mark
+    begun = mark.tick
+    for _ in range(MOST_PASSES):
+        found = [name for name in _open(gate) if name not in seen]
+        if not found:
+            settled = True
+            break
+        done = ((name, _try_to_stop(gate, name, by)) for name in found)
+        seen.update((name, how) for name, how in done if how != "busy")
+    if settled and mark.burn("session", set(seen), before=begun):
+        _tell_hidden(gate)
+    sign_off(gate)
+    stopped = [how for how in seen.values() if isinstance(how, Stopped)]
+    cleared = tuple(one for one in stopped if len(one.cleared) > 1)
+    return StoppedAndCleared(len(stopped), list(seen.values()).count("tampered"), settled, cleared)
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """A session that was let go on. `already`: it was not stopped itself.
+
+    `held_by` names a stopped session above it: until that one goes on, everything here still asks.
+    """
+
+    session: str
+    already: bool = False
+    held_by: str | None = None
+
+
+class ResumedAll(msgspec.Struct, frozen=True):
+    """How many sessions were let go on; how many were tampered with, or busy, and stay stopped."""
+
+    resumed: int
+    tampered: int
+    busy: int
+
+
+def resume_session(gate: Gate, session: str, *, by: str) -> Resumed:
+    """Lift the stop of a session, as the operator: the policy decides again. Cleared consent stays gone."""
+    resumed = _resume(gate, session, by)
+    sign_off(gate)
+    return resumed
+
+
+def resume_all(gate: Gate, *, by: str) -> ResumedAll:
+    """Lift the stop of every open session that is stopped now, as the operator."""
+    ways = [_try_to_resume(gate, name, by) for name in _open(gate)]
+    sign_off(gate)
+    return ResumedAll(ways.count("resumed"), ways.count("tampered"), ways.count("busy"))
+
+
+def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, everything())
+        report = lifecycle.stop(found.session, assurance, tx.now)
+        settle(gate, tx, found, report.effects, by=by)
+        details = {"by": by, "cleared": list(report.cleared)}
+        record(tx, "STOPPED", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        below = clear_children(gate, tx, session, report.effects, by=by)
+    already = found.session.stopped is not None
+    return Stopped(session, already=already, cleared=(*report.cleared, *below))
+
+
+def _resume(gate: Gate, session: str, by: str) -> Resumed:
+    with writing(gate) as tx:
+        found = loaded(gate, tx, session, Wanted(keys=()))
+        held_by = _stopped_above(gate, tx, found.row.parent)
+        if found.session.stopped is None:
+            return Resumed(session, already=True, held_by=held_by)
+        settle(gate, tx, found, (Changed({"stopped": None}),))
+        details = {"by": by}
+        record(tx, "GOES_ON", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+    return Resumed(session, held_by=held_by)
+
+
+def _try_to_resume(gate: Gate, session: str, by: str) -> str:
+    try:
+        return "not stopped" if _resume(gate, session, by).already else "resumed"
+    except StoreBusy:
+        return "busy"
+    except UnknownSession:
+        return "ended"
+    except TamperedSession:
+        return "tampered"
+
+
+def _stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | None:
+    """The nearest session from here up that is stopped, or cannot be read, which counts as stopped."""
+    while session is not None:
+        found = load(tx, gate.sealer, session, Wanted(keys=()))
+        if found is None or found.findings or found.session.stopped is not None:
+            return session
+        session = found.row.parent
+    return None
+
+
+def _tell_hidden(gate: Gate) -> None:
+    """Sessions that were not to be found have lost the right to go on, should their rows come back."""
+    with writing(gate) as tx:
+        details = {"finding": "rows of open sessions were taken away or changed while all were stopped"}
+        record(tx, "TAMPERED", details=details, stream=gate.stream)
+
+
+def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:
+    """What became of it. One that somebody holds must not keep the others from being stopped."""
+    try:
+        return _stop(gate, session, by, Assurance.ASSURED)
+    except StoreBusy:
+        return "busy"
+    except UnknownSession:
+        return "ended"
+    except TamperedSession:
+        return "tampered"
+
+
+def _open(gate: Gate) -> list[str]:
+    found: list[str] = []
+    with gate.store.read() as tx:
+        while page := tx.sessions(after=found[-1] if found else "", limit=AT_ONCE):
+            found += [row.id for row in page]
+    return found

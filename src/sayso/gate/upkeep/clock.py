@@ -1,0 +1,96 @@
+"""The clock: whether time can be trusted, and the operator's word that it can again.
+
+A clock that falls behind what is stored was wrong before or is wrong now. Until the operator says that it is
+right now, grants count as expired and autonomous permissions as decayed. That word revives nothing: what was
+given by the wrong clock would outlive its time, and what had run out by it might run again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.effects import Changed, Cleared
+from sayso.core.ledger import LEASE
+from sayso.gate.gate import Gate, everything, settle, time_trusted
+from sayso.gate.rows.journal import CLOCK, record
+from sayso.gate.rows.sessions import Loaded, load
+from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.store.contract import CallRow, Reader, Writer
+
+MOST = 1_000_000
+WHY = "the clock was wrong"
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """The time by the store's clock, the highest time stored (None: nothing), and whether it is trusted."""
+
+    now: float
+    stored: float | None
+    trusted: bool
+
+    @property
+    def behind(self) -> float:
+        """How many seconds the clock is behind what is stored."""
+        return max(0.0, (self.stored or self.now) - self.now)
+
+
+def read_clock(gate: Gate) -> Reading:
+    with gate.store.read() as tx:
+        return _reading(gate, tx)
+
+
+def trust_clock(gate: Gate, *, by: str) -> Reading:
+    """The operator says that the clock is right now; how it stood until then. If it was trusted, no change.
+
+    All consent of the open sessions ends. Reviews of a time yet to come count as none, and leases are cut to
+    their length.
+    """
+    begun = gate.sealer.mark.tick
+    with operator_act(gate) as tx:
+        sessions = _sessions(gate, tx)
+        leases = _long_leases(gate, tx)
+        before = _reading(gate, tx)  # after the sessions: the stream is always held last
+        if before.trusted:
+            return before
+        for found in sessions:
+            settle(gate, tx, found, (Cleared("everything", WHY), Changed({"heard_at": None})), by=by)
+        for row in leases:
+            cut = msgspec.structs.replace(row, lease_until=tx.now + LEASE)
+            tx.move_call(gate.sealer.call(cut), states=("running",), fence=row.fence)
+        _void_reviews(gate, tx)
+        details = {"by": by, "was": before.stored, "now": tx.now}
+        record(tx, CLOCK, details=details, stream=gate.stream)
+        for found in sessions:
+            record(tx, "CLEARED", session=found.row.id, details={"why": WHY}, stream=gate.stream)
+    # Nothing was cleared in sessions that could not be seen: they never go on.
+    gate.sealer.mark.burn("session", {found.row.id for found in sessions}, before=begun)
+    return before
+
+
+def _reading(gate: Gate, tx: Reader) -> Reading:
+    newest = tx.head(gate.stream)
+    return Reading(tx.now, None if newest is None else newest.at, time_trusted(gate, tx))
+
+
+def _sessions(gate: Gate, tx: Reader) -> list[Loaded]:
+    """All that are open and can be believed. The oldest is held first, so each after those it comes from."""
+    found = [load(tx, gate.sealer, row.id, everything()) for row in tx.sessions(limit=MOST)]
+    return [one for one in found if one is not None and one.believed and one.row.ended_at is None]
+
+
+def _long_leases(gate: Gate, tx: Reader) -> list[CallRow]:
+    """The running calls whose lease would last longer than any that is given now, as they are once held."""
+    long = [row.id for row in tx.calls(states=("running",), limit=MOST) if _is_long(row, tx.now)]
+    held = [row for row in map(tx.call, long) if row is not None and _is_long(row, tx.now)]
+    return [row for row in held if gate.sealer.open_call(row) is not None]
+
+
+def _is_long(row: CallRow, now: float) -> bool:
+    return row.lease_until is not None and row.lease_until > now + LEASE
+
+
+def _void_reviews(gate: Gate, tx: Writer) -> None:
+    """What was first seen at a time yet to come is first seen now; what was reviewed then was not."""
+    for row in tx.reviews():
+        if row.at > tx.now:
+            tx.put_review(gate.sealer.review(row.name, tx.now if row.by is None else 0.0, row.by, before=row))

@@ -1,0 +1,325 @@
+"""Moving a store to another place: sealed here, copied, verified, and opened there in a new epoch.
+
+Whatever happens on the way, at most one of the two places can be written to. The source is sealed before the
+first row is read. All rows reach the target in one transaction, and until they are verified the target bears
+the mark of an unfinished copy, which no gate opens. Begun again, a copy goes on where it was broken off.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.audit.entry import MAIN, AuditError
+from sayso.gate.audit.tree import LOOK_AT_IT
+from sayso.gate.audit.use import checkpoint
+from sayso.gate.audit.verify import verify_audit
+from sayso.gate.open import audit_gate
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import Key
+from sayso.gate.rows.moves import (
+    ARRIVING,
+    PLACE,
+    SEAL,
+    SEALED,
+    Arriving,
+    Moved,
+    StoreMoved,
+    arriving,
+    keep,
+    moved,
+    refuse,
+    refuse_moved,
+)
+from sayso.gate.rows.row_seals import JUMP, Sealer
+from sayso.gate.rows.seals import mac_key
+from sayso.gate.rows.watermark import Mark, named_mark
+from sayso.gate.upkeep.fingerprint import Tally, all_rows, counted, heads, kind_of, tally
+from sayso.gate.upkeep.reseal import Carrier
+from sayso.store.contract import EntryRow, Reader, Store, StoreError, Writer
+
+MOST_FINDINGS = 100
+EMPTY_IT = "empty it, or name another"
+GIVE_UP = "empty the target and run `sayso store copy` again, or give it up with `sayso store unseal`"
+
+Progress = Callable[[str, int], None]
+"""Told what is being done and how many rows or entries of it are done."""
+
+
+class TargetNotEmpty(StoreError):
+    code = "target_not_empty"
+
+
+class CopyFailed(StoreError):
+    """What was read back from the target is not what the source holds. The target is not opened."""
+
+    code = "copy_failed"
+
+
+class Copied(msgspec.Struct, frozen=True):
+    """A store that has moved: how many rows of each kind, and the head of each stream as it was sealed."""
+
+    to: str
+    epoch: int
+    rows: dict[str, int]
+    heads: dict[str, EntryRow]
+    findings: tuple[str, ...]
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """What the source holds, as the target should."""
+
+    tally: Tally
+    heads: dict[str, EntryRow]
+    findings: tuple[str, ...]
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A move under way. `token` names it at both ends."""
+
+    source: Store
+    target: Store
+    key: Key
+    came_from: str
+    to: str
+    by: str
+    marks: Path | None
+    mark: Mark | None
+    """The target's, which it shall have."""
+    left: Mark
+    """The source's, which says from then on that the store has moved."""
+    progress: Progress
+    token: str
+    before: Sealer
+    after: Sealer
+
+
+def copy_store(
+    source: Store,
+    target: Store,
+    key: Key,
+    *,
+    came_from: str,
+    to: str,
+    by: str = "operator",
+    marks: Path | None = None,
+    progress: Progress = lambda doing, done: None,
+) -> Copied:
+    """Move everything to an empty store. The source is sealed and stays to be read; no grant moves along.
+
+    `came_from` and `to` name the places for people, without passwords. A trail that does not verify is not
+    copied. Sessions, open questions and the ledger go on in the target.
+    """
+    with source.read() as old:
+        name, seal, epoch = old.meta("name"), moved(old), int(old.meta("epoch") or "1")
+        place = old.meta(PLACE)
+        if name is None:
+            raise StoreError("nothing was ever written to the source", hint="name another with --store")
+        if seal is None or seal.to != to or seal.finished:
+            refuse_moved(old)
+    token = secrets.token_hex(16) if seal is None else seal.token
+    next_one = epoch + 1 + int(token, 16) % JUMP  # the same however often this move is tried
+    left = Mark() if marks is None else named_mark(marks, name, place)
+    mark = None if marks is None else named_mark(marks, name, token)
+    before = Sealer(mac_key(key), name, epoch, left)
+    after = Sealer(mac_key(key), name, next_one, mark)
+    after.mark.take_over(left)
+    move = Move(source, target, key, came_from, to, by, marks, mark, left, progress, token, before, after)
+    if _has_arrived(move):
+        sent = _read_source(move)
+        with _holding(source) as old:  # whoever finished it did not live to say so here
+            keep(old, Moved(token, to, finished=True))
+        left.seal(moved=True)
+    else:
+        if seal is None:
+            _seal(move)
+        _announce(move)
+        _fill(move)
+        sent = _read_source(move)
+        _verify(move, sent)
+        _finish(move, sent.findings)
+    checkpoint(audit_gate(target, key, marks))
+    return Copied(
+        to, next_one, {kind: count for kind, (count, _) in sent.tally.items()}, sent.heads, sent.findings
+    )
+
+
+def unseal_store(
+    source: Store, target: Store, key: Key, *, to: str, by: str = "operator", marks: Path | None = None
+) -> None:
+    """Give up a copy that was never finished: the source goes on, and what is in the target stays shut."""
+    gate = audit_gate(source, key, marks)
+    with _holding(source) as old:
+        seal = moved(old)
+        if seal is None:
+            raise StoreError("this store is not sealed", hint="there is nothing to take off")
+        if seal.finished:
+            refuse(seal)
+        if seal.to != to:
+            raise StoreError(
+                f"it is being copied to {seal.to}", hint="name that place: it is looked at first"
+            )
+        _abandon(target, seal)
+        for stream in old.streams():
+            record(old, "UNSEALED", details={"to": to, "by": by}, stream=stream)
+        old.set_meta(SEAL, "")
+        if gate.mark is not None:  # before the commit: who dies in between finds the rows still sealed
+            gate.mark.seal(moved=False)
+    checkpoint(gate)
+
+
+# --- the steps, each of which may be the last that a process lives to do ---
+
+
+def _has_arrived(move: Move) -> bool:
+    """Whether the target is finished already. One that is neither empty nor ours is refused."""
+    with move.target.read() as new:
+        if new.meta(PLACE) == move.token:
+            return True
+        here = arriving(new)
+        if here is not None and here.token != move.token:
+            raise TargetNotEmpty(f"a copy of {here.source} was begun in the target", hint=EMPTY_IT)
+        if here is None or not here.whole:
+            _check_empty(new)
+    return False
+
+
+def _seal(move: Move) -> None:
+    """Sign and verify the trail of the source, and end each of its streams with SEALED."""
+    gate = audit_gate(move.source, move.key, move.marks)
+    if move.marks is not None and gate.mark is None:
+        raise StoreError(
+            "there is no mark of the source beside the key, so it may have been put back from a copy",
+            hint="open it once, with `sayso sessions` for example: a new epoch begins",
+        )
+    checkpoint(gate)
+    verified = verify_audit(gate, progress=_progress(move, "Verifying the source"), rows=False)
+    if not verified.clean:
+        raise AuditError(
+            f"the audit trail of the source was changed ({verified.found} findings), so it is not copied",
+            hint=LOOK_AT_IT,
+        )
+    with _holding(move.source) as old:
+        refuse_moved(old)
+        for stream in {MAIN, *old.streams()}:
+            record(old, SEALED, details={"to": move.to, "by": move.by}, stream=stream)
+        keep(old, Moved(move.token, move.to))
+        newest = old.head(MAIN)
+    _reach(gate.mark, newest)
+    move.left.seal(moved=True)
+
+
+def _announce(move: Move) -> None:
+    with move.target.write() as new:
+        if arriving(new) is None:
+            _check_empty(new)
+            keep(new, Arriving(move.token, move.came_from))
+
+
+def _fill(move: Move) -> None:
+    """All rows in one transaction: of a copy that was broken off here, the target has nothing."""
+    with move.source.read() as old, move.target.write() as new:
+        here = arriving(new)
+        if here is None or here.token != move.token:
+            raise TargetNotEmpty("another copy into the target was begun meanwhile", hint=EMPTY_IT)
+        if here.whole:
+            return
+        keep(new, msgspec.structs.replace(here, whole=True))  # from here on we have the target to ourselves
+        _check_empty(new)
+        rows = Carrier(move.before, move.after).rows(old)
+        new.put_rows(counted(rows, partial(move.progress, "Copying")))
+
+
+def _read_source(move: Move) -> Sent:
+    carrier = Carrier(move.before, move.after)
+    with move.source.read() as old, move.after.mark.writing() as raised:
+        expected = tally(carrier.rows(old), partial(move.progress, "Reading the source again"))
+        move.after.mark.learn(raised)  # so that the target's mark knows the target from the beginning
+        return Sent(expected, heads(old), tuple(carrier.findings))
+
+
+def _verify(move: Move, sent: Sent) -> None:
+    """Read everything back and hold it against the source, row for row and as an audit trail."""
+    with move.target.read() as new:
+        found = tally(all_rows(new), partial(move.progress, "Reading the copy"))
+        ends = heads(new)
+    wrong = [kind for kind in {**sent.tally, **found} if found.get(kind) != sent.tally.get(kind)]
+    if wrong or ends != sent.heads:
+        kinds = ", ".join(wrong) or "entry"
+        raise CopyFailed(f"not the same in the target as in the source: rows of {kinds}", hint=GIVE_UP)
+    gate = audit_gate(move.target, move.key)
+    verified = verify_audit(gate, progress=_progress(move, "Verifying the copy"), rows=False)
+    if not verified.clean:
+        raise CopyFailed(f"the audit trail of the copy has {verified.found} findings", hint=GIVE_UP)
+    _reach(move.mark, ends.get(MAIN))  # before the copy can be opened, so that nobody finds it without
+
+
+def _finish(move: Move, findings: tuple[str, ...]) -> None:
+    """Open the target in its new epoch, while nobody can take the seal off the source."""
+    with _holding(move.source) as old:
+        seal = moved(old)
+        if seal is None or seal.token != move.token:
+            raise StoreMoved("the seal was taken off while the store was copied", hint="begin again")
+        with move.target.write() as new:
+            here = arriving(new)
+            if here is None or here.token != move.token:
+                raise TargetNotEmpty("somebody else has finished or given up this copy", hint=LOOK_AT_IT)
+            _begin_epoch(move, new, findings)
+            new.set_meta(PLACE, move.token)
+            new.set_meta(ARRIVING, "")
+        keep(old, msgspec.structs.replace(seal, finished=True))
+    move.left.seal(moved=True)
+
+
+def _begin_epoch(move: Move, new: Writer, findings: tuple[str, ...]) -> None:
+    for stream in new.streams():
+        why = {"epoch": move.after.epoch, "why": f"copied from {move.came_from}", "by": move.by}
+        record(new, "EPOCH", details=why, stream=stream)
+    if findings:
+        told = {"findings": list(findings[:MOST_FINDINGS]), "found": len(findings)}
+        record(new, "TAMPERED", details=told)
+
+
+def _abandon(target: Store, seal: Moved) -> None:
+    """See that this copy was never finished, and never will be."""
+    with target.write() as new:
+        if new.meta(PLACE) == seal.token:
+            refuse(msgspec.structs.replace(seal, finished=True))
+        here = arriving(new)
+        if here is None or here.token != seal.token:
+            return
+        if here.whole:
+            keep(new, msgspec.structs.replace(here, token=""))
+        else:
+            new.set_meta(ARRIVING, "")
+
+
+# --- the parts of them ---
+
+
+def _progress(move: Move, doing: str) -> Progress:
+    return lambda stream, done: move.progress(doing, done)
+
+
+@contextmanager
+def _holding(store: Store) -> Iterator[Writer]:
+    """A transaction in which nobody else records anything in the streams there are, or seals or unseals."""
+    with store.write() as tx:
+        for stream in (MAIN, *tx.streams()):
+            tx.head(stream)
+        yield tx
+
+
+def _check_empty(tx: Reader) -> None:
+    for row in all_rows(tx):
+        raise TargetNotEmpty(f"the target is not empty: it has a {kind_of(row)}", hint=EMPTY_IT)
+
+
+def _reach(mark: Mark | None, newest: EntryRow | None) -> None:
+    if mark is not None and newest is not None:
+        mark.reach(newest)
