@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.gate.people.browsers import make_link, page_key, use_link
-from sayso.service.auth import COOKIE, PAGE
+from sayso.service.http.auth import COOKIE, PAGE
 from tests.service.calling import HOST, Service
 
 ORIGIN = {"Origin": f"http://{HOST}"}

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.service.chosen import LIMITS, chosen_settings
+from sayso.service.chosen_limits import LIMITS, chosen_settings
 from sayso.service.running import Settings
 from tests.service.process import Home, said
 

@@ -16,8 +16,8 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.sessions import open_session
+from sayso.service.live.trail import KEPT, KINDS
 from sayso.service.running import Settings
-from sayso.service.trail import KEPT, KINDS
 from tests.service.calling import READ, WRITE, Service, Stream
 
 

@@ -13,8 +13,8 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
-from sayso.service.arap import PROBLEM
-from sayso.service.endpoints import Endpoint
+from sayso.service.authzen.requests import PROBLEM
+from sayso.service.http.endpoints import Endpoint
 from sayso.store.sqlite.store import SqliteStore
 from tests.service.calling import Service
 from tests.service.conftest import KEY, POLICY, in_memory

@@ -9,8 +9,8 @@ import pytest
 
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
-from sayso.service.limits import FREE_BYTES, MOST_KNOWN, Buckets, Limits
-from sayso.service.problems import Refused
+from sayso.service.http.limits import FREE_BYTES, MOST_KNOWN, Buckets, Limits
+from sayso.service.http.problems import Refused
 from sayso.service.running import Settings
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WRITE, Service

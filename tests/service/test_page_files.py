@@ -13,7 +13,7 @@ import pytest
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import make_link
 from sayso.service.app import make_app
-from sayso.service.guard import POLICY
+from sayso.service.http.guard import POLICY
 from sayso.service.pages import PATHS, TYPES, pages, web_files
 from tests.gate.conftest import Clock
 from tests.service.calling import HOST, Service

@@ -13,7 +13,7 @@ from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import make_link, page_key, use_link
 from sayso.gate.people.passkeys import list_passkeys, require_passkeys
-from sayso.service.auth import COOKIE, PAGE
+from sayso.service.http.auth import COOKIE, PAGE
 from sayso.service.running import Settings
 from sayso.service.serve import Address
 from tests.gate.conftest import Clock

@@ -6,7 +6,7 @@ from typing import Any
 
 from sayso.gate.audit.use import erase
 from sayso.gate.rows.journal import record
-from sayso.service.uses import Uses
+from sayso.service.live.last_used import Uses
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WIPE, WRITE, Service
 

@@ -10,7 +10,7 @@ import pytest
 
 from sayso.gate.gate import Gate, everything, loaded
 from sayso.service.app import DESCRIBED
-from sayso.service.endpoints import Endpoint
+from sayso.service.http.endpoints import Endpoint
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 from tests.service.conftest import in_memory
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sayso.service.connections import Strangers
+from sayso.service.http.connections import Strangers
 from sayso.service.running import Settings
 from sayso.service.serve import within_files
 from tests.gate.conftest import Clock

@@ -9,7 +9,7 @@ import pytest
 
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import question_row
-from sayso.service.waiters import BETWEEN, Waiters
+from sayso.service.live.waiters import BETWEEN, Waiters
 from tests.gate.conftest import Clock
 from tests.service.calling import HOST, READ, WRITE, Service
 

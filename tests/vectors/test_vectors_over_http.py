@@ -29,7 +29,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.questions.explain import preview
 from sayso.gate.rows.keys import make_key
 from sayso.reading.resolve import with_content
-from sayso.service.declaring import told as tell_call
+from sayso.service.api.call_body import told as tell_call
 from sayso.service.running import Settings
 from sayso.store.memory.store import MemoryStore
 from tests.service.calling import Service

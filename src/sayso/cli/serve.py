@@ -73,7 +73,7 @@ def serve(
     from sayso.gate.settings import socket_path
 
     with needs_extra("service", "the service"):
-        from sayso.service.chosen import chosen_settings
+        from sayso.service.chosen_limits import chosen_settings
         from sayso.service.serve import Address
         from sayso.service.serve import serve as run
 

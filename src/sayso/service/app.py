@@ -22,17 +22,14 @@ from sayso.core.digest import parse
 from sayso.core.errors import SaysoError
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.people.tokens import Token
-from sayso.service import (
-    arap,
+from sayso.service import openapi
+from sayso.service.api import (
     audit,
-    authzen,
     calls,
     conversation,
-    events,
     grants,
     history,
-    holding,
-    openapi,
+    leases,
     passkeys,
     policy,
     questions,
@@ -42,13 +39,15 @@ from sayso.service import (
     system,
     tokens,
 )
-from sayso.service.auth import caller
-from sayso.service.connections import know_caller
-from sayso.service.endpoints import NOBODY, Context, Endpoint, Paged
-from sayso.service.guard import Guard
-from sayso.service.hints import hint_for
+from sayso.service.authzen import evaluations, requests
+from sayso.service.http.auth import caller
+from sayso.service.http.connections import know_caller
+from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged
+from sayso.service.http.guard import Guard
+from sayso.service.http.hints import hint_for
+from sayso.service.http.problems import Problem, Refused, problem
+from sayso.service.live import events
 from sayso.service.pages import missing_page
-from sayso.service.problems import Problem, Refused, problem
 from sayso.service.running import Running, Settings
 from sayso.store.contract import StoreBusy
 
@@ -65,8 +64,8 @@ LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 SESSION = "x-sayso-session"
 GROUPS = (
-    calls, holding, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
-    passkeys, authzen, arap, events, system,
+    calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
+    passkeys, evaluations, requests, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.endpoint(ENDPOINTS))

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from sayso import __version__
-from sayso.service.endpoints import Context, Endpoint
-from sayso.service.problems import Problem
+from sayso.service.http.endpoints import Context, Endpoint
+from sayso.service.http.problems import Problem
 
 NUMBERS = {"limit": "integer", "wait": "number", "seconds": "number"}
 """Parameters of queries that are no text."""

@@ -17,8 +17,8 @@ from sayso.core.errors import SaysoError
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import BROWSER_LASTS, browser_of, page_key, sign_out, use_link
-from sayso.service.auth import COOKIE, check_page, check_same_origin
-from sayso.service.problems import Refused, problem
+from sayso.service.http.auth import COOKIE, check_page, check_same_origin
+from sayso.service.http.problems import Refused, problem
 
 PATHS = (
     "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures",

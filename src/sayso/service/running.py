@@ -6,13 +6,13 @@ import msgspec
 
 from sayso.doors.python.embedded import EmbeddedDoor
 from sayso.gate.figures.activity import Activity
-from sayso.service.lanes import Lanes
-from sayso.service.limits import Limits
-from sayso.service.metrics import Metrics
-from sayso.service.shapes import EventTold
-from sayso.service.trail import Trail
-from sayso.service.uses import Uses
-from sayso.service.waiters import Waiters
+from sayso.service.api.shapes import EventTold
+from sayso.service.http.lanes import Lanes
+from sayso.service.http.limits import Limits
+from sayso.service.live.last_used import Uses
+from sayso.service.live.metrics import Metrics
+from sayso.service.live.trail import Trail
+from sayso.service.live.waiters import Waiters
 
 
 class Settings(msgspec.Struct, frozen=True):

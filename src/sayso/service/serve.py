@@ -29,7 +29,7 @@ from sayso.gate.rows.webauthn import host_of
 from sayso.gate.upkeep.operator_transaction import sign_off
 from sayso.reading.paths.own_places import guard_socket
 from sayso.service.app import make_app
-from sayso.service.connections import Strangers, protocol_for
+from sayso.service.http.connections import Strangers, protocol_for
 from sayso.service.logs import Logged
 from sayso.service.pages import pages
 from sayso.service.running import Running, Settings

@@ -1,0 +1,136 @@
+"""The audit trail for operators: its state, its entries, receipts, verification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from sayso.core.audit.entry import MAIN, Entry
+from sayso.gate.audit.backwards import newest_first
+from sayso.gate.audit.read import entry_json, entry_text
+from sayso.gate.audit.use import prove, show, shown_json, verify_audit
+from sayso.service.api.shapes import AuditState, VerifiedTold
+from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
+from sayso.service.http.problems import Refused
+from sayso.store.contract import EntryRow, Reader
+
+PAGE = 50
+MOST = 500
+
+
+class VerifyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checkpoints that were kept elsewhere, to hold the trail against."""
+
+    checkpoints: tuple[str, ...] = ()
+
+
+class EntryTold(msgspec.Struct, frozen=True):
+    """One entry: where it stands, what it says, and the same as one line of text."""
+
+    seq: int
+    stream: str
+    hash: str
+    prev: str
+    line: str
+    entry: dict[str, Any] | None = None
+
+
+def state(context: Context) -> AuditState:
+    """How far the trail goes, and how far it is signed."""
+    with context.gate.store.read() as tx:
+        streams = tuple(tx.streams())
+        heads = [head for head in map(tx.head, streams) if head is not None]
+        signed = tx.checkpoints(limit=1)
+    return AuditState(
+        entries=sum(head.seq for head in heads),
+        newest_at=max((head.at for head in heads), default=None),
+        checkpoint_size=signed[0].size if signed else 0,
+        checkpoint_at=signed[0].at if signed else None,
+        streams=streams,
+    )
+
+
+def list_entries(context: Context) -> Paged:
+    """Entries newest first; with `after`, oldest first from there on, in one stream."""
+    limit = context.whole("limit", PAGE, 1, MOST)
+    if "after" in context.query:
+        return _onward(context, limit)
+    event, session, text = (context.query.get(name) for name in ("event", "session", "text"))
+
+    def wanted(tx: Reader, row: EntryRow, said: Entry | None) -> bool:
+        return session in (None, row.session) and (
+            text is None or text.casefold() in entry_text(row).casefold()
+        )
+
+    events = None if event is None else frozenset({event})
+    before = context.query.get("before")
+    found = newest_first(context.gate, wanted, before=before, limit=limit, events=events)
+    more = None if found.before is None else {**context.query, "before": found.before}
+    return Paged([_told(row) for row, _ in found.entries], more)
+
+
+def look(context: Context) -> dict[str, Any]:
+    """One entry, and of its sensitive values those that are still kept."""
+    return shown_json(show(context.gate, seq_in(context), stream=context.query.get("stream", MAIN)))
+
+
+def proof(context: Context) -> Response:
+    """A receipt that shows offline that this entry of main is in the signed trail."""
+    seq = seq_in(context)
+    name = {"Content-Disposition": f'attachment; filename="sayso-entry-{seq}.tlog-proof"'}
+    return Response(prove(context.gate, seq), headers=name, media_type="text/plain; charset=utf-8")
+
+
+def verify(context: Context) -> VerifiedTold:
+    """Hold the whole trail against its chain, its tree and its signatures."""
+    body: VerifyBody = context.body
+    found = verify_audit(context.gate, [note.encode() for note in body.checkpoints])
+    findings = tuple(
+        f"{report.stream}: {finding.text}" for report in found.reports for finding in report.findings
+    )
+    reported = found.tampering.text(whole=found.clean) if found.tampering.entries else None
+    return VerifiedTold(found.clean, sum(report.entries for report in found.reports), findings, reported)
+
+
+def _onward(context: Context, limit: int) -> Paged:
+    stream, after = context.query.get("stream", MAIN), context.whole("after", 0, 0, 2**53)
+    with context.gate.store.read() as tx:
+        rows = tx.entries(stream, after=after, limit=limit)
+    more = {**context.query, "after": str(rows[-1].seq)} if len(rows) == limit else None
+    return Paged([_told(row) for row in rows], more)
+
+
+def _told(row: EntryRow) -> EntryTold:
+    said = msgspec.json.decode(entry_json(row))
+    return EntryTold(row.seq, row.stream, said["hash"], said["prev"], entry_text(row), said["entry"])
+
+
+def seq_in(context: Context) -> int:
+    """The number of an entry in the path."""
+    text = context.parameters["seq"]
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise Refused(404, "unknown_entry", "entries have numbers")
+    return int(text)
+
+
+ENTRIES: Any = list[EntryTold]
+LISTING = {
+    "before": "Only those before this place; the link to the next page names it.",
+    "after": "Only those after this number, oldest first.",
+    "stream": "With `after`: of this stream.",
+    "limit": f"How many at most, up to {MOST}.",
+    "event": "Only of this event.",
+    "session": "Only of this session.",
+    "text": "Only those whose line of text holds this.",
+}
+IN_STREAM = {"stream": "Of this stream; main unless told."}
+ENTRY = "/v1/audit/entries/{seq}"
+ENDPOINTS = (
+    Endpoint("GET", "/v1/audit", OPERATORS, "How far the trail goes", state, result=AuditState),
+    Endpoint("GET", "/v1/audit/entries", OPERATORS, "Entries", list_entries, result=ENTRIES, query=LISTING),
+    Endpoint("GET", ENTRY, OPERATORS, "One entry", look, result=dict[str, Any], query=IN_STREAM),
+    Endpoint("GET", "/v1/audit/proof/{seq}", OPERATORS, "A receipt", proof, media="text/plain"),
+    Endpoint("POST", "/v1/audit/verify", OPERATORS, "Verify the trail", verify, VerifyBody, VerifiedTold),
+)

@@ -1,0 +1,212 @@
+"""What callers may say of a call besides its tool and arguments, and where it stands, told back to them.
+
+What a call does is for the policy to read. A program that is an agent's host names the operations of tools
+the policy does not know, as it does when the gate is in its own process; whatever else is declared only adds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.decision import Item
+from sayso.core.grants import DAY
+from sayso.core.ledger import BEATEN
+from sayso.core.model import Call, Declared, Operation, Risk, Verdict
+from sayso.core.session import Run, Scope
+from sayso.doors.python.host import Runs, Said
+from sayso.doors.remote.shapes import CallTold, OperationTold
+from sayso.gate.gate import NO_SCOPE, Gate
+from sayso.gate.ledger.approvals import approval_of
+from sayso.gate.ledger.rows import Attempt, UnknownCall, found_record, row_of
+from sayso.gate.ledger.workflows import Note, note_of
+from sayso.gate.people.tokens import Token
+from sayso.gate.questions.read import find_question
+from sayso.service.authzen.access import MARK, runnable_arguments
+from sayso.service.http.problems import Refused
+from sayso.store.contract import QuestionRow
+
+HTTP = "http"
+"""The door of every call that comes over HTTP."""
+LONGEST_NAME = 200
+MOST_OPERATIONS = 100
+LONGEST_SAID = 10_000
+BLOCKING = ("blocked", "trusted_channel")
+UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
+
+
+class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An operation as a tool declares it."""
+
+    operation: str
+    risk: str | None = None
+    weight: str | None = None
+    reason: str | None = None
+
+
+class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a host, and nobody else, says of a call that its program makes."""
+
+    state: str | None = None
+    """The state of the world the call would meet. It is shown, and the approval is bound to it."""
+    effect_key: str | None = None
+    """What makes another call the same effect: one that ran, or may have, is not run again."""
+    run: str | None = None
+    """The workflow run of this session that the call is part of."""
+    individual: bool = False
+    """The step it is made in wants a consent of its own, whatever the run has."""
+    beats: bool = False
+    """Its holder sends heartbeats: without them for two minutes, nobody knows what became of the call."""
+
+
+def said_of(
+    token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None, said: Saying
+) -> Said:
+    """What this caller may say of its call, checked."""
+    check_saying(token, said)
+    if folder is not None and token.role == "agent":
+        raise Refused(403, "forbidden", "the folder of a call is its host's to say")
+    if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
+        raise Refused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
+    if schema.startswith(MARK):
+        raise Refused(422, "malformed", f"no schema of a tool begins with {MARK}")
+    named = Declared(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
+    return Said(named, schema, folder, said.state, door=HTTP)
+
+
+def check_saying(token: Token, said: Saying) -> None:
+    """Refuse an agent that says what is its host's to say, and what nobody would read."""
+    says = said.individual or any(one is not None for one in (said.state, said.effect_key, said.run))
+    if token.role == "agent" and says:
+        raise Refused(403, "forbidden", "state, effect key and run of a call are its host's to say")
+    if any(text is not None and len(text) > LONGEST_SAID for text in (said.state, said.effect_key)):
+        raise Refused(422, "malformed", f"a state or effect key has {LONGEST_SAID:,} characters at most")
+
+
+def scope_of(gate: Gate, session: str, said: Saying) -> Scope:
+    """Where in a program of this session's host the call is made: in one of its runs, or nowhere."""
+    if said.run is None:
+        return NO_SCOPE
+    with gate.store.read() as tx:
+        row = tx.call(said.run)
+    kept = None if row is None or row.session != session else found_record(gate, row)
+    if kept is None or kept.request.workflow is None:
+        raise UnknownCall(f"{said.run} is no run of a workflow in this session")
+    return Scope(run=Run(said.run, kept.request.workflow), individual=said.individual)
+
+
+def lease_of(said: Saying) -> float:
+    """How long a start is believed without a word: a day, or two minutes if heartbeats are promised."""
+    return BEATEN if said.beats else DAY
+
+
+def holder_of(token: Token, attempt: str | None) -> str:
+    """Who holds a call that is started: the token, and the attempt if it has a name."""
+    if attempt is None:
+        return token.id
+    if not 1 <= len(attempt) <= LONGEST_NAME or not attempt.isascii() or not attempt.isprintable():
+        raise Refused(400, "malformed", f"an attempt's name has 1 to {LONGEST_NAME} plain characters")
+    return f"{token.id}:{attempt}"
+
+
+def started_before(gate: Gate, attempt: Attempt, holder: str, name: str | None) -> Attempt:
+    """The same attempt, sent again because its answer got lost, gets its number again. No other does."""
+    if name is None or attempt.runs or attempt.state != "running":
+        return attempt
+    with gate.store.read() as tx:
+        row = row_of(gate, tx, attempt.call)
+    if row.holder != holder or row.state != "running":
+        return attempt
+    return msgspec.structs.replace(attempt, fence=row.fence)
+
+
+def told(gate: Gate, attempt: Attempt) -> CallTold:
+    """The call for whoever made it."""
+    record = attempt.record
+    status = "allowed" if attempt.runs else "denied" if attempt.fence else attempt.state
+    if status == "denied" and record.rule in BLOCKING:
+        status = "blocked"
+    asked = [item for item in record.items if item.ruling.verdict is Verdict.ASK] or record.items
+    worst = max(asked, key=lambda item: item.risk, default=None)
+    here = CallTold(
+        operation_id=attempt.call,
+        status=status,
+        rule=record.rule,
+        reason=record.reason,
+        tool=record.request.call.tool,
+        announce=record.announce,
+        fence=attempt.fence,
+        result=msgspec.UNSET if attempt.result is None else msgspec.json.decode(attempt.result),
+        unkept=record.unkept,
+        call=_runs(record.request.call) if attempt.runs else None,
+        digest=record.request.digest,
+        operation=record.request.operations[0].name if worst is None else worst.operation,
+        risk=Risk.LOW.word if worst is None else worst.risk.word,
+        verdict=record.verdict.value,
+        operations=tuple(_operation_told(item) for item in record.items),
+        schema=record.request.call.schema,
+        state=record.request.call.state,
+        workflow=record.request.workflow,
+        session=record.request.session,
+        wanted=_runs(record.request.call),
+        note=_noted(attempt),
+    )
+    if attempt.question is None:
+        return here
+    if status not in ("pending", "waiting"):
+        over = status in ("denied", "expired", "cancelled") and not attempt.fence
+        return msgspec.structs.replace(here, answered=True) if over else here
+    return _asking(gate, attempt, here)
+
+
+def _asking(gate: Gate, attempt: Attempt, here: CallTold) -> CallTold:
+    """The call with the question it waits for. Of a run that waits, it is that of a call inside."""
+    found = find_question(gate, attempt.question or "")
+    row = found.row
+    asked = msgspec.structs.replace(here, question=row.id, answered=row.state != "open")
+    if here.status != "pending":
+        return asked
+    offers = found.question.offers
+    edited = gate.sealer.open_edited(row)
+    wanted = here.wanted if edited is None else _runs(edited.call)
+    return msgspec.structs.replace(asked, offers=offers, wanted=wanted, approved=_is_approved(gate, row))
+
+
+def _is_approved(gate: Gate, question: QuestionRow) -> bool:
+    """Whether the call would start if it were tried now, as far as its answer goes."""
+    if question.state != "answered":
+        return False
+    with gate.store.read() as tx:
+        approval = approval_of(gate, tx, question)
+    return approval is not None and approval.used is None and approval.ended is None
+
+
+def _noted(attempt: Attempt) -> Note | None:
+    """How far the run has come. Its note is not sealed; one that cannot be read says nothing."""
+    if attempt.note is None or (attempt.record.request.workflow is None and attempt.state != "waiting"):
+        return None
+    try:
+        return note_of(attempt.note)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _operation_told(item: Item) -> OperationTold:
+    return OperationTold(
+        item.operation,
+        item.category,
+        item.risk.word,
+        item.weight.word,
+        item.ruling.verdict.value,
+        item.ruling.rule,
+        item.ruling.reason,
+    )
+
+
+def _runs(call: Call) -> Runs:
+    return Runs(call.tool, runnable_arguments(call), call.command, call.folder)
+
+
+def _operation(body: DeclaredBody) -> Operation:
+    risk = None if body.risk is None else Risk.of(body.risk)
+    weight = None if body.weight is None else Risk.of(body.weight)
+    return Operation(body.operation, risk=risk, weight=weight, reason=body.reason)

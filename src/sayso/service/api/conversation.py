@@ -1,0 +1,202 @@
+"""The conversation, from the host that sees the user's keyboard: messages, plans, tasks, hand-offs.
+
+An agent's token reaches none of this: what the user said is not the agent's to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.lifecycle import Report
+from sayso.core.model import Assurance
+from sayso.gate.deciding.plan_from_host import Parts, plan_of
+from sayso.gate.sessions import handoff, messages
+from sayso.service.http.callers import session_for
+from sayso.service.http.endpoints import HOST, HOSTS, Context, Endpoint
+from sayso.service.http.problems import Refused
+
+LONGEST_NAME = 500
+
+
+class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the user typed, whole and nothing else: no text of the model, a tool or a file."""
+
+    text: str
+
+
+class PlanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A plan: the text of the assistant's message, or its parts.
+
+    `shown`: the host shows the user the rendering that comes back. Taken from an assured host only; otherwise
+    the first yes is answered with the rendering, and the next one counts.
+    """
+
+    plan: str | Parts
+    shown: bool = True
+
+
+class TaskBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+
+
+class HeardTold(msgspec.Struct, frozen=True):
+    """What a message was, and what it did, announced, cleared and answered."""
+
+    kind: str
+    turn: int
+    did: tuple[str, ...]
+    announced: tuple[str, ...]
+    cleared: tuple[str, ...]
+    answered: str | None = None
+    assured: bool = True
+    question: str | None = None
+    """The question to the operator whether it was said, if it is only claimed and would loosen something."""
+
+
+class PlanTold(msgspec.Struct, frozen=True):
+    """What was read in a plan. `shown` is what the user has to see before their yes counts.
+
+    `covers` is what a yes covers, each operation with its targets; what is `asked` each time or `blocked` is
+    named by the plan and not covered.
+    """
+
+    score: int
+    concrete: bool
+    evidence: Mapping[str, Any]
+    targets: tuple[str, ...]
+    operations: tuple[str, ...]
+    covers: Mapping[str, tuple[str, ...]]
+    asked: tuple[str, ...]
+    blocked: tuple[str, ...]
+    shown: str
+
+
+class ReportTold(msgspec.Struct, frozen=True):
+    announced: tuple[str, ...]
+    cleared: tuple[str, ...]
+
+
+class HandoffTold(msgspec.Struct, frozen=True):
+    """`ask` is what to show the user and ask; None if there is nothing to keep or to load."""
+
+    ask: str | None
+    commands: tuple[str, ...] = ()
+
+
+def hear(context: Context) -> HeardTold:
+    """Take a message of the user."""
+    body: MessageBody = context.body
+    heard = messages.hear_message(
+        context.gate, _session(context), body.text, assurance_of(context), keep=True
+    )
+    return tell_heard(heard, assured=assurance_of(context) is Assurance.ASSURED)
+
+
+def plan(context: Context) -> PlanTold:
+    """A plan that is shown to the user."""
+    body: PlanBody = context.body
+    given = body.plan if isinstance(body.plan, str) else msgspec.structs.asdict(body.plan)
+    text = plan_of(given, context.gate.policy)
+    shown = body.shown and assurance_of(context) is Assurance.ASSURED
+    messages.show_plan(context.gate, _session(context), text, shown=shown)
+    return PlanTold(
+        text.score,
+        text.concrete,
+        text.evidence,
+        text.targets,
+        text.operations,
+        text.covers,
+        text.asked,
+        text.blocked,
+        text.text,
+    )
+
+
+def begin_task(context: Context) -> ReportTold:
+    body: TaskBody = context.body
+    if not body.name or len(body.name) > LONGEST_NAME:
+        raise Refused(422, "malformed", f"a task's name has 1 to {LONGEST_NAME} characters")
+    return _report(messages.begin_task(context.gate, _session(context), body.name))
+
+
+def end_task(context: Context) -> ReportTold:
+    return _report(messages.end_task(context.gate, _session(context)))
+
+
+def switch(context: Context) -> ReportTold:
+    """The conversation turned to something else entirely."""
+    return _report(messages.switch_context(context.gate, _session(context)))
+
+
+def offer_handoff(context: Context) -> HandoffTold:
+    """Before the context is renewed: what to ask the user."""
+    return HandoffTold(handoff.offer_handoff(context.gate, _session(context)))
+
+
+def save_handoff(context: Context) -> HandoffTold:
+    """Make sure that the user's yes was heard and the allowlist kept."""
+    _check_assured(context)
+    handoff.save_handoff(context.gate, _session(context))
+    return HandoffTold(None)
+
+
+def show_handoff(context: Context) -> HandoffTold:
+    """What was kept for this context, to be shown to the user. Only a yes heard right after loads it."""
+    return HandoffTold(handoff.show_handoff(context.gate, _session(context)))
+
+
+def take_handoff(context: Context) -> HandoffTold:
+    """The commands that the user's yes has loaded."""
+    _check_assured(context)
+    return HandoffTold(None, handoff.take_handoff(context.gate, _session(context)))
+
+
+def assurance_of(context: Context) -> Assurance:
+    """How sure it is that the user typed what this token brings: as sure as whoever made the token was."""
+    known = context.token.role == "host" and context.token.assured is True
+    return Assurance.ASSURED if known else Assurance.CLAIMED
+
+
+def tell_heard(heard: Heard, *, assured: bool = True) -> HeardTold:
+    return HeardTold(
+        heard.kind,
+        heard.turn,
+        heard.did,
+        heard.announced,
+        heard.cleared,
+        heard.answered,
+        assured,
+        heard.question,
+    )
+
+
+def _check_assured(context: Context) -> None:
+    """A yes that only somebody claims the user said takes no standing consent along."""
+    if assurance_of(context) is not Assurance.ASSURED:
+        raise Refused(403, "not_assured", "this service does not take the user's yes from this token")
+
+
+def _session(context: Context) -> str:
+    return session_for(context, context.parameters["session"])
+
+
+def _report(report: Report) -> ReportTold:
+    return ReportTold(report.announced, report.cleared)
+
+
+ONE = "/v1/sessions/{session}"
+ENDPOINTS = (
+    Endpoint("POST", f"{ONE}/messages", HOST, "The user said something", hear, MessageBody, HeardTold),
+    Endpoint("POST", f"{ONE}/plans", HOST, "The assistant showed a plan", plan, PlanBody, PlanTold),
+    Endpoint("POST", f"{ONE}/tasks", HOSTS, "A task begins", begin_task, TaskBody, ReportTold),
+    Endpoint("DELETE", f"{ONE}/tasks", HOSTS, "The task is done", end_task, result=ReportTold),
+    Endpoint("POST", f"{ONE}/switch", HOSTS, "Something else entirely", switch, result=ReportTold),
+    Endpoint("GET", f"{ONE}/handoff/offer", HOST, "Ask before renewing", offer_handoff, result=HandoffTold),
+    Endpoint("POST", f"{ONE}/handoff/save", HOST, "Keep the allowlist", save_handoff, result=HandoffTold),
+    Endpoint("GET", f"{ONE}/handoff", HOST, "What was kept", show_handoff, result=HandoffTold),
+    Endpoint("POST", f"{ONE}/handoff/take", HOST, "Load what was kept", take_handoff, result=HandoffTold),
+)

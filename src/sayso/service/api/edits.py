@@ -1,0 +1,164 @@
+"""Editing a call over HTTP: the arguments are what is edited, and the policy decides them again.
+
+- The command of a call is one of its arguments. There is no second place to change it.
+- Of a function of a program, values can be edited; what fits it is known there.
+- A preview decides the edited call without any effect, so that people see its risk before they allow it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.core.decision import Question
+from sayso.core.digest import decode
+from sayso.core.model import Call, Request, Verdict
+from sayso.core.policy import Policy
+from sayso.core.titles import title_of
+from sayso.doors.python.capability import UnknownCapability
+from sayso.doors.python.described import describe_parameters
+from sayso.doors.python.host import Said, request_for
+from sayso.gate.people.passkeys import proof_needed
+from sayso.gate.questions.answer import EditRefused, check_edit
+from sayso.gate.questions.explain import preview, told_reason
+from sayso.gate.questions.read import find_question
+from sayso.reading.call import command_argument
+from sayso.service.api.shapes import AnswerBody, EditBody, EditedTold, EditingTold
+from sayso.service.authzen.access import EVALUATED
+from sayso.service.authzen.access import OPERATION as EVALUATED_OPERATION
+from sayso.service.authzen.access import TOOL as EVALUATED_TOOL
+from sayso.service.http.endpoints import Context
+
+NO_COMMAND = "this call has no command to edit"
+EDIT_ARGUMENTS = "edit its arguments"
+ELSEWHERE = "only the program that asks can edit this call"
+CLAIMED = "a message is confirmed as it is, or denied"
+NO_ARGUMENTS = "this call has no arguments"
+NOT_YOURS = "who asks, by which action and in which context cannot be edited"
+
+
+def tell_editing(context: Context, asked: Question) -> EditingTold | None:
+    """Which arguments of this call can be edited here; None if none can."""
+    if _why_not(asked) is not None:
+        return None
+    call = asked.request.call
+    fixed = {EVALUATED} if call.schema == EVALUATED_TOOL else set()
+    names = tuple(name for name in decode(call.arguments) if name not in fixed)
+    if not names:
+        return None
+    same_kinds = bool(call.schema) and call.schema != EVALUATED_TOOL
+    return EditingTold(names, same_kinds=same_kinds, schema=_schema(context, call))
+
+
+def preview_edit(context: Context) -> EditedTold:
+    """Decide the edited call as it would be decided now. Nothing is allowed, used up or written."""
+    body: EditBody = context.body
+    gate = context.gate
+    asked = find_question(gate, context.parameters["question"]).question
+    instead = edited(context, asked, AnswerBody(answer="edit", edited=body.edited))
+    check_edit(asked, instead)
+    decision = preview(gate, instead)
+    worst = max(decision.items, key=lambda item: item.risk)
+    denied = decision.verdict is Verdict.DENY
+    with gate.store.read() as tx:
+        signed = proof_needed(gate, tx, max(asked.risk, decision.risk))
+    return EditedTold(
+        digest=instead.digest,
+        denied=denied,
+        risk=decision.risk.word,
+        why=told_reason(decision),
+        rule=decision.rule if denied else worst.ruling.rule,
+        command=instead.call.command,
+        arguments=decode(instead.call.arguments),
+        target=instead.call.target,
+        operations=tuple(dict.fromkeys(item.operation for item in decision.items)),
+        because=tuple(dict.fromkeys(piece for one in instead.operations for piece in one.because)),
+        signed=signed,
+        title=title_of(instead.call),
+    )
+
+
+def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
+    """The request for the edited call: by the same maker, with the same tool, read by the policy again."""
+    request, why_not = asked.request, _why_not(asked)
+    call = request.call
+    if why_not is not None or request.declared is None:
+        raise EditRefused(why_not or ELSEWHERE, hint="deny it, and say why")
+    arguments: dict[str, Any] = dict(decode(call.arguments)) if body.edited is None else dict(body.edited)
+    if call.schema == EVALUATED_TOOL:
+        arguments = _as_evaluated(call, arguments, body)
+    elif call.schema:
+        _check_fits(call, arguments, body)
+    elif body.command is not None:
+        _put_command(context.gate.policy, call, arguments, body)
+    said = Said(request.declared, call.schema, call.folder, door=call.door)
+    return request_for(
+        context.door, request.session, call.tool, arguments, body.command, request.confidence, said
+    )
+
+
+def _why_not(asked: Question) -> str | None:
+    """Why nothing of this call can be edited here; None if something can."""
+    request = asked.request
+    if asked.claim is not None:
+        return CLAIMED
+    elsewhere = request.call.state is not None or request.workflow is not None
+    if elsewhere or request.declared is None or request.call.schema == EVALUATED_OPERATION:
+        return ELSEWHERE
+    return None
+
+
+def _schema(context: Context, call: Call) -> dict[str, Any] | None:
+    """The JSON Schema of the arguments, if this process runs the very function that is called."""
+    try:
+        shape = context.door.capabilities.find(call.tool).shape
+    except UnknownCapability:
+        return None
+    return describe_parameters(shape) if shape.schema == call.schema else None
+
+
+def _put_command(policy: Policy, call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
+    """The edited command goes into the argument that holds it; arguments that say otherwise are refused."""
+    name = command_argument(call.tool, decode(call.arguments), policy, call.folder)
+    if call.command is None or name is None:
+        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+    if body.edited is not None and arguments.get(name) != body.command:
+        raise EditRefused("the command and the arguments say different things", hint="edit both alike")
+    arguments[name] = body.command
+
+
+def _as_evaluated(call: Call, arguments: dict[str, Any], body: AnswerBody) -> dict[str, Any]:
+    """The edited arguments of an evaluated tool, for the same subject, action and context."""
+    if body.command is not None:
+        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+    evaluated = decode(call.arguments)[EVALUATED]
+    if arguments.get(EVALUATED, evaluated) != evaluated:
+        raise EditRefused(NOT_YOURS, hint="deny it, and say why")
+    return {**arguments, EVALUATED: evaluated}
+
+
+def _check_fits(call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
+    """A function of a program: what fits it is known there. Here, an edit changes values and no kinds."""
+    if body.command is not None:
+        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
+    _check_alike(decode(call.arguments), arguments)
+
+
+def _check_alike(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Refuse other arguments than the call has, and values of another kind."""
+    other = sorted(set(before) ^ set(after))
+    if other:
+        raise EditRefused(f"the call has no such argument, or needs it: {', '.join(map(repr, other))}")
+    for name, value in before.items():
+        if not _same_kind(value, after[name]):
+            raise EditRefused(f"{name!r} is a {_kind(value)}, and stays one", hint="edit its value")
+
+
+def _same_kind(before: object, after: object) -> bool:
+    """Whether what takes the one takes the other: what takes fractions takes whole numbers."""
+    return _kind(before) == _kind(after) or (_kind(before), _kind(after)) == ("number", "whole number")
+
+
+def _kind(value: object) -> str:
+    """What it is in JSON, whole numbers told apart."""
+    kinds = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "map"}
+    return kinds.get(type(value), "null")

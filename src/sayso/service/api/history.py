@@ -1,0 +1,145 @@
+"""The history: one story a call, newest first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sayso.core.audit.entry import MAIN
+from sayso.core.decision import Item
+from sayso.core.errors import SaysoError
+from sayso.core.model import Piece, Request
+from sayso.gate.as_json import tell_trace
+from sayso.gate.deciding.recorded_decision import past_decision
+from sayso.gate.figures.stories import stories, wanted_by
+from sayso.gate.figures.story import Story, story_of
+from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.questions.explain import traced
+from sayso.service.api.audit import IN_STREAM, seq_in
+from sayso.service.api.shapes import AgainTold, DecisionTold, RuledTold, TraceTold, WholeDecision
+from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
+
+PAGE = 50
+MOST = 200
+GONE = "the call itself is no longer kept, or was edited since"
+
+
+def list_decisions(context: Context) -> Paged:
+    """Calls, those decided last first, each with its story: asked, edited, answered, started, ended."""
+    limit, before = context.whole("limit", PAGE, 1, MOST), context.query.get("before")
+    found = stories(context.gate, wanted_by(context.query), before=before, limit=limit)
+    more = None if found.before is None else {**context.query, "before": found.before}
+    return Paged([_told(one) for one in found.stories], more)
+
+
+def look(context: Context) -> WholeDecision:
+    """One decision as it was recorded; and, apart from that, the same call decided again now."""
+    gate = context.gate
+    past = past_decision(gate, seq_in(context), stream=context.query.get("stream", MAIN))
+    with gate.store.read() as tx:
+        story = story_of(gate, tx, past.row, past.said)
+    again, again_not = _again(gate, past.request)
+    return WholeDecision(
+        decision=_told(story),
+        origin=str(past.said.details.get("origin", "")),
+        policy=str(past.said.details.get("policy", "")),
+        operations=tuple(_ruled(item) for item in past.items),
+        grants=past.grants,
+        call=None if story.ledger is None else story.ledger.id,
+        state=story.state,
+        because=() if story.request is None else _because(story.request),
+        again=again,
+        again_not=again_not,
+    )
+
+
+def _edited_digest(story: Story) -> str | None:
+    edited = any(step.after is not None for step in story.steps)
+    return story.request.digest if edited and story.request is not None else None
+
+
+def _because(request: Request) -> tuple[Piece, ...]:
+    return tuple(dict.fromkeys(piece for one in request.operations for piece in one.because))
+
+
+def _again(gate: Gate, request: Request | None) -> tuple[AgainTold | None, str | None]:
+    if request is None:
+        return None, GONE
+    try:
+        decision, traces = traced(gate, request)
+    except UnknownSession:
+        return None, "its session is over"
+    except SaysoError as error:
+        return None, error.message
+    trace = tuple(msgspec.convert(one, TraceTold) for one in tell_trace(traces))
+    now = AgainTold(decision.verdict.value, decision.rule, decision.reason, gate.policy.digest, trace)
+    return now, None
+
+
+def _ruled(item: Item) -> RuledTold:
+    ruling = item.ruling
+    return RuledTold(
+        item.operation,
+        item.category,
+        item.risk.word,
+        item.weight.word,
+        ruling.verdict.value,
+        ruling.rule,
+        ruling.reason,
+    )
+
+
+def _told(story: Story) -> DecisionTold:
+    said, details, question = story.said, story.said.details, story.question
+    return DecisionTold(
+        seq=story.row.seq,
+        stream=story.row.stream,
+        at=said.at,
+        event=said.event,
+        session=said.session,
+        agent=said.agent,
+        operations=said.operations,
+        tool=str(details.get("tool", "")),
+        verdict=str(details.get("verdict", "")),
+        rule=str(details.get("rule", "")),
+        reason=str(details.get("reason", "")),
+        risk=str(details.get("risk", "")),
+        digest=str(details.get("digest", "")),
+        question=None if question is None else question.id,
+        answer=None if question is None else question.answer,
+        by=None if question is None else question.by,
+        call=story.call,
+        title=story.title,
+        state=story.state,
+        steps=story.steps,
+        edited_digest=_edited_digest(story),
+    )
+
+
+DECIDED: Any = list[DecisionTold]
+LISTING = {
+    "agent": "Only of this agent.",
+    "domain": "Only with an operation of this domain.",
+    "risk": "Only of this risk.",
+    "verdict": "Only those that were asked (ask), or came out so, by rule or by answer: allow, deny.",
+    "rule": "Only decided by this rule.",
+    "session": "Only of this session.",
+    "text": "Only those that hold this text: what ran, its arguments, tool, operations, rule, reason, names.",
+    "before": "Only those before this place; the link to the next page names it.",
+    "limit": f"How many at most, up to {MOST}.",
+}
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/v1/history", OPERATORS, "What was decided", list_decisions, result=DECIDED, query=LISTING
+    ),
+    Endpoint(
+        "GET",
+        "/v1/history/{seq}",
+        OPERATORS,
+        "One decision, and the same decided again now",
+        look,
+        result=WholeDecision,
+        query=IN_STREAM,
+    ),
+)

@@ -1,0 +1,143 @@
+"""What the holder of a started call may do with it over HTTP: keep it, park it, go on with it, replay it.
+
+Only hosts: whoever runs a program knows what becomes of its calls, and the agent in it does not say.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.ledger import BEATEN, State
+from sayso.doors.remote.shapes import CallTold
+from sayso.gate.ledger import lease, recovery, workflows
+from sayso.gate.ledger.replay import replay_call
+from sayso.gate.ledger.workflows import Note
+from sayso.service.api.call_body import Saying, check_saying, holder_of, lease_of, started_before, told
+from sayso.service.api.calls import own_call
+from sayso.service.http.callers import session_for
+from sayso.service.http.endpoints import HOSTS, Context, Endpoint
+from sayso.service.http.problems import Refused
+
+MOST_STEPS = 1_000
+
+
+class BeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fence: int
+
+
+class ParkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The call waits for the answer to a question of its session, however long, without heartbeats."""
+
+    fence: int
+    question: str
+    note: Note
+
+
+class NoteBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far a run has come."""
+
+    fence: int
+    note: Note
+
+
+class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    attempt: str | None = None
+    """A name that only this attempt has. Sent again after its answer got lost, it is the same one."""
+    beats: bool = False
+    fence: int | None = None
+    """The number it was parked under, from whoever waits in it: it gets the call back in any case. If it may
+    not go on, the status is `denied`, and the number is for saying how it ended."""
+
+
+class ReplayBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A queued call is run later, as a new one, in this session."""
+
+    attempt: str | None = None
+    beats: bool = False
+    session: str | None = None
+    state: str | None = None
+    """The state of the world the call would meet now, if it was asked for with one."""
+
+
+class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What became of a call of which nobody knew: succeeded or failed."""
+
+    state: State
+
+
+def beat(context: Context) -> CallTold:
+    """Its holder is alive."""
+    body: BeatBody = context.body
+    attempt = own_call(context)
+    lease.keep_alive(context.gate, attempt.call, body.fence, BEATEN)
+    return told(context.gate, attempt)
+
+
+def park(context: Context) -> CallTold:
+    body: ParkBody = context.body
+    attempt = own_call(context)
+    _check(body.note)
+    note = workflows.encoded(body.note)
+    lease.park_call(context.gate, attempt.call, body.fence, body.question, note)
+    return told(context.gate, own_call(context))
+
+
+def resume(context: Context) -> CallTold:
+    """Go on with a parked call, under a new number. Of any number that try, one gets it."""
+    body: ResumeBody = context.body
+    attempt, holder = own_call(context), holder_of(context.token, body.attempt)
+    before = started_before(context.gate, attempt, holder, body.attempt)
+    if before.fence:
+        return told(context.gate, before)
+    kept = lease_of(Saying(beats=body.beats))
+    again = lease.unpark_call(context.gate, attempt.call, holder=holder, lease=kept, fence=body.fence)
+    return told(context.gate, again)
+
+
+def note(context: Context) -> CallTold:
+    body: NoteBody = context.body
+    attempt = own_call(context)
+    _check(body.note)
+    workflows.keep_note(context.gate, attempt.call, body.fence, body.note)
+    return told(context.gate, attempt)
+
+
+def replay(context: Context) -> CallTold:
+    body: ReplayBody = context.body
+    attempt, holder = own_call(context), holder_of(context.token, body.attempt)
+    said = Saying(state=body.state, beats=body.beats)
+    check_saying(context.token, said)
+    again = replay_call(
+        context.gate,
+        attempt.call,
+        session_for(context, body.session),
+        holder=holder,
+        state=said.state,
+        lease=lease_of(said),
+    )
+    return told(context.gate, again)
+
+
+def resolve(context: Context) -> CallTold:
+    """The operator, or what a program's own tool found out, says what became of an ambiguous call."""
+    body: ResolveBody = context.body
+    attempt, who = own_call(context), context.token.name
+    by = who if context.token.role == "operator" else f"reconcile:{attempt.record.request.call.tool} by {who}"
+    recovery.resolve_call(context.gate, attempt.call, body.state, by=by)
+    return told(context.gate, own_call(context))
+
+
+def _check(note: Note) -> None:
+    if len(note.steps) > MOST_STEPS or not 1 <= note.runs <= MOST_STEPS:
+        raise Refused(422, "malformed", f"a run has {MOST_STEPS:,} steps at most")
+
+
+ONE = "/v1/calls/{call}"
+ENDPOINTS = (
+    Endpoint("POST", f"{ONE}/heartbeat", HOSTS, "Its holder is alive", beat, BeatBody, CallTold),
+    Endpoint("POST", f"{ONE}/park", HOSTS, "It waits for a question", park, ParkBody, CallTold),
+    Endpoint("POST", f"{ONE}/resume", HOSTS, "Go on with a parked call", resume, ResumeBody, CallTold),
+    Endpoint("PUT", f"{ONE}/note", HOSTS, "How far a run has come", note, NoteBody, CallTold),
+    Endpoint("POST", f"{ONE}/replay", HOSTS, "Run a queued call later", replay, ReplayBody, CallTold),
+    Endpoint("POST", f"{ONE}/resolve", HOSTS, "What became of it", resolve, ResolveBody, CallTold),
+)

@@ -1,0 +1,244 @@
+"""Sessions: opened and ended by hosts, seen by operators, and stopped by either."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sayso.core.model import Assurance
+from sayso.gate.gate import Gate
+from sayso.gate.ledger.rows import found_record
+from sayso.gate.people.tokens import list_tokens
+from sayso.gate.rows.sessions import Loaded, Wanted, load
+from sayso.gate.sessions import reopen, sessions
+from sayso.gate.sessions.operator_grants import Listed, live_grants, one_for_each_answer
+from sayso.gate.sessions.stop import (
+    Resumed,
+    ResumedAll,
+    Stopped,
+    StoppedAll,
+    resume_all,
+    resume_session,
+    stop_all,
+    stop_session,
+)
+from sayso.service.api.as_shapes import known_waits
+from sayso.service.api.conversation import assurance_of
+from sayso.service.api.shapes import SessionTold
+from sayso.service.http.callers import own_session, owner_seen, session_for, unknown
+from sayso.service.http.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
+from sayso.service.http.problems import Refused
+from sayso.store.contract import CallRow, Reader
+
+LONGEST = 1_000
+PAGE = 200
+MOST = 1_000
+MOST_GRANTS = 1_000
+"""How many grants of a session are told with it."""
+
+
+class SessionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A session to open. It belongs to the token that opens it.
+
+    With a `key`, the session that this key of this token stands for is opened again; one that ended stays
+    ended, and a new one begins. It has to be of the agent, user, workspace and parent that are named.
+    """
+
+    agent: str = ""
+    """What the agent is called; without a name, as the token is."""
+    user: str | None = None
+    workspace: str | None = None
+    parent: str | None = None
+    key: str | None = None
+    any_agent: bool = False
+    """With a key: an open session may be another agent's; `agent` is for a new one."""
+    folder: str = ""
+    """With a key: the workspace of a new session, where none is named."""
+
+
+class SessionOpened(SessionTold, frozen=True):
+    """A session that was opened, or opened again by its key."""
+
+    reopened: bool = False
+    after: str | None = None
+    """The session that the key stood for before, and that has ended."""
+
+
+class SessionEnded(msgspec.Struct, frozen=True):
+    session: str
+    ended: bool = True
+
+
+def open_one(context: Context) -> SessionOpened:
+    """A new session with a clean slate; with a key, the one that this key stands for, if it is open."""
+    body: SessionBody = context.body
+    for text in (body.agent, body.user or "", body.workspace or "", body.folder):
+        if len(text) > LONGEST or "\x00" in text:
+            raise Refused(422, "malformed", f"names and folders have {LONGEST:,} characters at most")
+    parent = None if body.parent is None else session_for(context, body.parent)
+    opened = _opened(context, body, parent)
+    told = msgspec.structs.asdict(_told(context, opened.session))
+    return SessionOpened(**told, reopened=opened.reopened, after=opened.after)
+
+
+def _opened(context: Context, body: SessionBody, parent: str | None) -> reopen.Opened:
+    owner, name = context.token.id, body.agent or context.token.name
+    if body.key is None:
+        opened = sessions.open_session(
+            context.gate,
+            agent=name,
+            owner=owner,
+            user=body.user or "",
+            workspace=body.workspace or "",
+            parent=parent,
+        )
+        return reopen.Opened(opened)
+    agent = None if body.any_agent else name
+    asked = reopen.Asked(agent, body.user, body.workspace, parent)
+    new = {"agent": name, "workspace": body.folder}
+    return reopen.open_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
+
+
+def list_open(context: Context) -> Paged:
+    """A page of the open sessions, oldest first; of hosts and agents, their own."""
+    limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
+    known = _known(context)
+    with context.gate.store.read() as tx:
+        rows = tx.sessions(owner=owner_seen(context), after=after, limit=limit + 1)
+        told = [_read(context, tx, row.id, known) for row in rows[:limit]]
+    return Paged(told, {**context.query, "after": told[-1].id} if len(rows) > limit else None)
+
+
+def look(context: Context) -> SessionTold:
+    return _told(context, own_session(context, context.parameters["session"]))
+
+
+def end(context: Context) -> SessionEnded:
+    """Everything granted in it ends, and nothing is decided in it any more."""
+    session = session_for(context, context.parameters["session"])
+    by = context.token.name if context.token.role == "operator" else ""
+    sessions.end_session(context.gate, session, by=by)
+    return SessionEnded(session)
+
+
+def stop(context: Context) -> Stopped:
+    """Stop a session without a message of its user: what is not started asks, and unused consent is gone."""
+    session = session_for(context, context.parameters["session"])
+    operator = context.token.role == "operator"
+    assurance = Assurance.ASSURED if operator else assurance_of(context)
+    return stop_session(context.gate, session, by=context.token.name, assurance=assurance)
+
+
+def stop_every(context: Context) -> StoppedAll:
+    """Stop every open session, and those that are opened meanwhile, as far as that is possible.
+
+    Each is stopped and recorded by itself. It looks again until it finds none it has not stopped, a bounded
+    number of times; `settled` says whether that was reached. A session that begins after the last look is not
+    stopped.
+    """
+    return stop_all(context.gate, by=context.token.name)
+
+
+def resume(context: Context) -> Resumed:
+    """Lift the stop of a session: the policy decides again. What the stop cleared stays cleared.
+
+    `held_by` names a stopped session above it; until that one goes on, this one still asks for everything.
+    """
+    session = session_for(context, context.parameters["session"])
+    return resume_session(context.gate, session, by=context.token.name)
+
+
+def resume_every(context: Context) -> ResumedAll:
+    """Lift the stop of every open session."""
+    return resume_all(context.gate, by=context.token.name)
+
+
+class Known(NamedTuple):
+    """What is known of sessions besides their rows: their last signs of life, and the names of tokens."""
+
+    seen: Mapping[str, float]
+    names: Mapping[str, str]
+
+
+def _known(context: Context) -> Known:
+    names = {token.id: token.name for token in list_tokens(context.gate)}
+    return Known(context.running.activity.known(context.gate), names)
+
+
+def _told(context: Context, session: str) -> SessionTold:
+    known = _known(context)
+    with context.gate.store.read() as tx:
+        return _read(context, tx, session, known)
+
+
+def _presence(context: Context, tx: Reader, found: Loaded) -> str:
+    """Whether its program is known to be there: a lease that heartbeats keep, or a connection that waits."""
+    running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
+    if any(row is not None and _is_kept(context, tx, row) for row in running):
+        return "working"
+    open_now = (name for name, end in found.kept.questions.items() if tx.now < end)
+    asked = (known_waits(context, name) for name in open_now)
+    return "waiting" if any(waits is not None and waits.now for waits in asked) else "unknown"
+
+
+def _is_kept(context: Context, tx: Reader, row: CallRow) -> bool:
+    kept = found_record(context.gate, row)
+    return kept is not None and not kept.silent and (row.lease_until or 0.0) > tx.now
+
+
+def _granted(gate: Gate, tx: Reader, found: Loaded) -> tuple[Listed, ...]:
+    return tuple(one_for_each_answer(gate, live_grants(gate, tx, found)))
+
+
+def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTold:
+    gate = context.gate
+    alive = tx.unexpired(tx.now, session=session, limit=MOST_GRANTS)
+    keys = dict.fromkeys((grant.kind, grant.value) for grant in alive)
+    found = load(tx, gate.sealer, session, Wanted(keys=tuple(keys)))
+    if found is None:
+        raise unknown()
+    row, task = found.row, found.session.task
+    asked = tx.count_questions(session, since=tx.now)[0] if found.believed else 0
+    return SessionTold(
+        id=row.id,
+        agent=row.agent,
+        owner=row.owner,
+        user=row.user,
+        workspace=row.workspace,
+        parent=row.parent,
+        opened_at=row.opened_at,
+        turn=found.session.turn,
+        task=None if task is None else task.name,
+        phase=None if task is None else task.phase,
+        stopped=found.session.stopped is not None,
+        tampered=not found.believed,
+        questions=asked,
+        presence=_presence(context, tx, found) if row.ended_at is None else "unknown",
+        last_seen=known.seen.get(row.id),
+        opened_by=known.names.get(row.owner, ""),
+        grants=() if row.ended_at is not None else _granted(gate, tx, found),
+    )
+
+
+OPEN: Any = list[SessionTold]
+LISTING = {"after": "Only those after this session.", "limit": f"How many at most, up to {MOST:,}."}
+ONE = "/v1/sessions/{session}"
+ENDPOINTS = (
+    Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionOpened, 201),
+    Endpoint("POST", "/v1/sessions/stop", OPERATORS, "Stop every session", stop_every, result=StoppedAll),
+    Endpoint(
+        "POST",
+        "/v1/sessions/resume",
+        OPERATORS,
+        "Let every stopped session go on",
+        resume_every,
+        result=ResumedAll,
+    ),
+    Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_open, result=OPEN, query=LISTING),
+    Endpoint("GET", ONE, ANY, "One session", look, result=SessionTold),
+    Endpoint("DELETE", ONE, HOSTS, "End a session", end, result=SessionEnded),
+    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", stop, result=Stopped),
+    Endpoint("POST", f"{ONE}/resume", OPERATORS, "Let a stopped session go on", resume, result=Resumed),
+)

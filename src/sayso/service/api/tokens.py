@@ -1,0 +1,44 @@
+"""Tokens: who may speak to the service, and as what. For operators alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sayso.gate.people.tokens import Role, Token, issue_token, list_tokens, revoke_token
+from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
+
+
+class TokenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    role: Role
+    name: str
+
+
+class TokenIssued(msgspec.Struct, frozen=True):
+    """A new token. `secret` is told this once, and kept nowhere."""
+
+    secret: str
+    token: Token
+
+
+def list_all(context: Context) -> list[Token]:
+    return list_tokens(context.gate)
+
+
+def issue(context: Context) -> TokenIssued:
+    body: TokenBody = context.body
+    return TokenIssued(*issue_token(context.gate, body.role, body.name, by=context.token.name))
+
+
+def revoke(context: Context) -> Token:
+    """From the next request on nobody is let in with it."""
+    return revoke_token(context.gate, context.parameters["token"], by=context.token.name)
+
+
+ALL: Any = list[Token]
+ENDPOINTS = (
+    Endpoint("GET", "/v1/tokens", OPERATORS, "Tokens that are not revoked", list_all, result=ALL),
+    Endpoint("POST", "/v1/tokens", OPERATORS, "Make a token", issue, TokenBody, TokenIssued, status=201),
+    Endpoint("DELETE", "/v1/tokens/{token}", OPERATORS, "Revoke a token", revoke, result=Token),
+)

@@ -1,0 +1,74 @@
+"""Whose session a request is about: an agent's own, one the host opened, or any for an operator."""
+
+from __future__ import annotations
+
+from sayso.gate.gate import UnknownSession
+from sayso.gate.people.tokens import Token
+from sayso.gate.sessions.reopen import open_at
+from sayso.service.http.endpoints import Context
+from sayso.store.contract import SessionRow
+
+MOST = 1_000_000
+
+
+def session_for(context: Context, wanted: str | None) -> str:
+    """The session this caller means. One of somebody else's does not exist for them."""
+    if context.token.role == "agent":
+        own = _own_session(context)
+        if wanted not in (None, own):
+            raise unknown()
+        return own
+    if wanted is None:
+        raise UnknownSession("the request names no session", hint="open one, and name it in the request")
+    return own_session(context, wanted)
+
+
+def own_session(context: Context, wanted: str) -> str:
+    """This session, which need not be open any more, if it exists for this caller."""
+    if not sees(context, wanted):
+        raise unknown()
+    return wanted
+
+
+def unknown() -> UnknownSession:
+    """One error for what does not exist and for what is somebody else's: the two look the same."""
+    return UnknownSession("there is no such session")
+
+
+def sessions_seen(context: Context, wanted: str | None) -> list[str] | None:
+    """The sessions this caller may look at: all (None) for an operator, else their own; or the one wanted."""
+    if wanted is not None:
+        return [own_session(context, wanted)]
+    if context.token.role == "operator":
+        return None
+    with context.gate.store.read() as tx:
+        return [row.id for row in tx.sessions(owner=context.token.id, limit=MOST)]
+
+
+def owner_seen(context: Context) -> str | None:
+    """Whose sessions this caller may look at: everybody's (None) for an operator, else their own."""
+    return None if context.token.role == "operator" else context.token.id
+
+
+def is_own(context: Context, row: SessionRow | None) -> bool:
+    """Whether the session exists for this caller."""
+    if row is None:
+        return False
+    return context.token.role == "operator" or row.owner == context.token.id
+
+
+def sees(context: Context, session: str) -> bool:
+    """The same, by its id."""
+    with context.gate.store.read() as tx:
+        return is_own(context, tx.session(session))
+
+
+def _own_session(context: Context) -> str:
+    """An agent's token has one session, opened at its first request; a new one once that has ended."""
+    token = context.token
+    new = {"agent": token.name}
+    return open_at(context.gate, _place(token), owner=token.id, new=new).session
+
+
+def _place(token: Token) -> str:
+    return f"session-of/{token.id}"

@@ -1,0 +1,128 @@
+"""Endpoints as data: method, path, who may, what goes in and out, and the function that does it.
+
+The routes, the checks of roles and bodies, and the OpenAPI description are all made from these.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+
+from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.gate.gate import Gate
+from sayso.gate.people.tokens import Role, Token
+from sayso.service.http.lanes import Lane
+from sayso.service.http.problems import Refused
+from sayso.service.running import Running
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ANY: frozenset[Role] = frozenset({"agent", "host", "operator"})
+HOSTS: frozenset[Role] = frozenset({"host", "operator"})
+HOST: frozenset[Role] = frozenset({"host"})
+OPERATORS: frozenset[Role] = frozenset({"operator"})
+NOBODY = Token("", "agent", "", 0.0)
+"""Stands for the caller of an endpoint that asks for no token."""
+
+
+async def _stays() -> None:
+    await asyncio.Event().wait()
+
+
+class Context(msgspec.Struct, frozen=True):
+    """Who asks, and what is at hand to answer: everything about the caller comes from their token."""
+
+    running: Running
+    token: Token
+    parameters: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Any = None
+    key: str | None = None
+    """The Idempotency-Key of the request."""
+    last_event: str | None = None
+    """The Last-Event-ID of the request."""
+    session: str | None = None
+    """The X-Sayso-Session of the request: which session it is about, where the body has no place for it."""
+    base: str = ""
+    """Where the caller found us, without a path."""
+    left: Callable[[], Awaitable[None]] = _stays
+    """Returns once the caller has closed the connection."""
+
+    @property
+    def door(self) -> EmbeddedDoor:
+        return self.running.door
+
+    @property
+    def gate(self) -> Gate:
+        return self.door.gate
+
+    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do what blocks in a thread, in the lane of whoever asks."""
+        return await self.running.lanes.run(self.lane, work, *args, **kwargs)
+
+    @property
+    def lane(self) -> Lane:
+        if self.token is NOBODY:
+            return "strangers"
+        return "operators" if self.token.role == "operator" else "others"
+
+    def number(self, name: str, default: float, least: float, most: float) -> float:
+        """A number of the query; refused if it is none, or out of bounds."""
+        text = self.query.get(name)
+        if text is None:
+            return default
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            raise Refused(400, "malformed", f"{name} takes a number from {least:g} to {most:g}")
+        return value
+
+    def whole(self, name: str, default: int, least: int, most: int) -> int:
+        """The same, for a whole number."""
+        text = self.query.get(name)
+        if text is not None and not (text.isascii() and text.isdigit()):
+            raise Refused(400, "malformed", f"{name} takes a whole number")
+        return int(self.number(name, default, least, most))
+
+
+class Paged(msgspec.Struct, frozen=True):
+    """One page of a list. `more` is the query that asks for the next, sent as a link; None at the end."""
+
+    items: list[Any]
+    more: Mapping[str, str] | None = None
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """One endpoint. A function that blocks is run in a thread; one that waits is a coroutine function."""
+
+    method: str
+    path: str
+    roles: frozenset[Role]
+    """Who may; if nobody is named, no token is asked for."""
+    summary: str
+    answer: Callable[[Context], Any] | Callable[[Context], Awaitable[Any]]
+    body: Any = None
+    result: Any = None
+    status: int = 200
+    query: Mapping[str, str] = {}
+    """Parameters of the query, and what each is for."""
+    media: str = "application/json"
+    bare: bool = False
+    """The body may be left out."""
+    authzen: bool = False
+    """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
+    whatever else is wrong with one is a 400, and an X-Request-ID comes back."""
+
+    def is_urgent_for(self, role: Role) -> bool:
+        """Whether this is an operator's act, like an answer, a revocation or a stop.
+
+        It is never refused for asking too often, and is tried again while others hold the store.
+        """
+        acts = self.roles == OPERATORS and self.method != "GET"
+        return role == "operator" and (acts or self.path.endswith("/stop"))
