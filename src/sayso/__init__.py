@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sayso.doors.remote.connected import Connected
     from sayso.gate.rows.keys import make_key
     from sayso.surfaces.inbox import Inbox
-    from sayso.surfaces.terminal import Terminal
+    from sayso.surfaces.terminal.terminal import Terminal
 
 __version__ = "0.1.0"
 
@@ -62,7 +62,7 @@ _HOMES = {
     "SaysoError": "sayso.core.errors",
     "Session": "sayso.doors.python.session",
     "Step": "sayso.doors.python.workflow",
-    "Terminal": "sayso.surfaces.terminal",
+    "Terminal": "sayso.surfaces.terminal.terminal",
     "decide": "sayso.core.deciding.decide",
     "explain": "sayso.core.deciding.decide",
     "make_key": "sayso.gate.rows.keys",

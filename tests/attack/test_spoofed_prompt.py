@@ -16,8 +16,8 @@ import pytest
 from sayso.core.model import Risk
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import Asked
-from sayso.surfaces.layout import look_of, wrapped
-from sayso.surfaces.prompt import ANSWER
+from sayso.surfaces.terminal.layout import look_of, wrapped
+from sayso.surfaces.terminal.prompt import ANSWER
 from tests.surfaces.questions import asked_about
 from tests.surfaces.terminals import Screen, asking, plain_surroundings, terminal_on
 

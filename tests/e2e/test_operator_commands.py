@@ -13,7 +13,7 @@ from sayso.gate.questions.wait import wait_for_answer
 from sayso.gate.sessions.messages import begin_task, hear_message
 from sayso.store.sql.migrate import LATEST
 from sayso.store.sqlite.store import SqliteStore
-from sayso.surfaces.prompt import APPROVE
+from sayso.surfaces.terminal.prompt import APPROVE
 from tests.e2e.operator_place import CHAT, PATIENCE, Place, asked, edit, push, rule, write
 from tests.gate.answers import digest_of
 from tests.surfaces.terminals import Screen

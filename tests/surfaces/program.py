@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 
-from sayso.surfaces.terminal import Terminal
+from sayso.surfaces.terminal.terminal import Terminal
 from tests.surfaces.questions import push
 
 

@@ -19,8 +19,8 @@ import msgspec
 import pytest
 
 from sayso.gate.questions.surface import Asked, Reply
-from sayso.surfaces.prompt import ANSWER
-from sayso.surfaces.terminal import Terminal
+from sayso.surfaces.terminal.prompt import ANSWER
+from sayso.surfaces.terminal.terminal import Terminal
 from tests.surfaces.questions import NOW
 
 PATIENCE = 20.0

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sayso.surfaces.prompt import ANSWER, CONFIRM
+from sayso.surfaces.terminal.prompt import ANSWER, CONFIRM
 from tests.surfaces.terminals import PATIENCE, Screen
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sayso.core.model import Risk
 from sayso.gate.questions.surface import Asked
-from sayso.surfaces.prompt import ANSWER
+from sayso.surfaces.terminal.prompt import ANSWER
 from tests.surfaces.scripted import BROKEN, Broken, Scripted
 from tests.surfaces.suite import CHECKS
 from tests.surfaces.terminals import Screen, terminal_on

@@ -14,8 +14,8 @@ import pytest
 from sayso.core.model import Piece, Risk
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import Reply, Surface
-from sayso.surfaces.prompt import ANSWER, APPROVE
-from sayso.surfaces.terminal import Terminal
+from sayso.surfaces.terminal.prompt import ANSWER, APPROVE
+from sayso.surfaces.terminal.terminal import Terminal
 from tests.surfaces.questions import ALL, asked_about, mail, push
 from tests.surfaces.terminals import Screen, asking, terminal_on
 
@@ -486,7 +486,7 @@ def test_the_person_is_the_user_of_the_system_unless_named(
 
 
 def test_importing_the_terminal_loads_nothing_heavy() -> None:
-    script = "import sys, sayso.surfaces.terminal; print(*sys.modules)"
+    script = "import sys, sayso.surfaces.terminal.terminal; print(*sys.modules)"
     environ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, env=environ, text=True, check=True

@@ -14,8 +14,8 @@ import pytest
 from sayso.core.model import Risk
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import Asked, EditDecided, Reply
-from sayso.surfaces.editing import draft_of, editor_of
-from sayso.surfaces.prompt import ANSWER, CONFIRM
+from sayso.surfaces.terminal.edit import draft_of, editor_of
+from sayso.surfaces.terminal.prompt import ANSWER, CONFIRM
 from tests.surfaces.questions import asked_about, push
 from tests.surfaces.terminals import Asking, Screen, asking
 

@@ -170,7 +170,7 @@ class Demo:
         """A way to put questions on this terminal as well; whichever answer comes first stands."""
         from sayso.doors.python.embedded import EmbeddedDoor
         from sayso.doors.python.host import request_for
-        from sayso.surfaces.terminal import Terminal
+        from sayso.surfaces.terminal.terminal import Terminal
 
         door = EmbeddedDoor(gate, [Terminal(ctrl_c_ends_program=True)])
 

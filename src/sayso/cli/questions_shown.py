@@ -41,8 +41,8 @@ def open_question(gate: Gate, question: str) -> Shown:
 
 def whole_lines(one: Shown) -> list[str]:
     """Every fact, nothing folded; what each answer would grant; how to give it."""
-    from sayso.surfaces.card import whole_lines as fact_lines
-    from sayso.surfaces.layout import look_of
+    from sayso.surfaces.terminal.card import whole_lines as fact_lines
+    from sayso.surfaces.terminal.layout import look_of
 
     look, told = look_of(shutil.get_terminal_size().columns, os.environ), one.waiting
     lines = [f"{told.id}  {told.risk} risk, {span(told.left)} left", ""]
@@ -60,7 +60,7 @@ def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     Below high risk nobody is asked, and nothing is claimed to have been seen; nor where there is no terminal.
     Whoever types something else leaves the question open.
     """
-    from sayso.surfaces.terminal import Terminal
+    from sayso.surfaces.terminal.terminal import Terminal
 
     with gate.store.read() as tx:
         read = question_of(gate, tx, question)

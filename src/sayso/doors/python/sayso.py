@@ -220,6 +220,6 @@ def _policy(policy: Policy | Path | str | None) -> Policy:
 
 
 def _terminal() -> Sequence[Surface]:
-    from sayso.surfaces.terminal import Terminal
+    from sayso.surfaces.terminal.terminal import Terminal
 
     return (Terminal(),)

@@ -16,7 +16,7 @@ from typing import Any
 from sayso.core.digest import canonical, parse
 from sayso.core.errors import NotCanonical
 from sayso.core.words import visible
-from sayso.surfaces.device import LONGEST_LINE, LOOKS_UP_EVERY, Device
+from sayso.surfaces.terminal.device import LONGEST_LINE, LOOKS_UP_EVERY, Device
 
 GRACE = 10  # looks that an editor gets to leave when the question is over
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sayso.surfaces.device import LOOKS_UP_EVERY, Over
+from sayso.surfaces.terminal.device import LOOKS_UP_EVERY, Over
 
 Write = Callable[[list[str]], None]
 

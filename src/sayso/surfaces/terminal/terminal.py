@@ -14,12 +14,12 @@ from sayso.core.errors import SaysoError
 from sayso.core.words import visible
 from sayso.gate.questions.surface import Asked, Reply
 from sayso.gate.telemetry import kind_and_place
-from sayso.surfaces.device import Device, Ended, NoTerminal, Over, mend_on_exit, opened
-from sayso.surfaces.line import Line
+from sayso.surfaces.terminal.device import Device, Ended, NoTerminal, Over, mend_on_exit, opened
+from sayso.surfaces.terminal.queue import Line
 
 if TYPE_CHECKING:
-    from sayso.surfaces.layout import Look
-    from sayso.surfaces.prompt import Prompt
+    from sayso.surfaces.terminal.layout import Look
+    from sayso.surfaces.terminal.prompt import Prompt
 
 CONTROLLING = "/dev/tty"
 IGNORES_KEYS_FOR = 0.5
@@ -104,7 +104,7 @@ class Terminal:
 
     def _whole(self, device: Device, asked: Asked, over: threading.Event) -> Reply:
         """One question, from its card to the line that says how it ended."""
-        from sayso.surfaces.card import word_of
+        from sayso.surfaces.terminal.card import word_of
 
         try:
             reply = self._converse(device, asked, over)
@@ -144,8 +144,8 @@ class Terminal:
         device.listen(echo=True)
 
     def _prompt(self, device: Device, asked: Asked, over: threading.Event) -> Prompt:
-        from sayso.surfaces.layout import look_of
-        from sayso.surfaces.prompt import Prompt
+        from sayso.surfaces.terminal.layout import look_of
+        from sayso.surfaces.terminal.prompt import Prompt
 
         known, look = self._line.waiting, look_of(device.columns, os.environ)
 
@@ -171,7 +171,7 @@ class Terminal:
 
     def _write(self, notices: list[str]) -> None:
         """Notices on the terminal; in the log if that cannot be."""
-        from sayso.surfaces.layout import look_of
+        from sayso.surfaces.terminal.layout import look_of
 
         try:
             with opened(self._path) as device:
@@ -192,7 +192,7 @@ def _look_up(over: threading.Event) -> None:
 
 
 def _shown(notices: list[str], look: Look) -> str:
-    from sayso.surfaces.card import remark
+    from sayso.surfaces.terminal.card import remark
 
     return "".join(remark(f"sayso: {visible(notice)}", look) for notice in notices)
 

@@ -12,11 +12,11 @@ from sayso.core.errors import NotCanonical, SaysoError
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.questions.surface import Asked, Reply
-from sayso.surfaces.card import Card, allowing, approval, card, editable, page, remark, word_of
-from sayso.surfaces.device import Device
-from sayso.surfaces.editing import EditorFailed, by_lines, draft_of, editor_of, in_editor, read_draft
 from sayso.surfaces.facts import arguments_of
-from sayso.surfaces.layout import Look
+from sayso.surfaces.terminal.card import Card, allowing, approval, card, editable, page, remark, word_of
+from sayso.surfaces.terminal.device import Device
+from sayso.surfaces.terminal.edit import EditorFailed, by_lines, draft_of, editor_of, in_editor, read_draft
+from sayso.surfaces.terminal.layout import Look
 
 ANSWER = "Your answer [deny]: "
 WHICH = "Allow how? [deny]: "

@@ -14,7 +14,7 @@ from sayso.core.decision import Offer, Question
 from sayso.core.model import Risk
 from sayso.gate.questions.surface import Asked
 from sayso.surfaces.facts import SHORT, Fact, facts_of
-from sayso.surfaces.layout import Look, odd_characters, wrapped
+from sayso.surfaces.terminal.layout import Look, odd_characters, wrapped
 
 if TYPE_CHECKING:
     from rich.text import Text
