@@ -18,10 +18,10 @@ import msgspec
 import pytest
 
 from sayso import Inbox, Sayso
-from sayso.cli.grants_shown import pinned_arguments
-from sayso.cli.operating import open_questions
-from sayso.cli.questions_shown import open_question, seen_at_terminal
-from sayso.cli.shortened import CHANGED, calls, grants, questions, sessions
+from sayso.cli.short_ids import CHANGED, calls, grants, questions, sessions
+from sayso.cli.views.grants import pinned_arguments
+from sayso.cli.views.operator import open_questions
+from sayso.cli.views.question_card import open_question, seen_at_terminal
 from sayso.core.model import Operation, Request
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.recorded_decision import past_decision

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from msgspec.structs import replace
 
-from sayso.cli.shortened import live_grants, whole_grant
+from sayso.cli.short_ids import live_grants, whole_grant
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Assurance
 from sayso.core.session import Session

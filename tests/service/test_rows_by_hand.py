@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.json import decode, encode
 
-from sayso.cli.audit_shown import show_verified, verified_json
+from sayso.cli.views.audit import show_verified, verified_json
 from sayso.core.audit.entry import rfc3339
 from sayso.gate.audit.use import verify_audit
 from sayso.gate.rows.journal import record

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sayso.cli.history_shown import listed as listed_stories
-from sayso.cli.history_shown import story_lines
+from sayso.cli.views.history import listed as listed_stories
+from sayso.cli.views.history import story_lines
 from sayso.gate.figures.stories import Wanted
 from sayso.gate.sessions.messages import hear_message
 from sayso.gate.sessions.operator_grants import revoke_all, revoke_grant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.cli.wrapping import wrap_line
+from sayso.cli.views.wrapping import wrap_line
 
 
 @pytest.mark.parametrize(

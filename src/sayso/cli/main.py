@@ -7,7 +7,8 @@ import sys
 
 import typer
 
-from sayso.cli import (
+from sayso.cli.commands import (
+    allowlist,
     audit,
     calls,
     chat,
@@ -15,18 +16,17 @@ from sayso.cli import (
     demo,
     history,
     init,
-    linking,
+    link,
     mcp,
-    operate,
+    operator,
     passkey,
     policy,
     serve,
-    standing,
-    stopping,
+    stop,
     store,
     tour,
 )
-from sayso.cli.choice import Approval, set_global_approval
+from sayso.cli.policy_choice import Approval, set_global_approval
 
 USAGE, FAILURE = 2, 1
 
@@ -65,20 +65,20 @@ app.command("chat", short_help="Play a session, typed or scripted.")(chat.chat)
 app.command("init", short_help="Write a first policy of your own.")(init.init)
 app.command("demo", short_help="See an agent at work that needs your say-so.")(demo.demo)
 app.command("tour", short_help="Watch Sayso decide in a conversation.")(tour.tour)
-app.command("inbox", short_help="The questions that wait for you.")(operate.inbox)
-app.command("approve", short_help="Say yes to a question.")(operate.approve)
-app.command("deny", short_help="Say no to a question.")(operate.deny)
-app.command("wait", short_help="Wait for the answer to a question.")(operate.wait)
-app.command("grants", short_help="What is granted now.")(operate.grants)
-app.command("grant", short_help="Grant something before it is asked.")(operate.grant)
-app.command("revoke", short_help="Take a grant back, or all of a session.")(operate.revoke)
-app.command("stats", short_help="How often people are asked, and answer.")(operate.stats)
-app.add_typer(standing.allowlist, name="allowlist", short_help="Commands with standing consent.")
-app.add_typer(standing.sessions, name="sessions", short_help="The sessions that are open.")
-app.command("stop", short_help="Stop a session, or all of them.")(stopping.stop)
-app.command("resume", short_help="Let a stopped session go on.")(stopping.resume)
+app.command("inbox", short_help="The questions that wait for you.")(operator.inbox)
+app.command("approve", short_help="Say yes to a question.")(operator.approve)
+app.command("deny", short_help="Say no to a question.")(operator.deny)
+app.command("wait", short_help="Wait for the answer to a question.")(operator.wait)
+app.command("grants", short_help="What is granted now.")(operator.grants)
+app.command("grant", short_help="Grant something before it is asked.")(operator.grant)
+app.command("revoke", short_help="Take a grant back, or all of a session.")(operator.revoke)
+app.command("stats", short_help="How often people are asked, and answer.")(operator.stats)
+app.add_typer(allowlist.allowlist, name="allowlist", short_help="Commands with standing consent.")
+app.add_typer(allowlist.sessions, name="sessions", short_help="The sessions that are open.")
+app.command("stop", short_help="Stop a session, or all of them.")(stop.stop)
+app.command("resume", short_help="Let a stopped session go on.")(stop.resume)
 app.command("serve", short_help="Run the service and its page.")(serve.serve)
-app.command("link", short_help="A link to sign in to the page.")(linking.link)
+app.command("link", short_help="A link to sign in to the page.")(link.link)
 app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
 app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
 app.command("history", short_help="What was decided, one story a call.")(history.history)
@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def _fail(message: str, hint: str | None, code: int) -> None:
-    from sayso.cli.wrapping import width_of, wrap_line
+    from sayso.cli.views.wrapping import width_of, wrap_line
 
     text, width = f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), width_of(sys.stderr)
     for line in text.split("\n"):

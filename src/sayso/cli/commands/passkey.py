@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.choice import Json
-from sayso.cli.operate import acting, looking, show_or_json
-from sayso.cli.shortened import PasskeyId, StoreFile, whole_passkey
+from sayso.cli.commands.operator import acting, looking, show_or_json
+from sayso.cli.policy_choice import Json
+from sayso.cli.short_ids import PasskeyId, StoreFile, whole_passkey
 
 passkeys = typer.Typer(no_args_is_help=True, help="Passkeys of operators, and what they have to sign.")
 SIGNED = {
@@ -22,7 +22,7 @@ SIGNED = {
 @passkeys.command("list", short_help="Who has a passkey, and what has to be signed.")
 def list_all(store: StoreFile = None, as_json: Json = False) -> None:
     """Every passkey, and which answers on the page have to be signed with one. They are added on the page."""
-    from sayso.cli.operating import moment
+    from sayso.cli.views.operator import moment
     from sayso.core.words import visible
     from sayso.gate.people.passkeys import list_passkeys, required
 
@@ -46,7 +46,7 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove one passkey, or with --all every one of every operator."""
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.core.errors import MalformedRequest
     from sayso.core.words import visible
     from sayso.gate.people.passkeys import forget_passkeys, remove_passkey
@@ -73,7 +73,7 @@ def require(
     Once chosen it holds even where nobody has a passkey. Answers at a terminal are never signed, and the
     audit says so.
     """
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.core.errors import MalformedRequest
     from sayso.gate.people.passkeys import LEVELS, require_passkeys
 

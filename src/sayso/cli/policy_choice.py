@@ -83,7 +83,7 @@ def remark(text: str) -> None:
     """Something worth knowing that is not the answer: to stderr, so that programs can read the answer."""
     import sys
 
-    from sayso.cli.wrapping import width_of, wrap_line
+    from sayso.cli.views.wrapping import width_of, wrap_line
 
     for piece in wrap_line(f"note: {text}", width_of(sys.stderr)):
         typer.echo(piece, err=True)

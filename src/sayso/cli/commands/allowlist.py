@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen
-from sayso.cli.operate import acting, in_session, looking, show_or_json
-from sayso.cli.shortened import InSession, SessionId, StoreFile, whole_session
+from sayso.cli.commands.operator import acting, in_session, looking, show_or_json
+from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen
+from sayso.cli.short_ids import InSession, SessionId, StoreFile, whole_session
 
 allowlist = typer.Typer(
     help="The commands that have standing consent, word for word, session by session.",
@@ -30,12 +30,12 @@ def list_commands(
 ) -> None:
     if goes_on(context):
         return
-    from sayso.cli import grants_shown
+    from sayso.cli.views import grants
     from sayso.gate.sessions.operator_grants import list_grants
 
     with looking(store, sealed=True) as gate:
         found = [one for one in list_grants(gate, in_session(gate, session)) if one.kind == "command"]
-    show_or_json(as_json, found, grants_shown.allowlist_lines(found))
+    show_or_json(as_json, found, grants.allowlist_lines(found))
 
 
 @allowlist.command("add", short_help="Give a command standing consent.")
@@ -52,15 +52,15 @@ def add(
 
     Example: sayso allowlist add s_4f "git push"
     """
-    from sayso.cli import grants_shown, operating
+    from sayso.cli.views import grants, operator
     from sayso.gate.sessions.allowance import LONGEST_MINUTES
     from sayso.gate.sessions.operator_grants import give_grant, list_grants
 
     with acting(store, chosen(policy, preset, approval)) as gate:
         session = whole_session(gate, session)
-        give_grant(gate, session, by=operating.operator(), command=command, minutes=LONGEST_MINUTES)
+        give_grant(gate, session, by=operator.operator(), command=command, minutes=LONGEST_MINUTES)
         listed = [one for one in list_grants(gate, session) if one.kind == "command"]
-    show_or_json(as_json, listed, grants_shown.allowlist_lines(listed))
+    show_or_json(as_json, listed, grants.allowlist_lines(listed))
 
 
 @allowlist.command("remove", short_help="Take it back from a command.")
@@ -79,17 +79,17 @@ def clear(session: SessionId, store: StoreFile = None, as_json: Json = False) ->
 def list_open(context: typer.Context, store: StoreFile = None, as_json: Json = False) -> None:
     if goes_on(context):
         return
-    from sayso.cli import operating
+    from sayso.cli.views import operator
 
     with looking(store, sealed=True) as gate:
-        found = operating.open_sessions(gate)
-    show_or_json(as_json, found, operating.session_lines(found))
+        found = operator.open_sessions(gate)
+    show_or_json(as_json, found, operator.session_lines(found))
 
 
 @sessions.command("end", short_help="End a session and all consent in it.")
 def end(session: SessionId, store: StoreFile = None, as_json: Json = False) -> None:
     """End a session for good: everything granted in it ends, and nothing is decided in it any more."""
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.sessions.sessions import end_session
 
     with acting(store) as gate:
@@ -111,9 +111,9 @@ def goes_on(context: typer.Context) -> bool:
 
 
 def _clear(session: str, command: str | None, store: str | None, as_json: bool) -> None:
-    from sayso.cli import grants_shown, operating
+    from sayso.cli.views import grants, operator
     from sayso.gate.sessions.operator_grants import clear_allowlist
 
     with acting(store) as gate:
-        ended = clear_allowlist(gate, whole_session(gate, session), operating.operator(), command)
-    show_or_json(as_json, ended, grants_shown.ended_lines(ended) if ended else ["The allowlist was empty."])
+        ended = clear_allowlist(gate, whole_session(gate, session), operator.operator(), command)
+    show_or_json(as_json, ended, grants.ended_lines(ended) if ended else ["The allowlist was empty."])

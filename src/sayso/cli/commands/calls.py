@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.choice import Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.operate import acting, in_session, looking, show_or_json
-from sayso.cli.shortened import CallId, InSession, RunId, StoreFile, whole_call
-from sayso.cli.standing import goes_on
+from sayso.cli.commands.allowlist import goes_on
+from sayso.cli.commands.operator import acting, in_session, looking, show_or_json
+from sayso.cli.policy_choice import Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.short_ids import CallId, InSession, RunId, StoreFile, whole_call
 
 SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
 RESOLVED = ("succeeded", "failed")
@@ -36,11 +36,11 @@ def list_calls(
 ) -> None:
     if goes_on(context):
         return
-    from sayso.cli import calls_shown
+    from sayso.cli.views import calls
 
     with looking(store, sealed=True) as gate:
-        found = calls_shown.listed(gate, in_session(gate, session), everything=everything)
-    show_or_json(as_json, found, calls_shown.call_lines(found))
+        found = calls.listed(gate, in_session(gate, session), everything=everything)
+    show_or_json(as_json, found, calls.call_lines(found))
 
 
 @calls.command("show", short_help="All that is kept of one call.")
@@ -49,11 +49,11 @@ def show(call: CallId, store: StoreFile = None, as_json: Json = False) -> None:
 
     Exit 1 if there is none of this name.
     """
-    from sayso.cli import calls_shown
+    from sayso.cli.views import calls
 
     with looking(store, sealed=True) as gate:
-        found = calls_shown.whole(gate, whole_call(gate, call))
-    show_or_json(as_json, found, calls_shown.whole_lines(found))
+        found = calls.whole(gate, whole_call(gate, call))
+    show_or_json(as_json, found, calls.whole_lines(found))
 
 
 @calls.command("resolve", short_help="Say what became of an ambiguous call.")
@@ -73,8 +73,8 @@ def resolve(
     Look first whether it had its effect. Your word stands, and what follows from it for consent is done under
     the policy. Example: sayso calls resolve op_4f succeeded
     """
-    from sayso.cli import calls_shown
-    from sayso.cli.operating import operator
+    from sayso.cli.views import calls
+    from sayso.cli.views.operator import operator
     from sayso.core.errors import MalformedRequest
     from sayso.gate.ledger.recovery import resolve_call
 
@@ -82,13 +82,13 @@ def resolve(
         raise MalformedRequest(f"{became!r} is no way to resolve a call", hint="say succeeded or failed")
     with acting(store, chosen(policy, preset, None)) as gate:
         call = whole_call(gate, call)
-        found = calls_shown.to_resolve(gate, call)
+        found = calls.to_resolve(gate, call)
         if not yes:
-            for line in calls_shown.whole_lines(found):
+            for line in calls.whole_lines(found):
                 typer.echo(line, err=True)
             typer.confirm(f"Are you sure that it {became}?", abort=True, err=True)
         resolve_call(gate, call, "succeeded" if became == "succeeded" else "failed", by=operator())
-        after = calls_shown.whole(gate, call)
+        after = calls.whole(gate, call)
     show_or_json(as_json, after, [f"Resolved as {after.state}: {after.id}"])
 
 
@@ -98,12 +98,12 @@ def list_runs(
 ) -> None:
     if goes_on(context):
         return
-    from sayso.cli import calls_shown
+    from sayso.cli.views import calls
     from sayso.gate.ledger import workflows
 
     with looking(store, sealed=True) as gate:
         found = workflows.list_runs(gate, in_session(gate, session))
-    show_or_json(as_json, found, calls_shown.run_lines(found) or ["No workflow is under way."])
+    show_or_json(as_json, found, calls.run_lines(found) or ["No workflow is under way."])
 
 
 @runs.command("watch", short_help="See how far a run comes.")
@@ -119,7 +119,7 @@ def watch(
 
     Exit 0 succeeded, 1 ended otherwise, 2 still under way, 3 not found.
     """
-    from sayso.cli import calls_shown
+    from sayso.cli.views import calls
     from sayso.core.words import visible
     from sayso.gate.ledger import workflows
     from sayso.gate.ledger.rows import UnknownCall
@@ -128,7 +128,7 @@ def watch(
     try:
         with looking(store, sealed=True) as gate:
             for progress in workflows.watch_run(gate, whole_call(gate, run), timeout):
-                show_or_json(as_json, progress, calls_shown.run_lines([progress]))
+                show_or_json(as_json, progress, calls.run_lines([progress]))
                 state = progress.state
     except UnknownCall as error:
         remark(visible(error.message))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.panel import Panel
 from rich.text import Text
 
-from sayso.cli.show import MARKS, STYLES, show_trace
+from sayso.cli.views.decision import MARKS, STYLES, show_trace
 from sayso.core.conversation.hear import allowlisted, consented
 from sayso.core.words import visible
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.audit_shown import (
+from sayso.cli.policy_choice import Json, remark
+from sayso.cli.short_ids import StoreFile
+from sayso.cli.views.audit import (
     decoded,
     echo_json,
     progress,
@@ -18,9 +20,7 @@ from sayso.cli.audit_shown import (
     show_verified,
     verified_json,
 )
-from sayso.cli.choice import Json, remark
-from sayso.cli.shortened import StoreFile
-from sayso.cli.wrapping import echo_wrapped
+from sayso.cli.views.wrapping import echo_wrapped
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -230,7 +230,7 @@ def prune(
     until = _before(before)
     if not yes:
         typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.audit.use import prune as drop
 
     with _audit(store) as gate, progress("Pruning") as told:
@@ -250,7 +250,7 @@ def erase(
     store: StoreFile = None,
 ) -> None:
     """Forget a sensitive value of an entry, for good. The entry and its chain stay as they are."""
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.audit.use import erase as forget
 
     if not yes:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from sayso.cli.operating import moment, span
+from sayso.cli.views.operator import moment, span
 from sayso.core import ledger, words
 from sayso.core.digest import decode
 from sayso.core.errors import SaysoError

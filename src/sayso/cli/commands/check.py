@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.deciding import Wish, deciding
-from sayso.cli.shortened import InSession, StoreFile
+from sayso.cli.decide_where import Wish, deciding
+from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.short_ids import InSession, StoreFile
 
 EXIT = {"allow": 0, "ask": 3, "deny": 4}
 
@@ -103,7 +103,7 @@ def explain(
         told = place.tell(request, checked.decision) | {"trace": tell_trace(checked.traces)}
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
-        from sayso.cli.show import console, show_trace
+        from sayso.cli.views.decision import console, show_trace
 
         show_trace(console(), checked.decision, checked.traces)
         place.remark()

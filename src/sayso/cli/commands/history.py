@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.choice import Json
-from sayso.cli.operate import in_session, looking, show_or_json
-from sayso.cli.shortened import InSession, StoreFile
+from sayso.cli.commands.operator import in_session, looking, show_or_json
+from sayso.cli.policy_choice import Json
+from sayso.cli.short_ids import InSession, StoreFile
 
 
 def history(
@@ -30,7 +30,7 @@ def history(
 
     Example: sayso history "git push" --verdict deny
     """
-    from sayso.cli import history_shown
+    from sayso.cli.views import history
     from sayso.gate.figures.stories import Wanted
 
     with looking(store, sealed=True) as gate:
@@ -38,5 +38,5 @@ def history(
         wanted = Wanted(
             agent=agent, domain=domain, risk=risk, verdict=verdict, session=whose, text=text.casefold()
         )
-        found = history_shown.listed(gate, wanted, limit)
-    show_or_json(as_json, found, history_shown.story_lines(found))
+        found = history.listed(gate, wanted, limit)
+    show_or_json(as_json, found, history.story_lines(found))

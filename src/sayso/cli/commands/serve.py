@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.operate import acting, looking, show_or_json
-from sayso.cli.shortened import StoreFile, TokenId, whole_token
+from sayso.cli.commands.operator import acting, looking, show_or_json
+from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.short_ids import StoreFile, TokenId, whole_token
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
@@ -116,7 +116,7 @@ def new_token(
     What a host says its user typed is claimed: it can tighten, and before it loosens anything you are asked.
     With --assured you say that no agent can read the token, so that what comes with it counts at once.
     """
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.people.tokens import issue_token
 
     with acting(store) as gate:
@@ -154,7 +154,7 @@ def revoke(
     store: StoreFile = None,
     as_json: Json = False,
 ) -> None:
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.people.tokens import revoke_token
 
     with acting(store) as gate:
@@ -203,7 +203,7 @@ def _started(gate: Gate, address: Address, store: str | None, held: ExitStack) -
     """Say where it is; at a terminal also how to sign in, which is for the person there alone."""
     import sys
 
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.open import data_folder
     from sayso.gate.people.browsers import make_link
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sayso.cli.operating import span
+from sayso.cli.views.operator import span
 from sayso.core.digest import spell_exactly
 from sayso.core.words import visible
 from sayso.gate.gate import Gate

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sayso.cli.choice import remark
-from sayso.cli.shortened import whole_session
+from sayso.cli.policy_choice import remark
+from sayso.cli.short_ids import whole_session
 
 if TYPE_CHECKING:
     from sayso.core.decision import Decision

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sayso.cli.operating import moment
+from sayso.cli.views.operator import moment
 from sayso.core import words
 from sayso.core.words import visible
 from sayso.gate.figures.stories import Wanted, stories

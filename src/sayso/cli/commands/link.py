@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.choice import Json, remark
-from sayso.cli.operate import acting, show_or_json
-from sayso.cli.shortened import StoreFile
+from sayso.cli.commands.operator import acting, show_or_json
+from sayso.cli.policy_choice import Json, remark
+from sayso.cli.short_ids import StoreFile
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
@@ -36,7 +36,7 @@ def link(
 
     It names the service that runs on your store; if none does, the only other one, such as a demo's.
     """
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.people.browsers import make_link
 
     source = context.get_parameter_source("store")

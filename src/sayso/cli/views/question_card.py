@@ -7,7 +7,7 @@ import shutil
 
 import msgspec
 
-from sayso.cli.operating import Waiting, span, waiting
+from sayso.cli.views.operator import Waiting, span, waiting
 from sayso.core import words
 from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk

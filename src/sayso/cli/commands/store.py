@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.choice import Json, remark
-from sayso.cli.operate import acting
-from sayso.cli.shortened import StoreFile
+from sayso.cli.commands.operator import acting
+from sayso.cli.policy_choice import Json, remark
+from sayso.cli.short_ids import StoreFile
 from sayso.cli.store_places import ADDRESSES, is_address, place_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def clock(
     After the clock was wrong for a while, set it right and say so with --accept: time counts again. All
     consent of the open sessions ends with that, as nobody can say how long it should still have lived.
     """
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.upkeep.clock import read_clock, trust_clock
 
     if not is_address(store):
@@ -137,7 +137,7 @@ def copy(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
     and the audit trail go on in the database. Grants do not: whatever is needed is asked for again. If it is
     broken off, run it again with the same address to finish it, or give it up with `sayso store unseal`.
     """
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.open import data_folder
     from sayso.gate.upkeep.copy import copy_store
 
@@ -169,7 +169,7 @@ def unseal(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
 
     The database is looked at first. If the copy was finished, the store lives there now, and this is refused.
     """
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.open import data_folder
     from sayso.gate.upkeep.copy import unseal_store
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.choice import Json
-from sayso.cli.operate import acting, show_or_json
-from sayso.cli.shortened import OneSession, StoreFile, whole_session
+from sayso.cli.commands.operator import acting, show_or_json
+from sayso.cli.policy_choice import Json
+from sayso.cli.short_ids import OneSession, StoreFile, whole_session
 
 if TYPE_CHECKING:
     from sayso.gate.sessions.stop import Stopped
@@ -23,7 +23,7 @@ def stop(
 
     Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
     """
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.sessions.stop import stop_all_and_tell, stop_session
 
     _check_one(session, everything)
@@ -43,7 +43,7 @@ def resume(
     session: OneSession = None, everything: All = False, store: StoreFile = None, as_json: Json = False
 ) -> None:
     """Let a stopped session go on, or with --all every one. What the stop cleared stays cleared."""
-    from sayso.cli.operating import operator
+    from sayso.cli.views.operator import operator
     from sayso.gate.sessions.stop import resume_all, resume_session
 
     _check_one(session, everything)

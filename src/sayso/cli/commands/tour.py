@@ -70,8 +70,8 @@ def tour() -> None:
     """Watch Sayso decide: an allow, a question to you, a plan, a block, a stop, an allowlist."""
     import time
 
-    from sayso.cli.choice import in_flagged_mode
-    from sayso.cli.show import console
+    from sayso.cli.policy_choice import in_flagged_mode
+    from sayso.cli.views.decision import console
     from sayso.gate.play import Player
     from sayso.policy import load_preset
 
@@ -91,7 +91,7 @@ def tour() -> None:
 
 
 def _step(out: Console, player: Player, step: dict[str, Any]) -> None:
-    from sayso.cli.telling import print_told
+    from sayso.cli.views.session import print_told
 
     if "person" in step:
         _ask_person(out, player)

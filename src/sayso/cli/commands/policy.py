@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.choice import (
+from sayso.cli.commands.operator import looking, show_or_json
+from sayso.cli.policy_choice import (
     Approval,
     Json,
     PolicyFile,
@@ -18,8 +19,7 @@ from sayso.cli.choice import (
     named_policy,
     remark,
 )
-from sayso.cli.operate import looking, show_or_json
-from sayso.cli.shortened import StoreFile
+from sayso.cli.short_ids import StoreFile
 
 if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
@@ -105,7 +105,7 @@ def run_tests(
     """
     import time
 
-    from sayso.cli.deciding import request_in_folder
+    from sayso.cli.decide_where import request_in_folder
     from sayso.policy.tests import read_expectations, run
 
     expectations = read_expectations(_text(file), name=str(file))
@@ -198,7 +198,7 @@ def _show(policy: Policy) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sayso.cli.show import console
+    from sayso.cli.views.decision import console
     from sayso.policy.build import write_settings
 
     out = console()

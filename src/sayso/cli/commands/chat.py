@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen
+from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,7 +131,7 @@ def _flat(text: str) -> str:
 
 
 def _talk(player: Player) -> None:
-    from sayso.cli.show import console
+    from sayso.cli.views.decision import console
     from sayso.core.errors import SaysoError
 
     out = console()
@@ -159,7 +159,7 @@ def _typed() -> Iterator[str]:
 
 
 def _line(out: Console, player: Player, line: str) -> None:
-    from sayso.cli.telling import print_state, print_told, print_why
+    from sayso.cli.views.session import print_state, print_told, print_why
 
     if line == ":help":
         out.print(HELP, markup=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sayso.cli.wrapping import echo_wrapped
+from sayso.cli.views.wrapping import echo_wrapped
 
 NOT_GIVEN = "erased, or not disclosed"
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.choice import Approval, Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.shortened import (
+from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.short_ids import (
     GrantId,
     InSession,
     OneQuestion,
@@ -47,18 +47,18 @@ def inbox(
 
     Long values are folded in the list. `sayso inbox ID` folds nothing.
     """
-    from sayso.cli import operating, questions_shown
+    from sayso.cli.views import operator, question_card
     from sayso.core import words
 
     with looking(store) as gate:
         if question is not None:
-            one = questions_shown.open_question(gate, whole_question(gate, question))
-            show_or_json(as_json, one.waiting, questions_shown.whole_lines(one))
+            one = question_card.open_question(gate, whole_question(gate, question))
+            show_or_json(as_json, one.waiting, question_card.whole_lines(one))
             return
-        found, changed = operating.open_questions(gate, in_session(gate, session))
+        found, changed = operator.open_questions(gate, in_session(gate, session))
     for one_changed in changed:
         remark(words.question_changed(one_changed))
-    show_or_json(as_json, found, operating.question_lines(found))
+    show_or_json(as_json, found, operator.question_lines(found))
 
 
 def approve(
@@ -82,7 +82,7 @@ def approve(
     `sayso inbox ID` shows with the whole call. The first answer stands. Exit 1 if another one did.
     Example: sayso approve s_4f.q1 --for task
     """
-    from sayso.cli import questions_shown
+    from sayso.cli.views import question_card
     from sayso.core.deciding.offers import ANSWERS
     from sayso.core.errors import UnknownAnswer
 
@@ -90,7 +90,7 @@ def approve(
         raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
     with acting(store, chosen(policy, preset, approval)) as gate:
         question = whole_question(gate, question)
-        seen = seen or questions_shown.seen_at_terminal(gate, question, how)
+        seen = seen or question_card.seen_at_terminal(gate, question, how)
         _answer(gate, question, how, None, seen, as_json)
 
 
@@ -119,19 +119,19 @@ def wait(
 
     Exit 0 granted, 1 denied or cancelled, 2 timed out or expired, 3 not found.
     """
-    from sayso.cli import operating
+    from sayso.cli.views import operator
     from sayso.gate.open import NoStore
     from sayso.gate.questions.read import UnknownQuestion
 
     try:
         with looking(store) as gate:
-            outcome = operating.wait(gate, whole_question(gate, question), timeout)
+            outcome = operator.wait(gate, whole_question(gate, question), timeout)
     except NoStore as error:
         remark(error.message)
-        outcome = operating.Outcome(question, "not_found")
+        outcome = operator.Outcome(question, "not_found")
     except UnknownQuestion:
-        outcome = operating.Outcome(question, "not_found")
-    show_or_json(as_json, outcome, [operating.outcome_line(outcome)])
+        outcome = operator.Outcome(question, "not_found")
+    show_or_json(as_json, outcome, [operator.outcome_line(outcome)])
     codes = {"granted": GRANTED, "timeout": TIMED_OUT, "expired": TIMED_OUT, "not_found": NOT_FOUND}
     raise typer.Exit(codes.get(outcome.status, DENIED))
 
@@ -142,13 +142,13 @@ def grants(
     as_json: Json = False,
 ) -> None:
     """What is granted now, for how long, by whom, and how often it was used."""
-    from sayso.cli import grants_shown
+    from sayso.cli.views import grants
     from sayso.gate.sessions.operator_grants import list_grants, one_for_each_answer
 
     with looking(store, sealed=True) as gate:
         found = one_for_each_answer(gate, list_grants(gate, in_session(gate, session)))
-        arguments = grants_shown.pinned_arguments(gate, found)
-    show_or_json(as_json, found, grants_shown.grant_lines(found, arguments))
+        arguments = grants.pinned_arguments(gate, found)
+    show_or_json(as_json, found, grants.grant_lines(found, arguments))
 
 
 def grant(
@@ -173,7 +173,7 @@ def grant(
 
     Example: sayso grant s_4f --operation files.edit --minutes 30
     """
-    from sayso.cli import grants_shown, operating
+    from sayso.cli.views import grants, operator
     from sayso.core.grants import Pins
     from sayso.core.model import Risk
     from sayso.gate.sessions.operator_grants import give_grant, list_grants
@@ -185,7 +185,7 @@ def grant(
         given = give_grant(
             gate,
             session,
-            by=operating.operator(),
+            by=operator.operator(),
             operation=operation,
             category=category,
             command=command,
@@ -195,7 +195,7 @@ def grant(
             pins=pins,
         )
         (told,) = [one for one in list_grants(gate, session) if one.id == given.id]
-    show_or_json(as_json, told, ["Granted:", *grants_shown.grant_lines([told])])
+    show_or_json(as_json, told, ["Granted:", *grants.grant_lines([told])])
 
 
 def revoke(
@@ -224,7 +224,7 @@ def revoke(
 
     With --session, take back all consent for what is named; calls under way that it names do not go on.
     """
-    from sayso.cli import grants_shown, operating
+    from sayso.cli.views import grants, operator
     from sayso.core.errors import MalformedRequest
     from sayso.gate.sessions.operator_grants import revoke_all, revoke_grant
     from sayso.gate.sessions.revoke import revoke_by_name
@@ -233,12 +233,12 @@ def revoke(
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
     with acting(store) as gate:
         if grant is not None and session is not None:
-            ended = revoke_by_name(gate, whole_session(gate, session), grant, operating.operator())
+            ended = revoke_by_name(gate, whole_session(gate, session), grant, operator.operator())
         elif grant is not None:
-            ended = [revoke_grant(gate, whole_grant(gate, grant), operating.operator())]
+            ended = [revoke_grant(gate, whole_grant(gate, grant), operator.operator())]
         else:
-            ended = revoke_all(gate, whole_session(gate, str(everything)), operating.operator())
-    show_or_json(as_json, ended, grants_shown.ended_lines(ended))
+            ended = revoke_all(gate, whole_session(gate, str(everything)), operator.operator())
+    show_or_json(as_json, ended, grants.ended_lines(ended))
 
 
 def stats(
@@ -250,13 +250,13 @@ def stats(
     """How often people are asked, how often that was spared, and how they answer."""
     import time
 
-    from sayso.cli import operating
+    from sayso.cli.views import operator
     from sayso.gate.figures.figures import figures
 
-    since = 0.0 if days is None else time.time() - days * operating.DAY
+    since = 0.0 if days is None else time.time() - days * operator.DAY
     with looking(store) as gate:
         found = figures(gate, session=in_session(gate, session), since=since)
-    show_or_json(as_json, found, operating.figure_lines(found))
+    show_or_json(as_json, found, operator.figure_lines(found))
 
 
 @contextmanager
@@ -295,11 +295,11 @@ def in_session(gate: Gate, session: str | None) -> str | None:
 def _answer(
     gate: Gate, question: str, given: str, reason: str | None, seen: str | None, as_json: bool
 ) -> None:
-    from sayso.cli import operating
+    from sayso.cli.views import operator
     from sayso.gate.questions.answer import answer_question
 
-    stands = answer_question(gate, question, given, by=operating.operator(), reason=reason, seen=seen)
-    show_or_json(as_json, stands, [operating.stands_line(stands)])
+    stands = answer_question(gate, question, given, by=operator.operator(), reason=reason, seen=seen)
+    show_or_json(as_json, stands, [operator.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
 
 
@@ -309,6 +309,6 @@ def show_or_json(as_json: bool, value: object, lines: list[str]) -> None:
 
         typer.echo(msgspec.json.encode(value).decode())
         return
-    from sayso.cli.wrapping import echo_wrapped
+    from sayso.cli.views.wrapping import echo_wrapped
 
     echo_wrapped(lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.choice import in_flagged_mode
+from sayso.cli.policy_choice import in_flagged_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,7 @@ class Demo:
             self._leave()
 
     def _begin(self, gate: Gate, address: Address) -> None:
-        from sayso.cli.serve import announce
+        from sayso.cli.commands.serve import announce
         from sayso.gate.people.browsers import make_link
 
         announce(gate, address, self._folder, self._folder / "sayso.db", self._held)

@@ -60,7 +60,7 @@ def _pass_mode_on() -> None:
     """The mode of `sayso --approval MODE`, for the gate that the module opens in this process."""
     import os
 
-    from sayso.cli.choice import global_approval
+    from sayso.cli.policy_choice import global_approval
     from sayso.gate.settings import VARIABLE
 
     mode = global_approval()
