@@ -15,9 +15,10 @@ from bench.durable import DOMAINS, a_gate, on_disk
 from bench.measure import Race, Row, Side, Watch, race
 from bench.world import make_world
 from sayso.core.audit.entry import MAIN, TAG
-from sayso.core.audit.entry import Row as Stored
-from sayso.core.audit.verify import Report, verify
-from sayso.gate.audit.use import checkpoint, verify_audit
+from sayso.core.audit.entry import ChainRow as Stored
+from sayso.core.audit.verify import VerifyReport, verify_rows
+from sayso.gate.audit.checkpoints import sign_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 
@@ -34,7 +35,7 @@ def verify_against_hashing(watch: Watch) -> list[Row]:
         rows = _stored(gate)
         whole = [TAG + prev + body for _, body, prev, _ in rows if body is not None]
         ours = {
-            "verify, core": lambda: _clean_report(verify(iter(rows))),
+            "verify, core": lambda: _clean_report(verify_rows(iter(rows))),
             "verify, store": lambda: _clean(gate),
         }
         theirs = {"each entry": lambda: _each(whole), "one stream": lambda: _stream(whole)}
@@ -56,7 +57,7 @@ def _fill(gate: Gate, watch: Watch) -> None:
                 more = details | {"digest": digest}
                 record(tx, "DECIDED", session="s_bench", agent="agent", operations=operations, details=more)
         watch("audit (writing it first)", start // PAGE + 1, ENTRIES // PAGE)
-    checkpoint(gate)
+    sign_audit(gate)
 
 
 def _details() -> dict[str, object]:
@@ -86,7 +87,7 @@ def _clean(gate: Gate) -> None:
         raise AssertionError(f"the audit is not clean: {verified.reports[0].findings[:1]}")
 
 
-def _clean_report(report: Report) -> None:
+def _clean_report(report: VerifyReport) -> None:
     if report.found or report.entries < ENTRIES:
         raise AssertionError(f"the audit is not clean: {report.findings[:1]}")
 

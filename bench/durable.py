@@ -23,7 +23,7 @@ import msgspec
 from bench.measure import Race, Row, Side, Watch, race
 from bench.world import make_world
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.deciding.authorize import Authorized, authorize, authorize_in
+from sayso.gate.deciding.authorize import Authorization, authorize, authorize_in
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import open_gate
@@ -160,7 +160,7 @@ def _allowed(gate: Gate, request: Request) -> None:
     _check_allowed(authorize(gate, request))
 
 
-def _check_allowed(done: Authorized) -> None:
+def _check_allowed(done: Authorization) -> None:
     decision = done.decision
     if decision.verdict is not Verdict.ALLOW or decision.rule != "operation_grant":
         raise AssertionError(f"not allowed by the grant: {decision.rule}, {decision.reason}")

@@ -19,22 +19,22 @@ import httpx
 from bench.durable import DOMAINS, OPERATION, on_disk
 from bench.questions import MANY, Crowd
 from bench.world import make_world
-from sayso.core.effects import Granted
+from sayso.core.effects import GrantAdded
 from sayso.core.grants import Pins
 from sayso.core.model import Operation
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate, everything, loaded, settle
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.ledger.workflows import list_runs, reconcile
+from sayso.gate.ledger.workflows import list_workflow_runs, reconcile_runs
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.keys import make_key
-from sayso.gate.sessions.allowance import Wish, permitted
+from sayso.gate.sessions.allowance import GrantWish, build_grant
 from sayso.gate.sessions.sessions import open_session
 from sayso.service.app import make_app
-from sayso.service.running import Settings
+from sayso.service.http.state import ServiceSettings
 from sayso.store.contract import Store
 from sayso.store.sqlite.store import SqliteStore
 
@@ -43,7 +43,7 @@ RUNS = 100
 ROUNDS = 5
 HOUR = 3_600.0
 HOST = "sayso.test"
-WISH = Wish(OPERATION, None, None, None, 60.0, None, Pins())
+WISH = GrantWish(OPERATION, None, None, None, 60.0, None, Pins())
 
 
 def main() -> None:
@@ -65,8 +65,8 @@ def _measure(gate: Gate, ask: Callable[[str], str | None], size: int) -> None:
     for path in ("/v1/sessions", "/v1/grants"):
         _say(f"{size:,} sessions: first page of {path}", lambda path=path: ask(path))  # type: ignore[misc]
         _say(f"{size:,} sessions: all of {path}", lambda path=path: _all(ask, path), rounds=1)  # type: ignore[misc]
-    _say(f"{size:,} sessions: reconcile", lambda: reconcile(gate))
-    _say(f"{size:,} sessions: list_runs", lambda: list_runs(gate))
+    _say(f"{size:,} sessions: reconcile", lambda: reconcile_runs(gate))
+    _say(f"{size:,} sessions: list_runs", lambda: list_workflow_runs(gate))
 
 
 def _run(gate: Gate) -> None:
@@ -85,14 +85,16 @@ def _grow(gate: Gate, more: int) -> None:
     for _ in range(more):
         session = open_session(gate, agent="agent", owner="bench")
         with gate.store.write(durable=False) as tx:
-            found = loaded(gate, tx, session, everything())
-            settle(gate, tx, found, (Granted(permitted(WISH, gate.policy, found.session, tx.now, "bench")),))
+            found = load_open_session(gate, tx, session, select_all_rows())
+            apply_and_save(
+                gate, tx, found, (GrantAdded(build_grant(WISH, gate.policy, found.session, tx.now, "bench")),)
+            )
 
 
 @contextmanager
 def asking(gate: Gate) -> Iterator[Callable[[str], str | None]]:
     """Asks for a list as an operator; what it gives is the address of the next page, if there is one."""
-    app = make_app(EmbeddedDoor(gate, ()), hosts=(HOST,), settings=Settings(rate=1e6, burst=1_000_000))
+    app = make_app(EmbeddedDoor(gate, ()), hosts=(HOST,), settings=ServiceSettings(rate=1e6, burst=1_000_000))
     secret, _ = issue_token(gate, "operator", "bench", by="bench")
     client = httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app),

@@ -22,7 +22,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.rows.keys import load_or_make_key
-from sayso.service.serve import Address, serve
+from sayso.service.serve import Address, serve_gate
 from sayso.store.sqlite.store import SqliteStore
 
 PAGE = 50
@@ -181,7 +181,7 @@ def _waits(client: httpx.Client) -> int:
 
 def main() -> None:
     with a_gate(Path(sys.argv[1])) as gate:
-        serve(gate, Address(port=0), started=lambda real: print(real.url, flush=True))
+        serve_gate(gate, Address(port=0), started=lambda real: print(real.url, flush=True))
 
 
 if __name__ == "__main__":

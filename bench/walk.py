@@ -17,7 +17,7 @@ import httpx
 
 import sayso
 from sayso import Sayso
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.rows.keys import make_key

@@ -14,7 +14,7 @@ import msgspec
 
 from sayso.core.deciding.decide import decide
 from sayso.core.digest import sha256
-from sayso.core.grants import DAY, MINUTE, Grant, Held, Kind, Pins
+from sayso.core.grants import DAY, MINUTE, Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Call, Operation, Request, Risk, Verdict
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
 from sayso.core.session import Denial, Session, Task, View
@@ -156,12 +156,12 @@ def _session(homes: list[str]) -> Session:
         heard_at=NOW - MINUTE,
         task=Task(TASK, "implement the feature", began=31, active=40, phase="implementing"),
         tasks=3,
-        grants={grant.key: (Held(grant),) for grant in grants},
+        grants={grant.key: (HeldGrant(grant),) for grant in grants},
         denials={_answered("deny", f"{home}.publish"): Denial(40, NOW - MINUTE) for home in homes},
     )
 
 
-def _grant(kind: Kind, value: str, **more: Any) -> Grant:
+def _grant(kind: GrantKind, value: str, **more: Any) -> Grant:
     usual: dict[str, Any] = {"risk": Risk.HIGH, "expires_at": NOW + 60 * MINUTE, "session": SESSION}
     return Grant(id=f"{kind} {value}", kind=kind, value=value, **(usual | more))
 

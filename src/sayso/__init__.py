@@ -12,8 +12,14 @@ if TYPE_CHECKING:
     from sayso.core.deciding.decide import decide, explain
     from sayso.core.errors import SaysoError
     from sayso.doors.approval_manager import ApprovalManager, ApprovalMode, RiskLevel
-    from sayso.doors.python.host import Called
-    from sayso.doors.python.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout, Result
+    from sayso.doors.python.calls.results import (
+        Ambiguous,
+        ConsentDenied,
+        ConsentRequired,
+        ConsentTimeout,
+        Result,
+    )
+    from sayso.doors.python.host_call import Called
     from sayso.doors.python.sayso import Sayso
     from sayso.doors.python.session import Session
     from sayso.doors.python.workflow import Step
@@ -47,16 +53,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Ambiguous": "sayso.doors.python.results",
+    "Ambiguous": "sayso.doors.python.calls.results",
     "ApprovalManager": "sayso.doors.approval_manager",
     "ApprovalMode": "sayso.doors.approval_manager",
-    "Called": "sayso.doors.python.host",
+    "Called": "sayso.doors.python.host_call",
     "Connected": "sayso.doors.remote.connected",
-    "ConsentDenied": "sayso.doors.python.results",
-    "ConsentRequired": "sayso.doors.python.results",
-    "ConsentTimeout": "sayso.doors.python.results",
+    "ConsentDenied": "sayso.doors.python.calls.results",
+    "ConsentRequired": "sayso.doors.python.calls.results",
+    "ConsentTimeout": "sayso.doors.python.calls.results",
     "Inbox": "sayso.surfaces.inbox",
-    "Result": "sayso.doors.python.results",
+    "Result": "sayso.doors.python.calls.results",
     "RiskLevel": "sayso.doors.approval_manager",
     "Sayso": "sayso.doors.python.sayso",
     "SaysoError": "sayso.core.errors",

@@ -10,7 +10,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Run one command. Ctrl-C ends it without a traceback even before there is a command to end."""
     try:
-        from sayso.cli.main import main as run
+        from sayso.cli.main import run_command as run
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     run()

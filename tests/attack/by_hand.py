@@ -16,8 +16,8 @@ from sayso.core.policy import Policy
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
-from sayso.gate.sessions.handoff import offer_handoff, show_handoff, take_handoff
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.handoff import ask_to_load_handoff, ask_to_save_handoff, list_loaded_commands
+from sayso.gate.sessions.messages import record_message
 from sayso.policy import load_preset
 from sayso.store.contract import Store
 from sayso.store.memory.store import MemoryStore
@@ -201,12 +201,12 @@ def postgres_place(address: str, folder: Path, policy: Policy | None = None) -> 
 
 def save_by_a_yes(gate: Gate, session: str) -> None:
     """The user is asked whether to hand the allowlist on, and says yes."""
-    assert offer_handoff(gate, session) is not None
-    hear_message(gate, session, "yes")
+    assert ask_to_save_handoff(gate, session) is not None
+    record_message(gate, session, "yes")
 
 
 def load_by_a_yes(gate: Gate, session: str) -> tuple[str, ...]:
     """The user is shown what was handed on, if anything was, and says yes to it; what was loaded."""
-    if show_handoff(gate, session) is not None:
-        hear_message(gate, session, "yes")
-    return take_handoff(gate, session)
+    if ask_to_load_handoff(gate, session) is not None:
+        record_message(gate, session, "yes")
+    return list_loaded_commands(gate, session)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.audit.entry import read
+from sayso.core.audit.entry import read_entry
 from sayso.core.grants import DAY
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
@@ -27,7 +27,7 @@ from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.keys import make_key
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import Reader, Store, Writer
@@ -118,18 +118,18 @@ def denied(gate: Gate, session: str) -> None:
 
 
 def by_slash_command(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "/look")
+    record_message(gate, session, "/look")
     authorize(gate, request(session, "files.read"))
 
 
 def stopped(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     authorize(gate, request(session, "files.list"))
 
 
 def first_of_a_turn(gate: Gate, session: str) -> None:
-    begin_task(gate, session, "feature")
-    hear_message(gate, session, "and now the rest")
+    record_task_start(gate, session, "feature")
+    record_message(gate, session, "and now the rest")
     authorize(gate, request(session, "files.list"))
 
 
@@ -183,7 +183,7 @@ MUST_LAST: dict[str, Act] = {
 
 
 def told(entry: bytes) -> tuple[object, object, object]:
-    details = read(entry).details
+    details = read_entry(entry).details
     return details.get("verdict"), details.get("risk"), details.get("grants")
 
 

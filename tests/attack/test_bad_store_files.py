@@ -146,7 +146,7 @@ def test_a_locked_file_is_busy(filled: Path) -> None:
 
 
 def test_a_file_that_others_are_setting_up_is_busy(path: Path) -> None:
-    with file.locked(path, wait=0.0) as held:
+    with file.hold_file_lock(path, wait=0.0) as held:
         assert held
         assert isinstance(refused(path, busy=0.05), StoreBusy)
 

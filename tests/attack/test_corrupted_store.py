@@ -15,9 +15,10 @@ from random import Random
 
 import pytest
 
-from sayso.core.audit.anchors import Kind
+from sayso.core.audit.anchors import FindingKind
 from sayso.core.audit.entry import MAIN, chain_hash, genesis
-from sayso.gate.audit.use import Verified, checkpoint, verify_audit
+from sayso.gate.audit.checkpoints import sign_audit
+from sayso.gate.audit.verify import AuditReport, verify_audit
 from sayso.gate.open import open_gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key
@@ -42,16 +43,16 @@ def written(path: Path, entries: int, stream: str = MAIN) -> bytes:
         for number in range(entries):
             details = {"number": number, "rule": "ask"}
             record(tx, "DECIDED", session=f"s_{number % 3}", details=details, stream=stream)
-    note = checkpoint(gate).encode()
+    note = sign_audit(gate).encode()
     store.close()
     return note
 
 
-def judged(path: Path, *outside: bytes) -> Verified:
+def judged(path: Path, *outside: bytes) -> AuditReport:
     return judged_both(path, *outside)[1]
 
 
-def judged_both(path: Path, *outside: bytes) -> tuple[Verified, Verified]:
+def judged_both(path: Path, *outside: bytes) -> tuple[AuditReport, AuditReport]:
     """What verifying says without and with what was kept outside."""
     store = SqliteStore(path)
     try:
@@ -349,7 +350,7 @@ def test_an_older_copy_put_back_shows_only_against_a_checkpoint_kept_elsewhere(
     shutil.copy(young, copy)
     assert judged(copy).clean
     found = judged(copy, outside).reports[0].findings
-    assert found[0].kind is Kind.TRUNCATED
+    assert found[0].kind is FindingKind.TRUNCATED
 
 
 def test_a_file_that_is_cut_short_is_never_clean(kept: tuple[Path, Path, bytes], tmp_path: Path) -> None:

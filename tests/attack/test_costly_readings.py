@@ -28,9 +28,9 @@ COSTLY: dict[str, dict[str, Any]] = {
 def test_a_call_with_too_much_to_follow_is_high_risk_and_not_followed(
     coder: Agent, args: str, tool: str
 ) -> None:
-    with budget.one_reading() as looks:
+    with budget.share_budget() as looks:
         items = coder.session.call(tool, COSTLY[args]).decision.items
-        assert looks.made <= 2 * budget.MOST
+        assert looks.made <= 2 * budget.MAX_LOOKS
     assert {item.risk for item in items} == {Risk.HIGH}
 
 
@@ -53,4 +53,4 @@ def test_no_text_takes_long_to_be_searched_for_patches(text: str) -> None:
     """Each would take hours if the time grew with more than the length."""
     whole = text * (500_000 // len(text))
     assert patches.is_patch(whole) is text.startswith("diff")
-    assert "AGENTS.md" not in list(patches.files_patched(whole))
+    assert "AGENTS.md" not in list(patches.find_patched_files(whole))

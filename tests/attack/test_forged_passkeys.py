@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from sayso.core.audit.anchors import Kind
+from sayso.core.audit.anchors import FindingKind
 from sayso.core.model import Risk
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.gate import Gate
@@ -21,20 +21,27 @@ from sayso.gate.people.passkey_sign_in import (
     begin_sign_in,
     finish_registration,
     finish_sign_in,
-    get_options,
+    sign_in_options,
 )
 from sayso.gate.people.passkeys import (
     PasskeysVoid,
     ProofNeeded,
     forget_passkeys,
     list_passkeys,
-    proof_needed,
+    load_required_level,
+    needs_proof,
     remove_passkey,
-    required,
 )
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.webauthn import BadProof, Proof, answer_challenge, base64, public_key, unbase64
+from sayso.gate.rows.webauthn import (
+    BadProof,
+    Proof,
+    answer_challenge,
+    decode_base64url,
+    encode_base64url,
+    load_public_key,
+)
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_items, answer_question
@@ -49,7 +56,7 @@ def refused(gate: Gate, question: str, proof: Proof, answer: str = "once", *, by
     """Why this proof was refused; the question is still open, and the trail says what was tried."""
     with pytest.raises(BadProof) as found:
         answer_question(gate, question, answer, by=by, signing=on_page(proof))
-    assert question_row(gate, question).state == "open"
+    assert load_question_row(gate, question).state == "open"
     with gate.store.read() as tx:
         assert [row.event for row in tx.entries("main")][-1] == "PROOF_REFUSED"
     assert verify_audit(gate).clean
@@ -70,7 +77,7 @@ def test_a_signature_on_the_same_call_asked_at_another_time_is_refused(gate: Gat
     proof = signed(gate, device, one)
     clock.now += 2 * 3_600  # nobody answered in time
     again = asked(gate, session=session)
-    assert question_row(gate, one).digest == question_row(gate, again).digest
+    assert load_question_row(gate, one).digest == load_question_row(gate, again).digest
     assert "something else" in refused(gate, again, proof)
 
 
@@ -78,7 +85,7 @@ def test_a_signature_on_a_digest_that_differs_is_refused(gate: Gate) -> None:
     device = registered(gate)
     question = asked(gate)
     other = answer_challenge(question, "0" * 64, "once")
-    assert "something else" in refused(gate, question, device.get(get_options(other)))
+    assert "something else" in refused(gate, question, device.get(sign_in_options(other)))
 
 
 def test_a_signature_for_one_answer_does_not_serve_for_a_wider_one(gate: Gate) -> None:
@@ -139,7 +146,7 @@ def test_a_signature_sent_twice_answers_once(gate: Gate) -> None:
 def test_a_signature_made_on_another_page_is_refused(gate: Gate, origin: str) -> None:
     device = registered(gate)
     question = asked(gate)
-    proof = device.get(get_options(challenge(gate, question)), origin=origin)
+    proof = device.get(sign_in_options(challenge(gate, question)), origin=origin)
     assert "another page" in refused(gate, question, proof)
 
 
@@ -154,7 +161,7 @@ def test_a_page_that_is_ours_but_not_the_passkeys_own_is_refused(gate: Gate) -> 
     device = registered(gate)
     question = asked(gate)
     elsewhere = "https://sayso.example"
-    proof = device.get(get_options(challenge(gate, question)), origin=elsewhere)
+    proof = device.get(sign_in_options(challenge(gate, question)), origin=elsewhere)
     with pytest.raises(BadProof, match="another page"):
         answer_question(gate, question, "once", by="ana", signing=on_page(proof, (*ORIGINS, elsewhere)))
 
@@ -163,7 +170,7 @@ def test_a_page_that_is_ours_but_not_the_passkeys_own_is_refused(gate: Gate) -> 
 def test_without_a_person_who_was_verified_it_is_refused(gate: Gate, flags: int) -> None:
     device = registered(gate)
     question = asked(gate)
-    proof = device.get(get_options(challenge(gate, question)), flags=flags)
+    proof = device.get(sign_in_options(challenge(gate, question)), flags=flags)
     assert "did not verify" in refused(gate, question, proof)
 
 
@@ -175,7 +182,7 @@ def test_a_signature_for_another_purpose_or_from_within_another_page_is_refused(
 ) -> None:
     device = registered(gate)
     question = asked(gate)
-    proof = device.get(get_options(challenge(gate, question)), **wrong)
+    proof = device.get(sign_in_options(challenge(gate, question)), **wrong)
     assert "purpose" in refused(gate, question, proof)
 
 
@@ -225,9 +232,9 @@ SPOILT: dict[str, Callable[[Proof], Proof]] = {
     "authenticator data": lambda proof: _replaced(
         proof, authenticator_data=_flipped(proof.authenticator_data)
     ),
-    "short": lambda proof: _replaced(proof, authenticator_data=base64(bytes(36))),
-    "client data": lambda proof: _replaced(proof, client_data=base64(b"{}")),
-    "no JSON": lambda proof: _replaced(proof, client_data=base64(b"\xff\xfe")),
+    "short": lambda proof: _replaced(proof, authenticator_data=encode_base64url(bytes(36))),
+    "client data": lambda proof: _replaced(proof, client_data=encode_base64url(b"{}")),
+    "no JSON": lambda proof: _replaced(proof, client_data=encode_base64url(b"\xff\xfe")),
     "no base64": lambda proof: _replaced(proof, signature="!!!"),
     "another spelling": lambda proof: _replaced(proof, signature=proof.signature + "=="),
     "not ASCII": lambda proof: _replaced(proof, signature="é"),
@@ -263,9 +270,9 @@ def test_a_sign_in_that_comes_too_late_is_refused(gate: Gate, clock: Clock) -> N
 
 def test_a_challenge_of_ones_own_making_signs_nobody_in(gate: Gate) -> None:
     device = registered(gate)
-    for made in (b"", bytes(56), unbase64(begin_sign_in(gate)["challenge"])[:-1]):
+    for made in (b"", bytes(56), decode_base64url(begin_sign_in(gate)["challenge"])[:-1]):
         with pytest.raises(SignInRefused):
-            finish_sign_in(gate, device.get(get_options(made)), ORIGINS)
+            finish_sign_in(gate, device.get(sign_in_options(made)), ORIGINS)
 
 
 def test_a_signed_answer_signs_nobody_in_and_a_sign_in_answers_nothing(gate: Gate) -> None:
@@ -297,7 +304,9 @@ def test_a_registration_is_for_the_operator_it_was_begun_by_and_good_once(gate: 
     with pytest.raises(BadProof):
         finish_registration(gate, "bob", "desk", made, ORIGINS)
     finish_registration(gate, "ana", "desk", made, ORIGINS)
-    options = {"challenge": msgspec.json.decode(unbase64(made["response"]["clientDataJSON"]))["challenge"]}
+    options = {
+        "challenge": msgspec.json.decode(decode_base64url(made["response"]["clientDataJSON"]))["challenge"]
+    }
     with pytest.raises(BadProof):
         finish_registration(gate, "ana", "desk", Authenticator().create(options), ORIGINS)
 
@@ -336,14 +345,14 @@ def test_a_passkey_for_another_place_is_not_kept(gate: Gate) -> None:
 )
 def test_a_weak_or_unknown_kind_of_key_is_refused(key: Any) -> None:
     with pytest.raises(BadProof, match="kind"):
-        public_key(_der(key))
+        load_public_key(_der(key))
     with pytest.raises(BadProof, match="cannot be read"):
-        public_key(_der(key)[:-1])
+        load_public_key(_der(key)[:-1])
 
 
 def test_what_is_no_passkey_is_not_kept(gate: Gate) -> None:
     made = Authenticator().create(begin_registration(gate, "ana"))
-    garbage = dict(made, response=dict(made["response"], attestationObject=base64(b"\xa0")))
+    garbage = dict(made, response=dict(made["response"], attestationObject=encode_base64url(b"\xa0")))
     for wrong in (garbage, {}, {"response": 1}, {"response": {"clientDataJSON": made["response"]}}):
         with pytest.raises(BadProof):
             finish_registration(gate, "ana", "desk", wrong, ORIGINS)
@@ -374,7 +383,7 @@ def test_a_public_key_changed_in_the_store_signs_nothing_and_every_answer_needs_
         with pytest.raises(PasskeysVoid):
             answer_question(gate, question, "once", by="ana", signing=on_page(proof))
     with gate.store.read() as tx:
-        assert proof_needed(gate, tx, Risk.LOW)
+        assert needs_proof(gate, tx, Risk.LOW)
     with pytest.raises(SignInRefused):
         finish_sign_in(gate, thief.get(begin_sign_in(gate)), ORIGINS)
     with pytest.raises(PasskeysVoid):
@@ -389,7 +398,7 @@ def test_a_row_of_passkeys_that_cannot_be_read_loosens_nothing(gate: Gate, text:
     with pytest.raises(ProofNeeded):
         answer_question(gate, asked(gate), "once", by="ana", signing=on_page())
     forget_passkeys(gate, by="ana")
-    assert required(gate) == "all"
+    assert load_required_level(gate) == "all"
 
 
 def test_passkeys_of_before_the_store_was_put_back_do_not_count_and_loosen_nothing(gate: Gate) -> None:
@@ -400,13 +409,13 @@ def test_passkeys_of_before_the_store_was_put_back_do_not_count_and_loosen_nothi
     with pytest.raises(SignInRefused):
         finish_sign_in(again, device.get(begin_sign_in(again)), ORIGINS)
     with again.store.read() as tx:
-        assert proof_needed(again, tx, Risk.LOW)
+        assert needs_proof(again, tx, Risk.LOW)
 
 
 # --- the trail ---
 
 
-def forge(gate: Gate, **changed: Any) -> list[Kind]:
+def forge(gate: Gate, **changed: Any) -> list[FindingKind]:
     """A trail that goes on with a copy of the newest answer, changed so: what verifying finds."""
     with gate.store.read() as tx:
         (*_, row) = [row for row in tx.entries("main") if row.event == "ANSWERED"]
@@ -433,11 +442,11 @@ def answered(gate: Gate, device: Authenticator, target: str = "main") -> Proof:
         {"answer": "always"},
         {"edited": "0" * 64},
         {"by": "bob"},
-        {"proof": {"signature": base64(b"no")}},
-        {"proof": {"credential": base64(b"unknown")}},
+        {"proof": {"signature": encode_base64url(b"no")}},
+        {"proof": {"credential": encode_base64url(b"unknown")}},
         {"proof": {"key": "0" * 64}},
-        {"proof": {"client_data": base64(b"{}")}},
-        {"proof": {"authenticator_data": base64(bytes(37))}},
+        {"proof": {"client_data": encode_base64url(b"{}")}},
+        {"proof": {"authenticator_data": encode_base64url(bytes(37))}},
         {"proof": {"more": "x"}},
     ],
 )
@@ -446,7 +455,7 @@ def test_whoever_holds_the_key_of_the_trail_cannot_make_a_signature_say_somethin
 ) -> None:
     answered(gate, registered(gate))
     assert verify_audit(gate).clean
-    assert forge(gate, **changed) == [Kind.PROOF]
+    assert forge(gate, **changed) == [FindingKind.PROOF]
 
 
 def test_a_proof_swapped_for_that_of_another_answer_is_found(gate: Gate) -> None:
@@ -454,13 +463,13 @@ def test_a_proof_swapped_for_that_of_another_answer_is_found(gate: Gate) -> None
     other = msgspec.structs.asdict(answered(gate, device, "one"))
     other.pop("key")
     answered(gate, device, "two")
-    assert forge(gate, proof=other) == [Kind.PROOF]
+    assert forge(gate, proof=other) == [FindingKind.PROOF]
 
 
 def test_an_answer_signed_by_a_passkey_after_its_removal_is_found(gate: Gate) -> None:
     answered(gate, registered(gate))
     remove_passkey(gate, list_passkeys(gate)[0].id, by="ana")
-    assert forge(gate) == [Kind.PROOF]
+    assert forge(gate) == [FindingKind.PROOF]
 
 
 def test_a_public_key_that_is_not_the_one_it_names_is_found(gate: Gate) -> None:
@@ -469,7 +478,7 @@ def test_a_public_key_that_is_not_the_one_it_names_is_found(gate: Gate) -> None:
         (row,) = [row for row in tx.entries("main") if row.event == "PASSKEY_ADDED"]
         details = msgspec.json.decode(row.body or b"")["details"]
         record(tx, "PASSKEY_ADDED", details=details | {"public_key": _key_of(Authenticator())})
-    assert [one.kind for one in verify_audit(gate).reports[0].findings] == [Kind.PROOF]
+    assert [one.kind for one in verify_audit(gate).reports[0].findings] == [FindingKind.PROOF]
     answered(gate, device)
     assert verify_audit(gate).found == 1
 
@@ -483,11 +492,11 @@ def test_a_passkey_added_only_after_the_answer_it_signed_is_found(gate: Gate) ->
     with fresh.store.write() as tx:
         record(tx, "ANSWERED", details=rows["ANSWERED"])
         record(tx, "PASSKEY_ADDED", details=rows["PASSKEY_ADDED"])
-    assert [one.kind for one in verify_audit(fresh).reports[0].findings] == [Kind.PROOF]
+    assert [one.kind for one in verify_audit(fresh).reports[0].findings] == [FindingKind.PROOF]
 
 
 def _key_of(device: Authenticator) -> str:
-    return base64(_der(device.secret.public_key()))
+    return encode_base64url(_der(device.secret.public_key()))
 
 
 def _der(key: Any) -> bytes:
@@ -499,6 +508,6 @@ def _replaced(proof: Proof, **changed: str) -> Proof:
 
 
 def _flipped(text: str) -> str:
-    data = bytearray(unbase64(text))
+    data = bytearray(decode_base64url(text))
     data[-1] ^= 1
-    return base64(bytes(data))
+    return encode_base64url(bytes(data))

@@ -10,17 +10,17 @@ import pytest
 
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import answer, open_question, show
+from sayso.core.deciding.questions import effects_of_answer, effects_of_showing, find_or_open_question
 from sayso.core.decision import Decision, Question
-from sayso.core.digest import canonical
+from sayso.core.digest import encode_canonical
 from sayso.core.errors import MalformedRequest, NotCanonical, UnknownAnswer
-from sayso.core.grants import Grant, Held, Kind, Pins
+from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Call, Operation, Origin, Request, Risk, Verdict
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
-from sayso.core.session import Outer, Plan, Run, Scope, Session, Task, View, apply
+from sayso.core.session import OuterCall, Plan, Run, Scope, Session, Task, View, apply_effects
 from sayso.core.terms import terms_of
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 
 NOW = 1_800_000_000.0
 POLICY = compile_policy(
@@ -55,9 +55,9 @@ def approved(asked: Request, given: str = "once", session: Session | None = None
     view = View(session)
     decision = with_offers(decide(asked, POLICY, view, NOW), asked, POLICY, view, NOW)
     assert decision.verdict is Verdict.ASK
-    question = open_question(decision, asked, POLICY, session, NOW)
-    session = apply(session, show(question, session))
-    return apply(session, answer(question, given, POLICY, session, NOW))
+    question = find_or_open_question(decision, asked, POLICY, session, NOW)
+    session = apply_effects(session, effects_of_showing(question, session))
+    return apply_effects(session, effects_of_answer(question, given, POLICY, session, NOW))
 
 
 # Names
@@ -211,7 +211,7 @@ def test_an_approval_whose_operations_lack_one_of_the_call_does_not_let_the_call
         given_at=NOW,
         terms=terms_of(POLICY, [("git.commit", Risk.MODERATE)]),
     )
-    decision = decided(call, Session(grants={partial.key: (Held(partial),)}))
+    decision = decided(call, Session(grants={partial.key: (HeldGrant(partial),)}))
     assert decision.verdict is Verdict.ASK
     assert [item.operation for item in decision.asked] == ["mail.send"]
     assert not decision.grants
@@ -227,7 +227,7 @@ def test_an_approval_runs_one_call() -> None:
     session = approved(shown)
     first = decided(shown, session)
     assert first.rule == "approved_call"
-    assert decided(shown, apply(session, first.effects)).verdict is Verdict.ASK
+    assert decided(shown, apply_effects(session, first.effects)).verdict is Verdict.ASK
 
 
 @pytest.mark.parametrize("value", [math.nan, 2**53 + 1, "\ud800", b"raw", {1: 2}, object()])
@@ -240,7 +240,7 @@ def test_what_runs_is_what_was_digested_even_if_the_callers_objects_change() -> 
     live = {"paths": ["a.py"]}
     call = make_call("shell", live)
     live["paths"].append("/etc/passwd")
-    assert call.arguments == canonical({"paths": ["a.py"]})
+    assert call.arguments == encode_canonical({"paths": ["a.py"]})
 
 
 # Authority that is claimed
@@ -275,7 +275,7 @@ def test_no_origin_scope_or_grant_reaches_what_is_blocked(origin: Origin) -> Non
     forged = request("git.rewrite", command="git rebase", origin=origin, confidence=1.0)
     scope = Scope(
         user_initiated="click",
-        outer=Outer({"git.rewrite": Risk.HIGH}, Risk.HIGH),
+        outer=OuterCall({"git.rewrite": Risk.HIGH}, Risk.HIGH),
         reducers={"git.rewrite": Risk.LOW},
         run=Run("run-1", "digest"),
     )
@@ -285,10 +285,10 @@ def test_no_origin_scope_or_grant_reaches_what_is_blocked(origin: Origin) -> Non
     assert (decision.verdict, decision.rule) == (Verdict.DENY, "blocked")
 
 
-def every_grant(asked: Request, session: str = "session") -> dict[tuple[str, str], tuple[Held, ...]]:
+def every_grant(asked: Request, session: str = "session") -> dict[tuple[str, str], tuple[HeldGrant, ...]]:
     """A grant of each kind for everything the request is."""
     name = asked.operations[0].name
-    values: dict[Kind, str] = {
+    values: dict[GrantKind, str] = {
         "call": asked.digest,
         "command": asked.call.command or "",
         "operation": name,
@@ -299,7 +299,7 @@ def every_grant(asked: Request, session: str = "session") -> dict[tuple[str, str
     }
     pins = Pins(operations=(name,), workspace="/w")
     grants = [Grant(kind, kind, value, Risk.HIGH, NOW + 60, session, pins) for kind, value in values.items()]
-    return {grant.key: (Held(grant),) for grant in grants}
+    return {grant.key: (HeldGrant(grant),) for grant in grants}
 
 
 # Grants that are not this session's, this task's or this call's
@@ -316,7 +316,7 @@ def test_grants_of_another_session_are_worth_nothing_here() -> None:
 
 def test_an_operation_granted_for_exact_arguments_does_not_stretch_to_others() -> None:
     session = approved(request("mail.send", args={"to": "darcy"}), "always")
-    session = apply(session, decided(request("mail.send", args={"to": "darcy"}), session).effects)
+    session = apply_effects(session, decided(request("mail.send", args={"to": "darcy"}), session).effects)
     assert decided(request("mail.send", args={"to": "darcy"}), session).rule == "operation_grant"
     assert decided(request("mail.send", args={"to": "everybody"}), session).verdict is Verdict.ASK
 
@@ -377,7 +377,7 @@ def test_an_answer_wider_than_what_was_offered_is_refused() -> None:
 
 def test_a_question_that_was_never_opened_cannot_be_answered() -> None:
     with pytest.raises(UnknownAnswer):
-        answer(opened("git.push")[0], "once", POLICY, Session(turn=1), NOW)
+        effects_of_answer(opened("git.push")[0], "once", POLICY, Session(turn=1), NOW)
 
 
 def test_a_copy_of_an_open_question_with_wider_offers_or_another_call_gets_nothing_more() -> None:
@@ -385,11 +385,13 @@ def test_a_copy_of_an_open_question_with_wider_offers_or_another_call_gets_nothi
     question, session = opened("git.push")
     wider = msgspec.structs.replace(question, offers=opened("git.commit")[0].offers)
     with pytest.raises(UnknownAnswer):
-        answer(wider, "always", POLICY, session, NOW)
+        effects_of_answer(wider, "always", POLICY, session, NOW)
     other = request("git.commit")
     swapped = msgspec.structs.replace(question, request=other)
     try:
-        after = apply(session, answer(swapped, "once", POLICY, session, NOW, seen=question.request.digest))
+        after = apply_effects(
+            session, effects_of_answer(swapped, "once", POLICY, session, NOW, seen=question.request.digest)
+        )
     except UnknownAnswer:
         return
     assert decided(other, after).verdict is Verdict.ASK
@@ -398,5 +400,5 @@ def test_a_copy_of_an_open_question_with_wider_offers_or_another_call_gets_nothi
 def opened(name: str) -> tuple[Question, Session]:
     session, asked = Session(turn=1), request(name)
     decision = with_offers(decide(asked, POLICY, View(session), NOW), asked, POLICY, View(session), NOW)
-    question = open_question(decision, asked, POLICY, session, NOW)
-    return question, apply(session, show(question, session))
+    question = find_or_open_question(decision, asked, POLICY, session, NOW)
+    return question, apply_effects(session, effects_of_showing(question, session))

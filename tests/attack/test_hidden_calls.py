@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from sayso.core.deciding.questions import answer
+from sayso.core.deciding.questions import effects_of_answer
 from sayso.core.errors import NotSeen
 from sayso.core.model import Assurance, Operation, Request
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.play import Player
 from sayso.gate.questions.answer import answer_items, answer_question, edit_and_allow
 from sayso.gate.questions.read import find_question
 from sayso.gate.rows.keys import make_key
-from sayso.gate.sessions.messages import hear_message, put_question
+from sayso.gate.sessions.messages import ask_in_conversation, record_message
+from sayso.gate.sessions.play import Player
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
@@ -58,7 +58,7 @@ def gate() -> Iterator[Gate]:
 @pytest.fixture
 def session(gate: Gate) -> str:
     name = open_session(gate, agent="claude", owner="host", workspace="/srv/app")
-    hear_message(gate, name, "Implement feature X")
+    record_message(gate, name, "Implement feature X")
     return name
 
 
@@ -86,7 +86,7 @@ def test_no_question_in_a_conversation_shows_the_command_alone_where_there_is_mo
 ) -> None:
     tool, args, hidden = CALLS[name]
     question = asked(gate, risky(session, tool, args, command=args["command"]))
-    text = put_question(gate, question)
+    text = ask_in_conversation(gate, question)
     assert f"\n- {args['command']}\n" in text
     for part in (tool, "/srv/app", *hidden):
         assert part in text
@@ -95,7 +95,7 @@ def test_no_question_in_a_conversation_shows_the_command_alone_where_there_is_mo
 def test_no_argument_can_pass_for_a_line_of_ours(gate: Gate, session: str) -> None:
     forged = "ls\n  tool: read_file\n\nA yes covers this call. Proceed?"
     args = {"command": forged, "tool": "read_file", "folder": "/home", forged: 1}
-    text = put_question(gate, asked(gate, risky(session, "run_bash", args, command=forged)))
+    text = ask_in_conversation(gate, asked(gate, risky(session, "run_bash", args, command=forged)))
     lines = text.split("\n")
     assert [line for line in lines if line.startswith("  tool:")] == ["  tool: run_bash"]
     assert [line for line in lines if line.startswith("  folder:")] == ["  folder: /srv/app"]
@@ -105,7 +105,7 @@ def test_no_argument_can_pass_for_a_line_of_ours(gate: Gate, session: str) -> No
 
 def test_the_state_and_the_server_of_a_call_are_never_left_out(gate: Gate, session: str) -> None:
     call = risky(session, "deploy", {}, command=None, state="3 hosts", server="prod", target="web-1")
-    text = put_question(gate, asked(gate, call))
+    text = ask_in_conversation(gate, asked(gate, call))
     for part in ("deploy", "prod", "3 hosts", "web-1", "git.push", "high"):
         assert part in text
 
@@ -115,9 +115,9 @@ def test_a_yes_in_the_conversation_never_approves_high_risk_that_was_folded(
     gate: Gate, session: str, word: str
 ) -> None:
     call = risky(session, args=LONG)
-    text = put_question(gate, asked(gate, call))
+    text = ask_in_conversation(gate, asked(gate, call))
     assert HOSTILE not in text
-    heard = hear_message(gate, session, word, Assurance.ASSURED)
+    heard = record_message(gate, session, word, Assurance.ASSURED)
     assert heard.answered is None
     assert any("sayso approve" in line for line in heard.announced)
     assert rule(gate, call) != "approved_call"
@@ -125,8 +125,8 @@ def test_a_yes_in_the_conversation_never_approves_high_risk_that_was_folded(
 
 def test_a_yes_in_the_conversation_approves_high_risk_that_was_shown_whole(gate: Gate, session: str) -> None:
     call = risky(session, args={"command": "ls", "note": "x" * 500})
-    put_question(gate, asked(gate, call))
-    assert hear_message(gate, session, "yes").answered == "once"
+    ask_in_conversation(gate, asked(gate, call))
+    assert record_message(gate, session, "yes").answered == "once"
     assert rule(gate, call) == "approved_call"
 
 
@@ -184,7 +184,7 @@ def test_whoever_saw_nothing_can_still_say_no_and_approve_moderate_risk(gate: Ga
 
 
 def test_a_claimed_message_counts_only_if_all_of_it_was_shown(gate: Gate, session: str) -> None:
-    heard = hear_message(gate, session, "Grant standing consent for: git push", Assurance.CLAIMED)
+    heard = record_message(gate, session, "Grant standing consent for: git push", Assurance.CLAIMED)
     question = heard.question or ""
     with pytest.raises(NotSeen):
         answer_question(gate, question, "once", by="ana")
@@ -196,8 +196,8 @@ def test_a_claimed_message_counts_only_if_all_of_it_was_shown(gate: Gate, sessio
 
 def test_a_yes_to_a_claimed_yes_shows_all_of_the_call_it_lets_run(gate: Gate, session: str) -> None:
     call = risky(session, args={"command": "ls", "note": "x" * 1_500 + HOSTILE})
-    put_question(gate, asked(gate, call))
-    claimed = hear_message(gate, session, "yes", Assurance.CLAIMED)
+    ask_in_conversation(gate, asked(gate, call))
+    claimed = record_message(gate, session, "yes", Assurance.CLAIMED)
     offers = find_question(gate, claimed.question or "").question.offers
     (yes,) = [offer.words for offer in offers if offer.answer == "once"]
     assert HOSTILE in yes
@@ -211,7 +211,7 @@ def test_no_script_allows_high_risk_that_its_question_folded() -> None:
     with pytest.raises(NotSeen):
         player.step({"answer": "once"})
     with pytest.raises(NotSeen):
-        answer(player.question, "once", player.policy, player.session, player.now)
+        effects_of_answer(player.question, "once", player.policy, player.session, player.now)
 
 
 def test_the_words_of_a_wider_answer_never_name_the_command_alone_where_there_is_more(
@@ -228,8 +228,8 @@ def test_the_words_of_a_wider_answer_never_name_the_command_alone_where_there_is
 def test_several_questions_are_numbered_and_each_is_whole(gate: Gate, session: str) -> None:
     for number in range(2):
         call = risky(session, args={"command": "ls", "env": {f"SECRET_{number}": "x"}})
-        put_question(gate, asked(gate, call))
-    (told,) = hear_message(gate, session, "yes").announced
+        ask_in_conversation(gate, asked(gate, call))
+    (told,) = record_message(gate, session, "yes").announced
     assert "\n1. ls\n" in told
     assert "\n2. ls\n" in told
     assert "SECRET_0" in told
@@ -238,14 +238,14 @@ def test_several_questions_are_numbered_and_each_is_whole(gate: Gate, session: s
 
 def test_being_asked_back_shows_the_whole_call_again(gate: Gate, session: str) -> None:
     call = risky(session, args={"command": "ls", "env": {"LD_PRELOAD": "x.so"}})
-    put_question(gate, asked(gate, call))
-    (told,) = hear_message(gate, session, "ok").announced
+    ask_in_conversation(gate, asked(gate, call))
+    (told,) = record_message(gate, session, "ok").announced
     assert "LD_PRELOAD" in told
     assert "run_bash" in told
 
 
 def test_a_question_in_the_conversation_says_what_each_answer_covers(gate: Gate, session: str) -> None:
     edit = make_request(make_call("edit", {"path": "a"}), [Operation("files.edit")], session=session)
-    text = put_question(gate, asked(gate, edit))
+    text = ask_in_conversation(gate, asked(gate, edit))
     assert "yes covers file edits in this task; 'just this once' covers this call" in text
-    assert "yes covers this call only" in put_question(gate, asked(gate, risky(session)))
+    assert "yes covers this call only" in ask_in_conversation(gate, asked(gate, risky(session)))

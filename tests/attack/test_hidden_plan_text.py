@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 
 POLICY = load_preset("chat")

@@ -6,7 +6,7 @@ harmless text look like a yes, or hide a stop. Nothing here may loosen, and no s
 
 import pytest
 
-from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
+from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read_message
 
 SLASHES = ("/commit", "/pr", "/allowlist")
 GRANT = "Grant standing consent for: git push"
@@ -17,7 +17,7 @@ def loosens(message: Message) -> bool:
 
 
 def hear(text: str) -> Message:
-    return read(text, SLASHES)
+    return read_message(text, SLASHES)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_revoke_inside_a_grant_takes_effect_and_the_grant_does_not() -> None:
     ],
 )
 def test_a_huge_message_never_loosens_and_its_stop_is_still_found(unit: str) -> None:
-    message = read(unit * (250_000 // len(unit)) + "\n\nplease stop now", SLASHES)
+    message = read_message(unit * (250_000 // len(unit)) + "\n\nplease stop now", SLASHES)
     assert message.stop
     assert not loosens(message)
 

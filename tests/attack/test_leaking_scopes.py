@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sayso import ConsentRequired, Sayso, Step
-from sayso.doors.python.capability import NotGateable
+from sayso.doors.python.calls.capability import NotGateable
 from sayso.doors.python.session import Session
 from sayso.gate.open import open_gate
 from sayso.policy import load_text

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from sayso import Sayso, Step
-from sayso.doors.mcp.tools import TOOLS, called
-from sayso.doors.python.folder import ProgramMoved
-from sayso.doors.python.results import Result
+from sayso.doors.mcp.tools import TOOLS, use_tool
+from sayso.doors.python.calls.folder import ProgramMoved
+from sayso.doors.python.calls.results import Result
 from sayso.doors.remote.connected import Connected, connect
-from sayso.gate.questions.surface import Asked, Reply
+from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.policy import load_text
 from tests.attack.opening import a_gate, answer_last
 from tests.doors.people import Person, edit
@@ -105,7 +105,7 @@ class Moving(Person):
         super().__init__(*answers)
         self.to = to
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         os.chdir(self.to)
         return super().ask(asked, over)
 
@@ -230,7 +230,7 @@ def test_no_retry_over_mcp_runs_an_approved_call_in_another_folder(project: Path
         program.answer()
         os.chdir(project / "keep")
         session, wanted = gate.named(program.session.id), {"operation_id": call, "wait": 0}
-        asked = called(gate, session, TOOLS["retry"], wanted)
+        asked = use_tool(gate, session, TOOLS["retry"], wanted)
         told = asyncio.run(asked)
         assert told["status"] == "error"
         assert str(project / "tmp") in told["reason"]

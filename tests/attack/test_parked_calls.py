@@ -14,7 +14,7 @@ from sayso import ConsentDenied, ConsentRequired, Sayso, Step
 from sayso.core.ledger import NotNow
 from sayso.core.model import Mode
 from sayso.core.policy import with_mode
-from sayso.doors.mcp.tools import TOOLS, called
+from sayso.doors.mcp.tools import TOOLS, use_tool
 from sayso.doors.python.session import Session
 from sayso.gate.ledger.lease import unpark_call
 from sayso.gate.open import open_gate
@@ -93,7 +93,7 @@ def in_async_python(gate: Sayso, session: Session, call: str) -> str:
 
 
 def over_mcp(gate: Sayso, session: Session, call: str) -> str:
-    told = asyncio.run(called(gate, session, TOOLS["retry"], {"operation_id": call, "wait": 0}))
+    told = asyncio.run(use_tool(gate, session, TOOLS["retry"], {"operation_id": call, "wait": 0}))
     return str(told["status"])
 
 

@@ -16,13 +16,13 @@ from sayso.gate.open import open_gate
 from sayso.gate.people.passkey_sign_in import begin_sign_in, finish_sign_in
 from sayso.gate.people.passkeys import (
     list_passkeys,
-    proof_needed,
+    needs_proof,
     remove_passkey,
     require_passkeys,
     verify_passkey,
 )
 from sayso.gate.rows import watermark_file
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.copy import copy_store
 from sayso.store.sqlite.store import SqliteStore
@@ -62,7 +62,7 @@ def again(request: pytest.FixtureRequest) -> Again:
 
 def must_be_signed(gate: Gate, risk: Risk = Risk.HIGH) -> bool:
     with gate.store.read() as tx:
-        return proof_needed(gate, tx, risk)
+        return needs_proof(gate, tx, risk)
 
 
 def refuse_signature_of(gate: Gate, device: Authenticator) -> None:
@@ -128,7 +128,7 @@ def test_the_need_to_sign_outlives_a_new_epoch_however_long_ago_it_began(
     clock.now += 9 * DAY
     session = open_session(place.gate, agent="tester", owner="host")
     for _ in range(200):
-        hear_message(place.gate, session, "what is next?")
+        record_message(place.gate, session, "what is next?")
     for again in (runs_on, opened_anew, opened_anew):
         assert must_be_signed(again(place))
     assert place.reported() > 0

@@ -18,21 +18,21 @@ import msgspec
 import pytest
 
 from sayso import Inbox, Sayso
-from sayso.cli.short_ids import CHANGED, calls, grants, questions, sessions
-from sayso.cli.views.grants import pinned_arguments
-from sayso.cli.views.operator import open_questions
-from sayso.cli.views.question_card import open_question, seen_at_terminal
+from sayso.cli.short_ids import CHANGED, call_ids, grant_ids, question_ids, session_ids
+from sayso.cli.views.grants import load_pinned_arguments
+from sayso.cli.views.operator import load_open_questions
+from sayso.cli.views.question_card import confirm_at_terminal, load_open_question
 from sayso.core.model import Operation, Request
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.deciding.recorded_decision import past_decision
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.figures.stories import Wanted, stories
+from sayso.gate.figures.recorded_decision import load_past_decision
+from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.questions.coverage import coverage
+from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.questions.read import TamperedQuestion, find_question
-from sayso.gate.questions.wait import question_row, wait_for_answer
+from sayso.gate.questions.wait import load_question_row, wait_for_answer
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import QuestionRow
@@ -123,8 +123,8 @@ def test_a_rewritten_question_is_read_by_nobody_and_reported_once(place: Place, 
         with pytest.raises(TamperedQuestion):
             find_question(place.gate, question)
         with pytest.raises(TamperedQuestion):
-            question_row(place.gate, question)
-        assert open_questions(place.gate, None) == ([], [question])
+            load_question_row(place.gate, question)
+        assert load_open_questions(place.gate, None) == ([], [question])
     assert place.reported() == 1
 
 
@@ -135,9 +135,9 @@ def test_a_rewritten_question_is_not_confirmed_at_a_terminal(
     question = asked(place.gate, evil(session, operation))
     rewrite(place, question)
     with pytest.raises(TamperedQuestion):
-        seen_at_terminal(place.gate, question, "once")
+        confirm_at_terminal(place.gate, question, "once")
     with pytest.raises(TamperedQuestion):
-        open_question(place.gate, question)
+        load_open_question(place.gate, question)
     assert place.reported() == 1
 
 
@@ -201,7 +201,7 @@ def test_a_question_rewritten_with_another_end_is_not_hidden_in_silence(place: P
     row = copy["questions"][question,]
     copy["questions"][question,] = with_words(row, {"opened_at": 0.0, "expires_at": 1.0})
     place.hand.put_back(copy)
-    assert open_questions(place.gate, None) == ([], [question])
+    assert load_open_questions(place.gate, None) == ([], [question])
     assert place.reported() == 1
 
 
@@ -212,9 +212,9 @@ def test_a_closed_question_put_back_as_open_is_not_shown_as_one_that_waits(
     truth = place.hand.copy("questions")
     answer_question(place.gate, question, "deny", by="ana")
     place.hand.put_back(truth)
-    assert open_questions(place.gate, None) == ([], [question])
+    assert load_open_questions(place.gate, None) == ([], [question])
     with pytest.raises(TamperedQuestion):
-        open_question(place.gate, question)
+        load_open_question(place.gate, question)
     assert place.reported() == 1
 
 
@@ -229,10 +229,10 @@ def test_history_and_lists_never_tell_rewritten_words(place: Place, session: str
         (asking,) = (row.seq for row in tx.entries("main", limit=100) if row.event == "ASKED")
     later = find_question(gate, asked(gate, evil(session))).question
     shown = (
-        stories(gate, Wanted()),
-        past_decision(gate, asking),
-        pinned_arguments(gate, list_grants(gate, session)),
-        coverage(gate, later),
+        find_stories(gate, StoryFilter()),
+        load_past_decision(gate, asking),
+        load_pinned_arguments(gate, list_grants(gate, session)),
+        measure_coverage(gate, later),
     )
     assert NICE not in repr(shown)
     assert place.reported() == 1
@@ -245,7 +245,7 @@ def test_a_kept_value_that_was_exchanged_is_not_told_in_the_history(tmp_path: Pa
         for row in copy["secrets"].values():
             row["value"] = bytes(row["value"]).replace(EVIL.encode(), NICE.encode())
         place.hand.put_back(copy)
-        assert NICE not in repr(stories(place.gate, Wanted()))
+        assert NICE not in repr(find_stories(place.gate, StoryFilter()))
 
 
 def test_completion_says_of_what_was_changed_only_that_it_was(place: Place, session: str) -> None:
@@ -262,7 +262,7 @@ def test_completion_says_of_what_was_changed_only_that_it_was(place: Place, sess
         for key, row in copy[table].items():
             copy[table][key] = with_words(row, words)
     place.hand.put_back(copy)
-    for offered in (questions, calls, grants, sessions):
+    for offered in (question_ids, call_ids, grant_ids, session_ids):
         assert {about for _, about in offered(gate)} == {CHANGED}, offered.__name__
 
 

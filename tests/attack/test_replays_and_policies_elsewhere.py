@@ -13,7 +13,7 @@ from sayso import Sayso
 from sayso.core.errors import SaysoError
 from sayso.core.model import Mode
 from sayso.core.policy import Policy, with_mode
-from sayso.doors.mcp.serve import server_of
+from sayso.doors.mcp.serve import make_server
 from sayso.doors.remote.connected import Connected, connect
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
@@ -259,7 +259,7 @@ async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 async def asked_then_tightened(place: OverMcp, later: Policy | None) -> list[str]:
     """What becomes of the retry and of the same call made again, after a yes under the first policy."""
     gate = place.gate(in_force(POLICY))
-    async with Client(server_of(gate)) as client:
+    async with Client(make_server(gate)) as client:
         asked = await told(client, "run", name="send", params={}, wait=0)
         answer_open(gate, "once")
         if later is not None:
@@ -287,7 +287,7 @@ def test_an_approval_serves_over_mcp_under_the_same_policy() -> None:
 
 def test_no_agent_replays_over_mcp() -> None:
     async def offered() -> set[str]:
-        async with Client(server_of(OverMcp().gate(in_force(POLICY)))) as client:
+        async with Client(make_server(OverMcp().gate(in_force(POLICY)))) as client:
             return {tool.name for tool in (await client.list_tools()).tools}
 
     assert "replay" not in asyncio.run(offered())

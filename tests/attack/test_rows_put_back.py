@@ -16,23 +16,23 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request, Risk, Verdict
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.check_rows import check_rows
+from sayso.gate.audit.verify import verify_audit
+from sayso.gate.call_rows import KeyReused, TamperedCall
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.ledger.lease import park_call, release_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.rows import KeyReused, TamperedCall
 from sayso.gate.ledger.start import retry_call, start_call, start_ungated
 from sayso.gate.open import open_to_look
-from sayso.gate.people.browsers import LinkRefused, make_link, sign_out, signed_in, use_link
-from sayso.gate.people.passkeys import PasskeysVoid, proof_needed, require_passkeys, required
+from sayso.gate.people.browsers import LinkRefused, find_browser, make_link, sign_out, use_link
+from sayso.gate.people.passkeys import PasskeysVoid, load_required_level, needs_proof, require_passkeys
 from sayso.gate.people.tokens import find_token, issue_token, revoke_token
-from sayso.gate.questions.explain import preview
+from sayso.gate.questions.explain import preview_decision
 from sayso.gate.questions.read import TamperedQuestion
 from sayso.gate.rows import sessions
-from sayso.gate.rows.check import check_rows
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import (
     TamperedGrant,
     give_grant,
@@ -40,7 +40,7 @@ from sayso.gate.sessions.operator_grants import (
     revoke_all,
     revoke_grant,
 )
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.sessions.stop import stop_all
 from sayso.gate.upkeep.copy import copy_store
 from sayso.policy import load_preset
@@ -180,7 +180,7 @@ def test_a_denied_call_is_not_run_by_a_grant_of_later_when_its_question_is_put_b
     call = start_call(place.gate, edit(session), holder="one")
     asked = place.hand.copy("questions")
     answer_question(place.gate, call.question or "", "deny", by="ana")
-    hear_message(place.gate, session, "another turn")
+    record_message(place.gate, session, "another turn")
     give_grant(place.gate, session, by="ana", operation="files.edit")
     place.hand.put_back({"questions": {}} if taken_away else asked)
     gate, told = again(place), place.reported()
@@ -254,9 +254,9 @@ def test_gates_that_work_side_by_side_report_nothing(place: Place, session: str)
             approve(gate, edit(child, target))
             call = start_call(gate, edit(child, target), holder="one")
             end_call(gate, call.call, call.fence, "succeeded")
-            preview(gate, edit(child, target))
+            preview_decision(gate, edit(child, target))
             list_grants(gate)
-            hear_message(gate, session, "what is next?")
+            record_message(gate, session, "what is next?")
 
     gates = [place.gate, place.another(), place.another()]
     try:
@@ -274,17 +274,17 @@ def test_gates_that_work_side_by_side_report_nothing(place: Place, session: str)
 def test_consent_that_was_revoked_does_not_come_back_with_the_rows_of_before(
     place: Place, session: str, again: Again
 ) -> None:
-    hear_message(place.gate, session, "Grant standing consent for: git push")
+    record_message(place.gate, session, "Grant standing consent for: git push")
     copy = place.hand.copy()
-    hear_message(place.gate, session, "Revoke consent for: git push")
+    record_message(place.gate, session, "Revoke consent for: git push")
     place.hand.put_back({table: copy[table] for table in copy if table not in ("entries", "nodes")})
     refused(place, again(place), push(session))
 
 
 def test_a_stop_is_not_undone_with_the_row_of_before(place: Place, session: str, again: Again) -> None:
-    hear_message(place.gate, session, "Grant standing consent for: git push")
+    record_message(place.gate, session, "Grant standing consent for: git push")
     copy = place.hand.copy("sessions")
-    hear_message(place.gate, session, "stop")
+    record_message(place.gate, session, "stop")
     place.hand.put_back(copy)
     refused(place, again(place), push(session))
 
@@ -292,9 +292,9 @@ def test_a_stop_is_not_undone_with_the_row_of_before(place: Place, session: str,
 def test_a_session_that_ended_is_not_opened_again_with_the_row_of_before(
     place: Place, session: str, again: Again
 ) -> None:
-    hear_message(place.gate, session, "Grant standing consent for: git push")
+    record_message(place.gate, session, "Grant standing consent for: git push")
     copy = place.hand.copy("sessions", "grants", "spends", "questions")
-    end_session(place.gate, session)
+    close_session(place.gate, session)
     place.hand.put_back(copy)
     refused(place, again(place), push(session))
 
@@ -311,10 +311,10 @@ def test_grants_taken_away_while_all_is_cleared_do_not_come_back(
         approve(place.gate, edit(session), answer)
     copy = place.hand.copy("grants")
     place.hand.run("DELETE FROM grants")
-    hear_message(place.gate, session, message)
+    record_message(place.gate, session, message)
     place.hand.put_back(copy)
     gate = again(place)
-    hear_message(gate, session, "what is next?")
+    record_message(gate, session, "what is next?")
     assert not runs(gate, edit(session))
     assert place.reported() > 0
 
@@ -348,7 +348,7 @@ def test_a_child_taken_away_while_its_parent_is_cleared_does_not_come_back(
 def test_a_session_taken_away_while_all_are_stopped_does_not_come_back(
     place: Place, session: str, again: Again
 ) -> None:
-    hear_message(place.gate, session, "Grant standing consent for: git push")
+    record_message(place.gate, session, "Grant standing consent for: git push")
     other = open_session(place.gate, agent="tester", owner="host")
     copy = place.hand.copy("sessions")
     place.hand.run(f"DELETE FROM sessions WHERE id = '{session}'")  # noqa: S608  an id of our own
@@ -361,11 +361,11 @@ def test_a_session_taken_away_while_all_are_stopped_does_not_come_back(
 def test_a_stop_that_met_a_changed_row_is_not_lost_when_the_row_is_put_right(
     place: Place, session: str, again: Again
 ) -> None:
-    hear_message(place.gate, session, "Grant standing consent for: git push")
+    record_message(place.gate, session, "Grant standing consent for: git push")
     copy = place.hand.copy("sessions")
     place.hand.run("UPDATE sessions SET agent = 'other'")
     with pytest.raises(TamperedSession):
-        hear_message(place.gate, session, "stop")
+        record_message(place.gate, session, "stop")
     place.hand.put_back(copy)
     refused(place, again(place), push(session))
 
@@ -521,7 +521,7 @@ def test_an_epoch_set_back_revives_no_approval_that_it_had_voided(place: Place, 
     approve(place.gate, push(session))
     old = place.hand.copy("meta")
     late = place.hand.copy()
-    hear_message(place.gate, session, "hello")
+    record_message(place.gate, session, "hello")
     place.hand.put_back(late)  # as if a copy of the whole store had been put back
     gate = place.restart()
     assert gate.sealer.epoch > 1
@@ -553,7 +553,7 @@ def test_a_store_whose_name_was_taken_away_is_not_opened(place: Place, session: 
 def test_a_store_that_has_moved_is_not_opened_again_with_its_rows_of_before(tmp_path: Path) -> None:
     with closing(sqlite_place(tmp_path)) as place:
         session = open_session(place.gate, agent="tester", owner="host")
-        hear_message(place.gate, session, "Grant standing consent for: git push")
+        record_message(place.gate, session, "Grant standing consent for: git push")
         copy = place.hand.copy()
         place.close()
         with closing(MemoryStore()) as target, closing(SqliteStore(tmp_path / "s.db")) as source:
@@ -582,7 +582,7 @@ def test_a_link_that_was_used_and_a_browser_signed_out_stay_so(place: Place, aga
     sign_out(place.gate, cookie)
     place.hand.put_back(used, [("meta", key) for key in used["meta"] if key[0].startswith("browser/")])
     gate = again(place)
-    assert signed_in(gate, cookie) is None
+    assert find_browser(gate, cookie) is None
     place.hand.put_back(fresh, [("meta", key) for key in fresh["meta"] if key[0].startswith("link/")])
     gate = again(place)
     with pytest.raises(LinkRefused):
@@ -603,14 +603,14 @@ def test_that_answers_must_be_signed_is_not_forgotten(place: Place, again: Again
         place.hand.put_back(copy, [("meta", ("passkeys",))])
     gate, before = again(place), place.reported()
     with gate.store.read() as tx:
-        assert proof_needed(gate, tx, Risk.LOW)
+        assert needs_proof(gate, tx, Risk.LOW)
     with pytest.raises(PasskeysVoid):
-        required(gate)
+        load_required_level(gate)
     assert place.reported() > before
 
 
 def test_a_hand_off_that_was_taken_is_not_taken_again(place: Place, session: str, again: Again) -> None:
-    hear_message(place.gate, session, "Grant standing consent for: git push")
+    record_message(place.gate, session, "Grant standing consent for: git push")
     save_by_a_yes(place.gate, session)
     copy = place.hand.copy("meta")
 
@@ -671,7 +671,7 @@ ROWS = ("sessions", "grants", "spends", "questions", "calls", "reviews", "meta")
 @pytest.mark.parametrize("table", ROWS)
 def test_rows_taken_away_are_found_without_anybody_using_them(place: Place, session: str, table: str) -> None:
     start_call(place.gate, edit(session), holder="one")
-    hear_message(place.gate, session, "Grant standing consent for: git push")
+    record_message(place.gate, session, "Grant standing consent for: git push")
     start_call(place.gate, push(session), holder="one")
     issue_token(place.gate, "agent", "me", by="ana")
     if table == "reviews":
@@ -691,6 +691,6 @@ def test_looking_records_nothing_however_much_was_changed(tmp_path: Path) -> Non
         marks = {path: path.read_bytes() for path in tmp_path.glob("*.mark")}
         looked = open_to_look(tmp_path / "s.db", key=place.gate.key, marks=tmp_path)
         with closing(looked.store), pytest.raises(TamperedSession):
-            preview(looked, push(session))
+            preview_decision(looked, push(session))
         assert place.hand.copy() == before
         assert {path: path.read_bytes() for path in tmp_path.glob("*.mark")} == marks

@@ -13,7 +13,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate, open_to_act, open_to_look
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.sessions.messages import put_question
+from sayso.gate.sessions.messages import ask_in_conversation
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
@@ -122,7 +122,7 @@ def test_no_yes_in_the_conversation_answers_a_question_that_is_over_by_now() -> 
     before = place.gate("question_lasts: 7d")
     place.session(before).hear("Write the notes")
     call, question = place.asked(before)
-    put_question(before.gate, question)
+    ask_in_conversation(before.gate, question)
     place.clock.now += 3 * HOUR
     now = place.gate("question_lasts: 1h")
     place.session(now).hear("yes")

@@ -15,9 +15,9 @@ import pytest
 
 from sayso.core.model import Risk
 from sayso.gate.deciding.request import make_call
-from sayso.gate.questions.surface import Asked
-from sayso.surfaces.terminal.layout import look_of, wrapped
-from sayso.surfaces.terminal.prompt import ANSWER
+from sayso.gate.questions.surface import AskedQuestion
+from sayso.surfaces.terminal.layout import detect_screen, wrap_text
+from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
 from tests.surfaces.questions import asked_about
 from tests.surfaces.terminals import Screen, asking, plain_surroundings, terminal_on
 
@@ -72,7 +72,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Screen]:
     screen.close()
 
 
-def everywhere(text: str, risk: Risk = Risk.MODERATE) -> Asked:
+def everywhere(text: str, risk: Risk = Risk.MODERATE) -> AskedQuestion:
     """The text in every place an agent can write to."""
     arguments = {"text": text, text: 1, "nested": {"list": [text] * 3}}
     call = make_call(
@@ -81,7 +81,7 @@ def everywhere(text: str, risk: Risk = Risk.MODERATE) -> Asked:
     return asked_about(call, risk=risk, agent=text, session=text, why=lambda: f"1 ask: {text}")
 
 
-def shown(asked: Asked, screen: Screen, *lines: str) -> str:
+def shown(asked: AskedQuestion, screen: Screen, *lines: str) -> str:
     with asking(asked, screen) as one:
         one.answer(*lines, "")
     return screen.text
@@ -89,7 +89,7 @@ def shown(asked: Asked, screen: Screen, *lines: str) -> str:
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_there_is_one_card_and_every_line_in_it_is_framed_by_us(attack: str, screen: Screen) -> None:
-    card, whole, _ = shown(everywhere(attack), screen, "all").split(f"\n{ANSWER}")
+    card, whole, _ = shown(everywhere(attack), screen, "all").split(f"\n{ANSWER_PROMPT}")
     whole = whole.removeprefix("all\n")
     for text in (card, whole):
         top, *body, bottom = text.strip("\n").split("\n")
@@ -135,10 +135,10 @@ def test_no_line_can_be_pushed_over_the_edge(attack: str, screen: Screen) -> Non
 def test_the_command_is_all_there_in_its_order(name: str, screen: Screen) -> None:
     attack = ATTACKS[name]
     call = make_call("shell", {}, command=attack)
-    text = shown(asked_about(call), screen, "all").split(f"\n{ANSWER}")[1]
+    text = shown(asked_about(call), screen, "all").split(f"\n{ANSWER_PROMPT}")[1]
     rows = text.partition("│ Command    ")[2].partition("│ Does")[0].partition("│ Careful")[0].split("\n")
     joined = rows[0] + "".join(row.removeprefix("│              ") for row in rows[1:])
-    assert joined == "".join(wrapped(attack, 10_000, look_of(80, {"LANG": "C.UTF-8"})))
+    assert joined == "".join(wrap_text(attack, 10_000, detect_screen(80, {"LANG": "C.UTF-8"})))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_value_cannot_say_that_it_is_the_command_above(screen: Screen) -> None
 
 @pytest.mark.parametrize("filling", range(60, 80))
 def test_a_notice_cannot_forge_a_prompt(filling: int, screen: Screen) -> None:
-    terminal_on(screen).tell("x" * filling + " " + ANSWER + FORGED_CARD)
+    terminal_on(screen).tell("x" * filling + " " + ANSWER_PROMPT + FORGED_CARD)
     screen.read(1)
     assert not re.search(r"^(Your answer|╭|│|╰)", screen.text, re.MULTILINE)
     assert screen.text.count("\nsayso: ") == 0

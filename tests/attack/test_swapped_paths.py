@@ -11,7 +11,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.doors.python.session import Session
-from sayso.gate.ledger.rows import KeyReused
+from sayso.gate.call_rows import KeyReused
 from sayso.gate.questions.answer import answer_question
 from tests.attack.opening import a_gate, a_service, answer_last
 from tests.attack.workplaces import work

@@ -20,7 +20,7 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
@@ -77,8 +77,8 @@ def used_up(gate: Gate, session: str) -> None:
 
 
 def revoked(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
-    hear_message(gate, session, "Revoke consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Revoke consent for: git push")
 
 
 def _rewrite(table: str, column: str, old: str, new: str) -> str:
@@ -135,7 +135,7 @@ def test_a_grant_that_another_process_takes_away_is_not_used_any_more(tmp_path: 
     path = tmp_path / "s.db"
     gate = gate_on(path)
     session = open_session(gate, agent="tester", owner="host")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert allowed(gate, session)
     assert allowed(gate, session)
     elsewhere(path, "DELETE FROM grants")
@@ -147,12 +147,12 @@ def test_uses_taken_away_from_the_log_change_nothing_for_a_standing_grant(tmp_pa
     path = tmp_path / "s.db"
     gate = gate_on(path)
     session = open_session(gate, agent="tester", owner="host")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert allowed(gate, session)
     elsewhere(path, "DELETE FROM spends")
     assert allowed(gate, session)
-    assert "- git push (used 2 times)" in hear_message(gate, session, "/allowlist").announced[0]
-    hear_message(gate, session, "Revoke consent for: git push")
+    assert "- git push (used 2 times)" in record_message(gate, session, "/allowlist").announced[0]
+    record_message(gate, session, "Revoke consent for: git push")
     assert not allowed(gate, session)
     gate.store.close()
 
@@ -162,7 +162,7 @@ def test_a_parent_whose_row_was_taken_away_counts_as_stopped(tmp_path: Path) -> 
     gate = gate_on(path)
     parent = open_session(gate, agent="tester", owner="host")
     child = open_session(gate, agent="sub", owner="host", parent=parent)
-    hear_message(gate, child, "Grant standing consent for: git push")
+    record_message(gate, child, "Grant standing consent for: git push")
     assert allowed(gate, child)
     elsewhere(path, f"DELETE FROM sessions WHERE id = '{parent}'")  # noqa: S608  an id of our own
     assert authorize(gate, push(child)).decision.rule == "stopped"
@@ -179,14 +179,14 @@ def test_an_older_session_row_put_back_by_hand_revives_nothing(
     if given is used_up:
         once(gate, session)
     else:
-        hear_message(gate, session, "Grant standing consent for: git push")
+        record_message(gate, session, "Grant standing consent for: git push")
     gate.store.close()
     by_hand(path, "CREATE TABLE kept AS SELECT * FROM sessions")
     gate = gate_on(path)
     if given is used_up:
         assert allowed(gate, session)
     else:
-        hear_message(gate, session, "Revoke consent for: git push")
+        record_message(gate, session, "Revoke consent for: git push")
     gate.store.close()
     by_hand(path, "DELETE FROM sessions", "INSERT INTO sessions SELECT * FROM kept", "DROP TABLE kept")
     again = gate_on(path)

@@ -11,7 +11,7 @@ import pytest
 from sayso import ConsentDenied, Sayso
 from sayso.core.model import Verdict
 from sayso.core.policy import Domain, Policy, Settings, Tool, compile_policy
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset, load_text, preset_names
 from sayso.store.memory.store import MemoryStore

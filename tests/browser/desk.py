@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from sayso.core.model import Declared, Operation
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.core.model import Declaration, Operation
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
@@ -20,9 +20,9 @@ from sayso.gate.people.browsers import make_link
 from sayso.gate.sessions.sessions import open_session
 from sayso.reading.resolve import operations_for
 from sayso.service.app import make_app
-from sayso.service.pages import pages
-from sayso.service.running import Running, Settings
-from sayso.service.serve import Address, listen
+from sayso.service.http.state import ServiceSettings, ServiceState
+from sayso.service.pages import page_routes
+from sayso.service.serve import Address, open_sockets
 from sayso.surfaces.inbox import Inbox
 
 
@@ -31,7 +31,7 @@ class Desk(msgspec.Struct, frozen=True):
 
     gate: Gate
     url: str
-    running: Running | None = None
+    running: ServiceState | None = None
 
     def link(self, name: str = "ana") -> str:
         return f"{self.url}/sign-in#{make_link(self.gate, name)}"
@@ -54,7 +54,7 @@ class Desk(msgspec.Struct, frozen=True):
         given = args if args is not None else {"command": command}
         call = make_call(tool, given, command=command, folder="/home/ana/sayso-demo", **where)
         named = _named(operations)
-        declared = Declared(tuple(named), "host")
+        declared = Declaration(tuple(named), "host")
         request = make_request(call, named, session=session, agent=agent, declared=declared)
         attempt = start_call(self.gate, request, holder="desk", bundle=bundle)
         assert attempt.question is not None, attempt.record
@@ -81,11 +81,11 @@ class Desk(msgspec.Struct, frozen=True):
 def serving(gate: Gate) -> Iterator[Desk]:
     """The service in a thread of this process, until the test is over."""
     held = ExitStack()
-    sockets = listen(Address(port=0), held)
+    sockets = open_sockets(Address(port=0), held)
     address = Address(port=sockets[0].getsockname()[1])
     door = EmbeddedDoor(gate, [Inbox()])
-    settings = Settings(origins=address.origins)
-    app = make_app(door, hosts=address.names, pages=pages(door), settings=settings)
+    settings = ServiceSettings(origins=address.origins)
+    app = make_app(door, hosts=address.names, pages=page_routes(door), settings=settings)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
     thread.start()

@@ -9,8 +9,8 @@ from sayso.core.decision import Question
 from sayso.core.model import Assurance
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.questions.read import find_question
-from sayso.gate.questions.wait import question_row
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.questions.wait import load_question_row
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.store.contract import QuestionRow
 from tests.browser.conftest import SignedIn
@@ -19,7 +19,7 @@ from tests.browser.reading import HELD, hold, read_on, read_to_the_end
 
 
 def row(desk: Desk, question: str) -> QuestionRow:
-    return question_row(desk.gate, question)
+    return load_question_row(desk.gate, question)
 
 
 def gone(page: Page, question: str) -> None:
@@ -127,7 +127,7 @@ def test_a_message_that_is_only_claimed_counts_once_the_person_says_that_they_wr
 ) -> None:
     session = desk.session()
     text = "Grant standing consent for: git push"
-    question = hear_message(desk.gate, session, text, Assurance.CLAIMED).question or ""
+    question = record_message(desk.gate, session, text, Assurance.CLAIMED).question or ""
     page = signed_in()
     expect(page.locator(".card")).to_contain_text("Did you write this?")
     expect(page.locator(".card")).to_contain_text(text)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 
@@ -76,8 +76,8 @@ def test_the_unedited_call_is_not_allowed_by_going_away_and_coming_back(
     expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
     page.keyboard.press("a")
     expect(page.locator(".hint")).to_contain_text("Allow the edited call or discard the changes first")
-    assert question_row(desk.gate, question).state == "open"
-    assert question_row(desk.gate, other).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, other).state == "open"
 
 
 def test_a_call_that_was_changed_says_so_in_the_list_while_another_is_read(
@@ -100,7 +100,7 @@ def test_the_pager_of_a_phone_keeps_the_changes(desk: Desk, signed_in: SignedIn)
     expect(page.locator(".editor")).to_have_count(0)
     page.get_by_role("button", name="‹ previous").click()
     expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
 
 
 def test_leaving_the_page_asks_before_changes_are_discarded(desk: Desk, signed_in: SignedIn) -> None:
@@ -172,7 +172,7 @@ def test_changes_that_were_discarded_by_a_slip_can_be_brought_back(desk: Desk, s
     expect(page.locator(".hint")).to_be_empty()
     page.get_by_role("button", name="Allow the edited call").click()
     expect(page.locator("#said")).to_contain_text("edited and allowed by you: ")
-    assert question_row(desk.gate, question).answer == "edit"
+    assert load_question_row(desk.gate, question).answer == "edit"
 
 
 def test_that_changes_were_discarded_is_not_said_above_a_new_form(desk: Desk, signed_in: SignedIn) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import HELD, hold, read_on, read_to_the_end
@@ -82,9 +82,9 @@ def test_a_call_that_something_covers_is_not_allowed_at_high_risk(desk: Desk, si
     expect(page.locator(".card")).to_contain_text("rm -rf")
     expect(read_on(page)).to_be_visible()
     page.keyboard.press("a")
-    assert question_row(desk.gate, second).state == "open"
+    assert load_question_row(desk.gate, second).state == "open"
     page.locator("#cover").evaluate("cover => cover.remove()")
     read_to_the_end(page)
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert [question_row(desk.gate, one).answer for one in (first, second)] == ["deny", "once"]
+    assert [load_question_row(desk.gate, one).answer for one in (first, second)] == ["deny", "once"]

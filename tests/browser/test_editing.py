@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sayso import Inbox, Sayso
-from sayso.core.digest import decode
-from sayso.gate.questions.wait import question_row
+from sayso.core.digest import decode_canonical
+from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import hold, read_on, read_to_the_end
@@ -57,8 +57,8 @@ def allow_edited(page: Page) -> None:
 
 
 def edited_args(desk: Desk, question: str) -> Any:
-    edited = desk.gate.sealer.open_edited(question_row(desk.gate, question))
-    return None if edited is None else decode(edited.call.arguments)
+    edited = desk.gate.sealer.open_edited(load_question_row(desk.gate, question))
+    return None if edited is None else decode_canonical(edited.call.arguments)
 
 
 def field(page: Page, name: str) -> Any:
@@ -102,12 +102,12 @@ def test_nothing_but_the_edited_call_can_be_allowed_while_the_form_is_changed(
     for key in ("a", "t", "w"):
         page.keyboard.press(key)
     expect(page.locator(".hint")).to_contain_text("discard the changes first")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     page.get_by_role("button", name="Discard changes").click()
     expect(page.locator(".editor")).to_have_count(0)
     page.get_by_role("button", name="Allow once").click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 def test_a_form_in_which_nothing_is_changed_any_more_offers_no_edited_call(
@@ -127,7 +127,7 @@ def test_a_form_in_which_nothing_is_changed_any_more_offers_no_edited_call(
     expect(page.get_by_role("button", name="Edit…")).to_be_focused()
     page.get_by_role("button", name="Allow once").click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 def test_what_cannot_be_read_is_allowed_neither_edited_nor_as_it_was(desk: Desk, signed_in: SignedIn) -> None:
@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_allowed_neither_edited_nor_as_it_was(desk: Desk,
     expect(page.get_by_role("button", name="Discard")).not_to_have_attribute("aria-disabled", "true")
     allow.click(force=True)
     expect(page.locator(".hint")).to_contain_text("retries takes a number")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     no_violations(page)
 
 
@@ -154,7 +154,7 @@ def test_what_the_policy_denies_stays_denied_when_it_is_edited_in(desk: Desk, si
     expect(page.get_by_role("button", name="Discard")).not_to_have_attribute("aria-disabled", "true")
     allow.click(force=True)
     expect(page.locator(".hint")).to_contain_text("denies the edited call")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     no_violations(page)
 
 
@@ -171,7 +171,7 @@ def test_an_edit_that_raises_the_risk_says_so_and_has_to_be_read_and_held(
     expect(read_on(page)).to_be_visible()
     expect(page.get_by_role("button", name="Allow the edited call")).to_have_count(0)
     no_violations(page)
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     read_to_the_end(page)
     hold(page, "Hold to allow the edited call")
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
@@ -278,7 +278,7 @@ def test_a_call_is_edited_and_allowed_by_keyboard_alone(desk: Desk, signed_in: S
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "edit"
+    assert load_question_row(desk.gate, question).answer == "edit"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.model import Assurance, Operation
 from sayso.core.words import FOLD_AT, visible
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.ledger.workflows import Note, keep_note
+from sayso.gate.ledger.workflows import RunNote, save_note
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.questions.wait import question_row
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.questions.wait import load_question_row
+from sayso.gate.sessions.messages import record_message, record_task_start
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 
@@ -56,16 +56,16 @@ def test_what_a_field_of_the_editor_would_not_show_is_spelled_out_beside_it_and_
     page.get_by_label("file_path", exact=True).fill("b.py")
     page.get_by_role("button", name="Allow the edited call").click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    edited = desk.gate.sealer.open_edited(question_row(desk.gate, question))
+    edited = desk.gate.sealer.open_edited(load_question_row(desk.gate, question))
     assert edited is not None
-    assert decode(edited.call.arguments) == {**args, "file_path": "b.py"}
+    assert decode_canonical(edited.call.arguments) == {**args, "file_path": "b.py"}
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_field_an_agent_fills_is_shown_as_text(desk: Desk, signed_in: SignedIn, path: str) -> None:
     session = desk.session(agent=EVIL, workspace=f"/tmp/{EVIL}")  # noqa: S108  # a name, no file is made
-    begin_task(desk.gate, session, EVIL)
-    hear_message(desk.gate, session, EVIL)
+    record_task_start(desk.gate, session, EVIL)
+    record_message(desk.gate, session, EVIL)
     desk.ask(
         session,
         "git.push",
@@ -104,9 +104,9 @@ def test_a_claimed_message_and_a_run_are_shown_as_text(desk: Desk, signed_in: Si
     asked = start_call(desk.gate, request, holder="desk")
     answer_question(desk.gate, asked.question or "", "once", by="ana")
     run = retry_call(desk.gate, asked.call, holder="desk")
-    keep_note(desk.gate, run.call, run.fence, Note({HIDING: "running", XSS[:40]: EVIL}))
+    save_note(desk.gate, run.call, run.fence, RunNote({HIDING: "running", XSS[:40]: EVIL}))
     claimed = f"Grant standing consent for: echo '{XSS}'"
-    assert hear_message(desk.gate, desk.session(EVIL), claimed, Assurance.CLAIMED).question
+    assert record_message(desk.gate, desk.session(EVIL), claimed, Assurance.CLAIMED).question
     page = signed_in(path)
     shown = page.locator(".hero" if path == "/" else "main").first
     expect(shown).to_contain_text(XSS if path == "/" else SPELLED)

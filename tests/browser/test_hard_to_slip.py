@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import CDPSession, Locator, Page, ViewportSize, expect
 
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.questions.wait import question_row
-from sayso.gate.rows.sessions import Wanted, load
+from sayso.gate.questions.wait import load_question_row
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
@@ -64,7 +64,7 @@ def test_a_finger_that_stays_on_the_button_allows(desk: Desk, signed_in: SignedI
     finger.slide(right=6, down=4)
     finger.stay()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 def test_a_hold_that_takes_the_focus_from_a_field_allows(desk: Desk, signed_in: SignedIn) -> None:
@@ -73,7 +73,7 @@ def test_a_hold_that_takes_the_focus_from_a_field_allows(desk: Desk, signed_in: 
     page.get_by_label("Reason for the agent").focus()
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 def off_upwards(finger: Finger) -> None:
@@ -149,8 +149,8 @@ def test_a_hold_that_did_not_stay_as_it_began_allows_nothing(
     finger.press()
     slip(finger)
     finger.stay()
-    assert question_row(desk.gate, question).state == "open"
-    assert question_row(desk.gate, other).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, other).state == "open"
 
 
 def test_a_hold_on_a_question_answered_elsewhere_allows_nothing_of_the_next(
@@ -162,8 +162,8 @@ def test_a_hold_on_a_question_answered_elsewhere_allows_nothing_of_the_next(
     finger.press()
     answer_question(desk.gate, question, "deny", by="bob")
     finger.stay()
-    assert question_row(desk.gate, question).answer == "deny"
-    assert question_row(desk.gate, other).state == "open"
+    assert load_question_row(desk.gate, question).answer == "deny"
+    assert load_question_row(desk.gate, other).state == "open"
 
 
 def test_a_mouse_that_leaves_the_button_allows_nothing(desk: Desk, signed_in: SignedIn) -> None:
@@ -177,7 +177,7 @@ def test_a_mouse_that_leaves_the_button_allows_nothing(desk: Desk, signed_in: Si
     page.mouse.move(finger.x, finger.y)
     page.wait_for_timeout(HELD)
     page.mouse.up()
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
 
 
 def test_a_finger_that_slides_off_a_wider_answer_grants_nothing(desk: Desk, signed_in: SignedIn) -> None:
@@ -191,7 +191,7 @@ def test_a_finger_that_slides_off_a_wider_answer_grants_nothing(desk: Desk, sign
         finger.press()
         finger.slide(down=-300)
         finger.stay()
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     assert list_grants(desk.gate, session) == []
 
 
@@ -206,7 +206,7 @@ def test_a_finger_that_slides_off_does_not_allow_an_edited_call(desk: Desk, sign
     finger.press()
     finger.slide(down=-300)
     finger.stay()
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
 
 
 READ_AND_READY = """() => {
@@ -235,7 +235,7 @@ MIDDLE = """(name) => {
 
 def stopped(desk: Desk, session: str) -> bool:
     with desk.gate.store.read() as tx:
-        found = load(tx, desk.gate.sealer, session, Wanted(keys=()))
+        found = load_session(tx, desk.gate.sealer, session, RowSelection(keys=()))
     return found is not None and found.session.stopped is not None
 
 

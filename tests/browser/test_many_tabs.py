@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from sayso.policy import load_preset
 from tests.browser.desk import Desk
 
@@ -71,7 +71,7 @@ def denied_in_each(gate: Gate, desk: Desk, tabs: list[Page]) -> None:
         expect(tab.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
         tab.keyboard.press("d")
         expect(tab.get_by_text("Nothing waits for you")).to_be_visible(timeout=PATIENCE)
-        assert question_row(gate, asked).answer == "deny"
+        assert load_question_row(gate, asked).answer == "deny"
         for other in tabs:
             expect(other.get_by_text("Nothing waits for you")).to_be_visible(timeout=PATIENCE)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import hold, read_on, read_to_the_end
@@ -88,7 +88,7 @@ def test_a_long_name_pushes_no_value_off_the_screen(
     assert page.evaluate(TEXT_OUTSIDE) == []
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 def styled(signed_in: SignedIn, rule: str) -> Page:
@@ -112,7 +112,7 @@ def test_text_that_runs_beside_the_screen_is_not_read_until_it_was_brought_there
     page = styled(signed_in, WIDE % rule)
     expect(page.get_by_role("button", name="Hold to allow once")).to_have_count(0)
     expect(read_on(page)).to_have_text("read on →")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     read_to_the_end(page)
     assert page.locator(".card-body").evaluate("box => box.scrollLeft") > 0
 
@@ -148,7 +148,7 @@ def test_what_a_zoomed_page_does_not_show_was_not_read(desk: Desk, signed_in: Si
     expect(page.locator(".yeses .hold")).to_have_count(0)
     page.keyboard.press("a")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     driver.send("Emulation.setPageScaleFactor", {"pageScaleFactor": 1})
     read_to_the_end(page)
     expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()

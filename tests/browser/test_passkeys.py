@@ -9,7 +9,7 @@ from playwright.sync_api import CDPSession, Page, expect
 
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.people.passkeys import list_passkeys
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 
@@ -62,7 +62,7 @@ def test_an_answer_of_high_risk_is_signed_and_the_trail_proves_it(desk: Desk, si
     expect(page.locator(".card")).to_contain_text("git push --force")
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator(f"[data-id='{question}']")).to_have_count(0)
-    row = question_row(desk.gate, question)
+    row = load_question_row(desk.gate, question)
     assert (row.answer, row.by) == ("once", "ana")
     with desk.gate.store.read() as tx:
         (entry,) = [one for one in tx.entries("main") if one.event == "ANSWERED"]
@@ -89,7 +89,7 @@ def test_a_signature_on_another_digest_is_refused_and_nothing_is_allowed(
     expect(page.locator(".card")).to_contain_text("origin main")
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator("#said")).to_contain_text("signed for something else")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     assert verify_audit(desk.gate).clean
 
 
@@ -101,7 +101,7 @@ def test_who_cannot_be_verified_signs_nothing(desk: Desk, signed_in: SignedIn) -
     expect(page.locator(".card")).to_contain_text("git push --force")
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator("#said")).to_contain_text("the passkey was not used")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
 
 
 def test_at_a_bare_address_the_page_says_where_passkeys_work(desk: Desk, window: Callable[..., Page]) -> None:

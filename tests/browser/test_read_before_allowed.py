@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sayso.gate.deciding.authorize import Bundle
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import HELD, hold, read_on, read_to_the_end
@@ -51,12 +51,12 @@ def test_a_long_command_whose_end_was_never_on_screen_is_not_allowed(
     page.keyboard.press("a")
     page.keyboard.press("t")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     read_to_the_end(page)
     assert "git push --force" in page.locator(".card .hero").inner_text()
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -83,7 +83,7 @@ def test_a_jump_to_the_end_does_not_count_as_having_read_the_middle(desk: Desk, 
     scroll(page, "box.scrollHeight")
     expect(read_on(page)).to_have_text("read on ↑")
     page.keyboard.press("a")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     read_to_the_end(page)
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
@@ -112,7 +112,7 @@ def test_reading_by_the_keyboard_or_the_wheel_counts_the_same(
     expect(read_on(page)).to_have_count(0)
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 def test_no_is_one_touch_though_nothing_was_read(desk: Desk, signed_in: SignedIn) -> None:
@@ -121,7 +121,7 @@ def test_no_is_one_touch_though_nothing_was_read(desk: Desk, signed_in: SignedIn
     expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
     page.get_by_role("button", name="Deny").tap()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "deny"
+    assert load_question_row(desk.gate, question).answer == "deny"
 
 
 def test_no_wider_answer_and_no_answer_item_by_item_is_given_unread(desk: Desk, signed_in: SignedIn) -> None:
@@ -137,7 +137,7 @@ def test_no_wider_answer_and_no_answer_item_by_item_is_given_unread(desk: Desk, 
     expect(page.get_by_role("button", name="Give these answers")).to_have_count(0)
     expect(page.locator(".wider .read-on")).to_be_visible()
     page.locator(".wider .read-on").click()
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
 
 
 def test_the_marked_part_is_on_screen_beside_the_buttons_wherever_one_has_scrolled(
@@ -167,7 +167,7 @@ def test_a_button_that_turns_into_yes_under_the_thumb_sleeps_first(desk: Desk, s
         yes = page.get_by_role("button", name="Hold to allow once")
         if yes.count():
             expect(yes).to_have_attribute("aria-disabled", "true")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()
 
 
@@ -176,7 +176,7 @@ def test_a_short_press_on_hold_explains_itself(desk: Desk, signed_in: SignedIn) 
     page = opened(signed_in)
     page.get_by_role("button", name="Hold to allow once").click()
     expect(page.locator(".bar [role=status]")).to_contain_text("Hold the button for a second")
-    assert question_row(desk.gate, question).state == "open"
+    assert load_question_row(desk.gate, question).state == "open"
     no_violations(page)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from sayso.gate.open import open_gate
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from sayso.policy import load_preset
 from tests.browser.desk import Desk
 
@@ -54,7 +54,7 @@ def test_the_page_recovers_when_the_service_restarts(tmp_path: Path, window: Cal
     allow.click(force=True)
     page.keyboard.press("a")
     second = desk.edit(session, "second.py")
-    assert question_row(gate, first).state == "open"
+    assert load_question_row(gate, first).state == "open"
     with sayso_serve(tmp_path, int(url.rpartition(":")[2])):
         expect(page.locator("#line")).to_have_text("live", timeout=PATIENCE)
         expect(page.locator(".list button")).to_have_count(2)
@@ -62,7 +62,7 @@ def test_the_page_recovers_when_the_service_restarts(tmp_path: Path, window: Cal
         expect(page.locator(".card")).to_contain_text("second.py")
         page.get_by_role("button", name="Deny").click()
         expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert [question_row(gate, one).answer for one in (first, second)] == ["once", "deny"]
+    assert [load_question_row(gate, one).answer for one in (first, second)] == ["once", "deny"]
     gate.store.close()
 
 

@@ -16,7 +16,7 @@ from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.questions.answer import answer_question, edit_and_allow
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
@@ -228,7 +228,7 @@ def test_stopping_all_says_what_it_clears_asks_once_and_has_a_way_back(
     dialog.get_by_role("button", name="Stop all").click()
     expect(page.locator(".mark", has_text="stopped")).to_have_count(3)
     assert list_grants(desk.gate, session) == []
-    assert question_row(desk.gate, question).state == "cancelled"
+    assert load_question_row(desk.gate, question).state == "cancelled"
     page.get_by_role("button", name="Let all go on").click()
     expect(page.locator(".mark", has_text="stopped")).to_have_count(0)
     page.set_viewport_size({"width": 360, "height": 740})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from sayso.core.model import Declared, Operation
+from sayso.core.model import Declaration, Operation
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.test_pages import no_violations
@@ -43,7 +43,7 @@ def test_only_what_a_program_says_of_itself_stands_in_quotes_in_the_head(
     desk.edit(session, "a.py")
     operation = Operation("things.make", reason="harmless, says the tool", declared=True)
     call = make_call("make", {"a": 1}, folder="/home/ana/sayso-demo")
-    told = Declared((operation,), "host")
+    told = Declaration((operation,), "host")
     request = make_request(call, [operation], session=session, agent="claude-code", declared=told)
     question = start_call(desk.gate, request, holder="desk").question
     page = signed_in()
@@ -65,7 +65,7 @@ def test_the_dialog_that_wants_the_word_shows_the_call(desk: Desk, signed_in: Si
     page.get_by_label("Type allow").fill("allow")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    assert question_row(desk.gate, question).answer == "once"
+    assert load_question_row(desk.gate, question).answer == "once"
 
 
 def test_two_open_stories_are_told_apart_by_those_who_hear_the_page(desk: Desk, signed_in: SignedIn) -> None:

@@ -11,20 +11,20 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from sayso.core.grants import Key
+from sayso.core.grants import GrantKey
 from sayso.store.bodies import operations_in
 from sayso.store.contract import (
     AnyRow,
     CallRow,
     CheckpointRow,
     EntryRow,
-    FiledEntry,
+    EntryTuple,
     GrantRow,
-    Kind,
     LastNamed,
     QuestionRow,
     QuestionState,
     Reader,
+    RowT,
     SessionRow,
     SpendRow,
     Store,
@@ -33,7 +33,7 @@ from sayso.store.contract import (
 from sayso.store.memory.store import MemoryStore, MemoryWriter
 from sayso.store.memory.tables import MemoryReader
 from sayso.store.sqlite.store import SqliteStore, SqliteTransaction
-from sayso.store.threads import Look
+from sayso.store.threads import ChangeProbe
 from tests.contract.places import Open
 
 Place = Callable[[Path], Open]
@@ -195,7 +195,7 @@ class ReadsEntriesBackwards(MemoryWriter):
 
 
 class FilesTheHashBeforeForItsOwn(MemoryWriter):
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         found = super().filed(stream, after=after, limit=limit)
         return [(seq, body, own, prev, *beside) for seq, body, prev, own, *beside in found]  # type: ignore[misc]
 
@@ -246,7 +246,7 @@ class ForgetsEffectsOfOthers(MemoryWriter):
 
 
 class GivesGrantsOfOtherSessions(MemoryWriter):
-    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+    def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         wanted = None if keys is None else list(keys)
         return [row for other in self._tables.grants for row in super(type(self), self).grants(other, wanted)]
 
@@ -361,12 +361,12 @@ class KeepsErasedSecrets(MemoryWriter):
 
 
 class ListsOnlyOpenSessions(MemoryWriter):
-    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+    def every(self, kind: type[RowT]) -> Iterator[RowT]:
         return (row for row in super().every(kind) if getattr(row, "ended_at", None) is None)
 
 
 class ListsOnlyAPage(MemoryWriter):
-    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+    def every(self, kind: type[RowT]) -> Iterator[RowT]:
         return islice(super().every(kind), 1_000)
 
 
@@ -507,7 +507,7 @@ class CommitsEveryStatement(SqliteStore):
 
 
 class NeverLooksAtOthers(SqliteStore):
-    def _look(self) -> Look:
+    def _look(self) -> ChangeProbe:
         return _Blind()
 
 

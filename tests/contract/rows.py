@@ -11,7 +11,7 @@ from sayso.store.contract import (
     CheckpointRow,
     DenialRow,
     EntryRow,
-    FiledEntry,
+    EntryTuple,
     GrantRow,
     NodeRow,
     QuestionRow,
@@ -66,7 +66,7 @@ def entry(seq: int, stream: str = "main") -> EntryRow:
     return replace(ENTRY, stream=stream, seq=seq, at=NOON + seq, hash=bytes([seq % 256]) * 32)
 
 
-def filed(row: EntryRow) -> FiledEntry:
+def filed(row: EntryRow) -> EntryTuple:
     return (row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session)
 
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from msgspec.structs import astuple
 
-from sayso.store.contract import UNTOLD, Store, StoreError, StoreNewer
+from sayso.store.contract import UNKNOWN_EXPIRY, Store, StoreError, StoreNewer
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sql import migrate
 from sayso.store.sql.migrate import Migration
@@ -67,8 +67,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 def next_is(monkeypatch: pytest.MonkeyPatch, migration: Migration) -> None:
     """From now on this program knows one migration more."""
-    known = (*migrate.migrations(), migration)
-    monkeypatch.setattr(migrate, "migrations", lambda: known)
+    known = (*migrate.load_migrations(), migration)
+    monkeypatch.setattr(migrate, "load_migrations", lambda: known)
     monkeypatch.setattr(migrate, "LATEST", NEXT)
 
 
@@ -80,7 +80,7 @@ def write_one(place: Place) -> None:
 
 
 def test_migrations_are_numbered_from_one_without_gaps() -> None:
-    assert [migration.number for migration in migrate.migrations()] == list(range(1, migrate.LATEST + 1))
+    assert [migration.number for migration in migrate.load_migrations()] == list(range(1, migrate.LATEST + 1))
 
 
 def test_a_new_store_has_every_migration(place: Place) -> None:
@@ -143,7 +143,7 @@ def test_what_was_stored_before_lists_were_made_by_the_end_of_grants_is_in_them(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "migrations", lambda known=migrate.migrations: known()[:1])
+        patch.setattr(migrate, "load_migrations", lambda known=migrate.load_migrations: known()[:1])
         patch.setattr(migrate, "LATEST", 1)
         place.open().close()
     names = [*GRANT.__struct_fields__[:-1]], [*CALL.__struct_fields__[:-1]]
@@ -153,7 +153,7 @@ def test_what_was_stored_before_lists_were_made_by_the_end_of_grants_is_in_them(
         place.put("calls", names[1], astuple(call(state, state=state))[:-1])
     store = place.open()
     with store.read() as r:
-        assert r.unexpired(NOON) == [grant("g1", expires_at=UNTOLD)]
+        assert r.unexpired(NOON) == [grant("g1", expires_at=UNKNOWN_EXPIRY)]
         states = ("running", "succeeded")
         assert [(row.id, row.workflow) for row in r.calls(states=states, runs_only=True)] == [("running", "")]
         assert len(r.calls(states=states)) == 2

@@ -74,7 +74,7 @@ def test_the_write_ahead_log_does_not_grow_without_end(path: Path) -> None:
 def test_one_process_at_a_time_checkpoints_and_the_others_go_on(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         before = path.stat().st_mtime_ns
-        with file.locked(path, wait=0.0) as held:
+        with file.hold_file_lock(path, wait=0.0) as held:
             assert held
             write_often(store)
             assert path.stat().st_mtime_ns == before
@@ -116,7 +116,7 @@ def lookups() -> Iterator[tuple[str, str]]:
     """Every statement with a condition, by name, with room for two keys where it takes keys."""
     for name, text in vars(statements).items():
         if name[0] != "_" and name.isupper() and isinstance(text, str) and name not in LISTS | {"EACH"}:
-            yield name, statements.repeated(text, 2, 2 if "wanted" in text else 1)
+            yield name, statements.repeat_groups(text, 2, 2 if "wanted" in text else 1)
 
 
 def test_no_lookup_reads_a_whole_table(path: Path) -> None:
@@ -143,5 +143,5 @@ def test_keys_are_looked_up_by_all_their_parts(path: Path) -> None:
             (statements.SENDINGS, "session=? AND domain=? AND content=?"),
             (statements.NODES, "stream=? AND level=? AND index=?"),
         ):
-            plan = file.execute(f"EXPLAIN QUERY PLAN {statements.repeated(text, 3, 2)}", [None] * 7)
+            plan = file.execute(f"EXPLAIN QUERY PLAN {statements.repeat_groups(text, 3, 2)}", [None] * 7)
             assert [row[3] for row in plan if parts in row[3]]

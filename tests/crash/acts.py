@@ -11,17 +11,17 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request
+from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.lease import enter_call, park_call, release_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_call
-from sayso.gate.ledger.rows import Attempt
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.answers import answer_question
 
 Act = tuple[str, int, int]
@@ -92,11 +92,11 @@ class Side:
         return len(self._sessions)
 
     def _hear(self, one: int, two: int) -> object:
-        heard = hear_message(self._gate, self._session(one), MESSAGES[two % len(MESSAGES)])
+        heard = record_message(self._gate, self._session(one), MESSAGES[two % len(MESSAGES)])
         return (heard.kind, heard.announced, heard.cleared)
 
     def _task(self, one: int, two: int) -> object:
-        return begin_task(self._gate, self._session(one), f"task {two % 3}").cleared
+        return record_task_start(self._gate, self._session(one), f"task {two % 3}").cleared
 
     def _authorize(self, one: int, two: int) -> object:
         done = authorize(self._gate, self._request(one, two))
@@ -192,7 +192,7 @@ class Side:
         return [call for call in recover_calls(self._gate) if call in self._calls]
 
     def _end_session(self, one: int, two: int) -> object:
-        end_session(self._gate, self._session(one))
+        close_session(self._gate, self._session(one))
         return "ended"
 
     def _tried(self, attempt: Attempt) -> object:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sayso.core.model import Verdict
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import StoreError
 from tests.crash.jobs import Clock, Job, gate_on, opened
@@ -25,7 +25,7 @@ def main(folder: str) -> None:
     store = opened(job.address, Clock())
     gate = gate_on(store, job)
     session = open_session(gate, agent="tester", owner="host")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     grown = max(file.stat().st_size for file in Path(folder).iterdir())
     resource.setrlimit(resource.RLIMIT_FSIZE, (grown + ROOM, hard))

@@ -9,11 +9,11 @@ import msgspec
 
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.rows.keys import Key
+from sayso.gate.rows.keys import SigningKey
 from sayso.policy import load_preset
 from sayso.store.contract import GrantRow, Reader, Store
 
-KEY = Key("crash", bytes(range(32)))
+KEY = SigningKey("crash", bytes(range(32)))
 BEGAN = 1_800_000_000.0
 ALL_STATES = (
     "pending", "allowed", "running", "waiting", "succeeded",

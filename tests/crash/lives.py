@@ -5,18 +5,18 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.model import Operation, Request
-from sayso.gate.audit.use import checkpoint
+from sayso.gate.audit.checkpoints import sign_audit
+from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.lease import enter_call, keep_alive, park_call, release_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_call
-from sayso.gate.ledger.rows import Attempt
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant, revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import end_session, list_sessions, open_session
+from sayso.gate.sessions.sessions import close_session, list_session_rows, open_session
 from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_on, look, opened, take_effect
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.recovery import let_leases_lapse, recover
@@ -45,7 +45,7 @@ def live(job: Job) -> None:
 def _revoke_everything(job: Job) -> None:
     store = opened(job.address, Clock())
     gate = gate_on(store, job)
-    for session in list_sessions(gate):
+    for session in list_session_rows(gate):
         revoke_all(gate, session.id, by="operator")
     store.close()
 
@@ -92,11 +92,11 @@ class Life:
         """Consent is given in all ways there are, used, and taken back."""
         session = self._opened(gate)
         self._begin("hear standing consent")
-        hear_message(gate, session, "Grant standing consent for: git push")
+        record_message(gate, session, "Grant standing consent for: git push")
         self._begin("push")
         self._run(gate, start_call(gate, push(session), holder="first life", host_id="1"), 1)
         self._begin("revoke in the conversation")
-        hear_message(gate, session, "Revoke consent for: git push")
+        record_message(gate, session, "Revoke consent for: git push")
         self._begin("give a grant for one use")
         give_grant(gate, session, by="operator", operation="files.edit", uses=1)
         self._begin("edit")
@@ -108,7 +108,7 @@ class Life:
         self._begin("revoke")
         revoke_grant(gate, grant.id, by="operator")
         self._begin("stop")
-        hear_message(gate, session, "stop")
+        record_message(gate, session, "stop")
 
     def _holding(self, gate: Gate) -> None:
         """A call is given back, started again, entered, parked, resumed; a tool tells the end of another."""
@@ -142,11 +142,11 @@ class Life:
         """A task, a holder that goes silent, the operator's word on it, checkpoints, the end."""
         session = self._opened(gate)
         self._begin("task")
-        begin_task(gate, session, "feature")
+        record_task_start(gate, session, "feature")
         attempt = self._asked(gate, edit(session), 1)
         self._answered(gate, attempt, "task")
         self._begin("checkpoint")
-        checkpoint(gate)
+        sign_audit(gate)
         self._begin("retry")
         running = retry_call(gate, attempt.call, holder="first life")
         self._effect(1)
@@ -162,9 +162,9 @@ class Life:
         self._begin("ask again")
         authorize(gate, edit(session, 2))
         self._begin("end the session")
-        end_session(gate, session)
+        close_session(gate, session)
         self._begin("checkpoint again")
-        checkpoint(gate)
+        sign_audit(gate)
 
     def _opened(self, gate: Gate) -> str:
         self._begin("open a session")

@@ -13,11 +13,11 @@ import pytest
 
 from sayso.core.model import Verdict
 from sayso.core.policy import Settings
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import start_call
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import Store
 from sayso.store.postgres.store import PostgresStore
@@ -127,7 +127,7 @@ def test_what_another_process_revoked_the_next_decision_refuses(
     gate: Gate, job: Job, processes: Nursery
 ) -> None:
     session = open_session(gate, agent="tester", owner="host")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert authorize(gate, push(session)).decision.verdict is Verdict.ALLOW
     assert processes.run(job) == 0
     assert authorize(gate, push(session)).decision.verdict is not Verdict.ALLOW

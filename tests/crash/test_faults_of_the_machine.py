@@ -13,14 +13,14 @@ import psycopg
 import pytest
 
 from sayso.core.model import Verdict
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
+from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.rows import Attempt
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.open import open_gate
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import list_grants, revoke_all
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
@@ -54,7 +54,7 @@ def gate_on(store: Store) -> Gate:
 def consenting(gate: Gate) -> str:
     """A session in which a push is allowed."""
     session = open_session(gate, agent="tester", owner="host")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     return session
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate.audit.read import tail
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.read import load_newest_entries
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.policy import load_preset
@@ -104,7 +104,7 @@ def test_eight_that_start_at_once_do_not_make_two_epochs_or_cry_wolf(
             gate = open_gate(policy, store)
             try:
                 assert gate.sealer.epoch == 1
-                events = [entry.event for entry in tail(gate, 1_000)]
+                events = [entry.event for entry in load_newest_entries(gate, 1_000)]
                 assert not {"EPOCH", "TAMPERED"} & set(events)
                 assert events.count("POLICY") == 1
                 for line in said:

@@ -21,7 +21,7 @@ from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.questions.expiry import expire_questions
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import revoke_all
 from tests.crash.jobs import Clock, Job, gate_on, opened
 from tests.crash.lives import edit
@@ -74,7 +74,7 @@ def stop(gate: Gate, job: Job, me: str, session: str, times: str) -> str:
         if number % 2:
             revoke_all(gate, session, by="operator")
         else:
-            hear_message(gate, session, "stop")
+            record_message(gate, session, "stop")
     return "done"
 
 

@@ -11,9 +11,9 @@ import msgspec
 
 from sayso import Sayso
 from sayso.core.decision import Question
-from sayso.core.digest import decode
-from sayso.gate.ledger.start import look_at
-from sayso.gate.questions.surface import Asked, Reply
+from sayso.core.digest import decode_canonical
+from sayso.gate.ledger.start import load_attempt
+from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.store.contract import CallRow, QuestionRow
 
 
@@ -36,7 +36,7 @@ class Person:
     def able(self) -> bool:
         return self.here
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         self.questions.append(asked.question)
         answer = self._answers.popleft() if self._answers else None
         self.sees.release()
@@ -84,7 +84,7 @@ def calls(gate: Sayso) -> list[CallRow]:
 
 def arguments(gate: Sayso, row: CallRow) -> Any:
     """The arguments a call stands with in the ledger."""
-    return decode(look_at(gate.gate, row.id, row.session).record.request.call.arguments)
+    return decode_canonical(load_attempt(gate.gate, row.id, row.session).record.request.call.arguments)
 
 
 def states(gate: Sayso) -> dict[str, str]:

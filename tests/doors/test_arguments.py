@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.arguments import Shape, WrongArguments, mark_of
-from sayso.doors.python.results import ConsentRequired
+from sayso.doors.python.calls.results import ConsentRequired
+from sayso.doors.python.values.arguments import Shape, WrongArguments, live_object_mark
 from tests.doors.people import Person, answer_open, arguments, calls, edit, questions
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def test_an_approval_for_one_object_does_not_serve_another_even_an_equal_one(
 def test_a_mark_is_not_passed_on_to_an_object_at_the_same_place() -> None:
     marks = set()
     for _ in range(50):
-        marks.add(mark_of(Plain()))
+        marks.add(live_object_mark(Plain()))
         gc.collect()
     assert len(marks) == 50
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.results import ConsentRequired
+from sayso.doors.python.calls.results import ConsentRequired
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore, MemoryWriter

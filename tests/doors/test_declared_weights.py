@@ -7,8 +7,8 @@ from itertools import permutations
 import pytest
 
 from sayso.core.model import Operation, Risk
-from sayso.doors.python.arguments import Shape
-from sayso.doors.python.capability import Capabilities, Capability
+from sayso.doors.python.calls.capability import Capabilities, Capability
+from sayso.doors.python.values.arguments import Shape
 
 
 def nothing() -> None:

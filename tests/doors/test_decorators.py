@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from sayso import Sayso, SaysoError
-from sayso.doors.python.capability import NotGateable
-from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout
-from sayso.doors.python.steps import PutOff
+from sayso.doors.python.calls.capability import NotGateable
+from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired, ConsentTimeout
+from sayso.doors.python.calls.steps import PutOff
 from tests.doors.people import Person, answer_open, calls, questions, states
 
 

@@ -9,8 +9,8 @@ import pydantic
 import pytest
 
 from sayso import Sayso
-from sayso.core.deciding.showing import call_lines
-from sayso.doors.python.arguments import WrongArguments
+from sayso.core.deciding.showing import describe_whole_call
+from sayso.doors.python.values.arguments import WrongArguments
 from sayso.gate.questions.read import find_question
 from tests.doors.people import answer_open, questions
 
@@ -76,7 +76,7 @@ def test_an_approved_number_is_the_one_that_was_shown_and_the_one_that_runs(gate
     late = gate.run("delete", {"ids": [2**60, 10**16, 5]}, wait=0)
     (asked,) = questions(gate)
     shown = find_question(gate.gate, asked.id).question
-    assert "1152921504606846976" in "\n".join(call_lines(shown.request, shown.items))
+    assert "1152921504606846976" in "\n".join(describe_whole_call(shown.request, shown.items))
     assert "1152921504606846976" in shown.text
     answer_open(gate)
     assert gate.retry(late.operation_id or "").value == "1152921504606846976, 10000000000000000, 5"

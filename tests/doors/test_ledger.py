@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.results import Ambiguous, Result
+from sayso.doors.python.calls.results import Ambiguous, Result
 from sayso.gate.ledger.recovery import resolve_call
 from tests.doors.people import Person, answer_open, arguments, calls, edit, questions, states
 from tests.gate.conftest import Clock

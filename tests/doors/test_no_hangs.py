@@ -18,7 +18,7 @@ from tests.gate.conftest import KEY
 
 GARBAGE_WHILE_LOOKING = """
 import gc, sys, threading
-from sayso.doors.python.holding import _top_of
+from sayso.doors.python.calls.holding import _top_of
 
 class Cycle:
     def __init__(self):

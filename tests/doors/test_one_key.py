@@ -14,7 +14,7 @@ import pytest
 
 from sayso import Sayso, Step
 from sayso.core.ledger import LEASE
-from sayso.doors.python.results import Result
+from sayso.doors.python.calls.results import Result
 from tests.crash.nursery import ROOT
 from tests.doors.people import Person, answer_open, calls
 from tests.gate.conftest import Clock

@@ -113,7 +113,7 @@ def test_a_replay_has_no_effect_a_second_time_and_meets_the_world_of_now(desk: D
     session.replay(posted, wait=0)
     with gate.gate.store.read() as tx:
         last = tx.calls(states=("succeeded", "pending"))[-1]
-    assert start.wanted(gate.gate, last.id).call.state == "2"
+    assert start.load_request_to_retry(gate.gate, last.id).call.state == "2"
 
 
 def test_a_name_that_stands_for_another_function_now_is_not_replayed(desk: Desk, tmp_path: Path) -> None:

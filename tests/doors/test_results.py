@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.results import ConsentRequired, Result
+from sayso.doors.python.calls.results import ConsentRequired, Result
 from sayso.gate.questions.surface import Reply
 from tests.doors.people import Person, answer_open, arguments, calls, edit, events, questions, states
 from tests.gate.conftest import Clock

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.results import ConsentDenied, ConsentRequired, Result
+from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired, Result
 from sayso.doors.python.session import Session
 from sayso.gate.ledger.lease import unpark_call
 from tests.doors.people import Person, answer_open, calls, questions, states

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from sayso import Sayso, SaysoError
-from sayso.doors.python.results import ConsentDenied, ConsentRequired
+from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from tests.doors.people import Person, answer_open, events
 
 # --- safe callers ---

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.results import ConsentRequired
+from sayso.doors.python.calls.results import ConsentRequired
 from tests.doors.people import Person, answer_open, calls, questions
 
 

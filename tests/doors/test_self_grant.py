@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.host import Called
-from sayso.doors.python.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result
+from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result
+from sayso.doors.python.host_call import Called
 from sayso.doors.python.session import Session
 from tests.doors.people import Person, questions, sends
 

@@ -8,7 +8,7 @@ from typing import Any, assert_type
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.arguments import WrongArguments
+from sayso.doors.python.values.arguments import WrongArguments
 from tests.doors.people import Person
 
 

@@ -19,9 +19,9 @@ import pydantic.dataclasses
 import pytest
 
 from sayso import Sayso, Step
-from sayso.doors.mcp.offered import offered
-from sayso.doors.python.arguments import WrongArguments
-from sayso.doors.python.results import Result
+from sayso.doors.mcp.runnables import list_runnables
+from sayso.doors.python.calls.results import Result
+from sayso.doors.python.values.arguments import WrongArguments
 from tests.doors.people import Person, arguments, calls, questions
 
 NOON = datetime.datetime(2026, 5, 6, 12, 0, tzinfo=datetime.UTC)
@@ -427,7 +427,7 @@ def test_a_workflow_takes_objects_and_gives_each_step_its_own_type(gate: Sayso) 
 def test_an_agent_over_mcp_is_told_what_a_model_takes_and_no_type_hides_the_others(gate: Sayso) -> None:
     gate.capability("account")(takes_account)
     gate.capability("either")(takes_text_or_path)
-    told = {one.name: one.params for one in offered(gate)}
+    told = {one.name: one.params for one in list_runnables(gate)}
     account = told["account"]["properties"]["value"]
     assert set(account["properties"]) == {"owner", "opened", "tags"}
     assert told["either"]["properties"]["value"] == {}

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.results import ConsentDenied
+from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.workflow import Step
 from tests.doors.people import Person, events
 from tests.gate.conftest import Clock

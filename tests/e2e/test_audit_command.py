@@ -16,7 +16,7 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.open import KEY_NAME, open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import format_verifier_key, load_or_make_key, make_key, public_key
+from sayso.gate.rows.keys import format_verifier_key, load_or_make_key, make_key, public_key_of
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from tests.e2e.operator_place import edit
@@ -33,7 +33,7 @@ class Place:
         self.data.mkdir(parents=True)
         self.store = self.data / "sayso.db"
         key = load_or_make_key(KEY_NAME, self.data / "gate.key")
-        self.public = format_verifier_key(KEY_NAME, public_key(key))
+        self.public = format_verifier_key(KEY_NAME, public_key_of(key))
         gate = open_gate(load_preset("chat"), self.store, key=key, marks=self.data)
         with gate.store.write() as tx:
             for number in range(ENTRIES - 1):
@@ -146,7 +146,7 @@ def test_a_false_receipt_or_a_foreign_key_proves_nothing(place: Place, tmp_path:
     place.run("prove", "42", "-o", str(receipt))
     stranger = make_key(KEY_NAME)
     foreign = place.run(
-        "check-proof", str(receipt), "--key", format_verifier_key(KEY_NAME, public_key(stranger))
+        "check-proof", str(receipt), "--key", format_verifier_key(KEY_NAME, public_key_of(stranger))
     )
     assert (foreign.returncode, foreign.stdout) == (1, "")
     forged = tmp_path / "forged"

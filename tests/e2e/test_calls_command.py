@@ -9,21 +9,21 @@ from contextlib import closing
 import pytest
 
 from sayso.core.model import Operation, Risk
+from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.rows import Attempt
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.ledger.workflows import Note, keep_note
+from sayso.gate.ledger.workflows import RunNote, save_note
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from tests.e2e.operator_place import CHAT, PATIENCE, Place, edit, everything, push, rule, verified
 
 EVIL = "edit\x1b[2J\u202e\nop_fake  succeeded  edit"
 
 
 def running(gate: Gate, session: str) -> Attempt:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     attempt = start_call(gate, push(session), holder="worker")
     assert attempt.runs
     return attempt
@@ -230,7 +230,7 @@ def test_runs_are_listed_with_their_steps_also_if_a_note_cannot_be_read(
 ) -> None:
     assert place.sayso("runs").stdout == "No workflow is under way.\n"
     run, other = started(gate, session), started(gate, session)
-    keep_note(gate, run.call, run.fence, Note({"fetch\x1b[2J": "succeeded", "write": "running"}))
+    save_note(gate, run.call, run.fence, RunNote({"fetch\x1b[2J": "succeeded", "write": "running"}))
     by_hand(place, "UPDATE calls SET result = ? WHERE id = ?", b"no note", other.call)
     running(gate, session)
     told = {one["run"]: one["steps"] for one in place.told("runs")}
@@ -245,7 +245,7 @@ def test_a_run_is_watched_until_it_is_over(place: Place, gate: Gate, session: st
     with place.start("runs", "watch", run.call, "--json", "--timeout", "600") as watching:
         assert watching.stdout is not None
         seen = [json.loads(watching.stdout.readline())]
-        keep_note(gate, run.call, run.fence, Note({"fetch": "running"}))
+        save_note(gate, run.call, run.fence, RunNote({"fetch": "running"}))
         seen.append(json.loads(watching.stdout.readline()))
         end_call(gate, run.call, run.fence, "succeeded")
         rest, errors = watching.communicate(timeout=PATIENCE)

@@ -14,7 +14,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import KEY_NAME, open_gate
 from sayso.gate.rows.keys import load_or_make_key
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
@@ -168,7 +168,7 @@ def test_the_grants_and_the_stop_of_a_session_count_only_where_it_is_named(place
     assert place.sayso("check", "email", "send").returncode == 3
     told = json.loads(place.sayso("check", "email", "send", "--session", session, "--json").stdout)
     assert (told["verdict"], told["rule"]) == ("allow", "operation_grant")
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     told = json.loads(place.sayso("check", "email", "read", "--session", session[:8], "--json").stdout)
     assert (told["verdict"], told["rule"]) == ("ask", "stopped")
 

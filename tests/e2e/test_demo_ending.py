@@ -15,7 +15,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import KEY_NAME, open_to_act
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.keys import load_key
-from sayso.gate.running_services import Served, running_services
+from sayso.gate.running_services import AnnouncedService, list_running_services
 from sayso.policy import load_preset
 from tests.e2e.newcomer import TAKES_THE_TERMINAL, surroundings
 from tests.surfaces import terminals
@@ -41,8 +41,8 @@ class Played:
         self.home, self.screen, self.process = home, screen, process
 
     @property
-    def served(self) -> Served:
-        (served,) = running_services(self.home / ".local" / "share" / "sayso")
+    def served(self) -> AnnouncedService:
+        (served,) = list_running_services(self.home / ".local" / "share" / "sayso")
         return served
 
     def ends_after_ctrl_c(self) -> str:
@@ -84,7 +84,7 @@ def demo(home: Path) -> Iterator[Played]:
 
 
 @contextmanager
-def elsewhere(served: Served) -> Iterator[Gate]:
+def elsewhere(served: AnnouncedService) -> Iterator[Gate]:
     """The demo's store, opened by another process as the page would use it."""
     data = Path(served.data)
     key = load_key(KEY_NAME, data / "gate.key")
@@ -114,7 +114,7 @@ def test_there_is_one_link_and_sayso_link_finds_the_demo(tmp_path: Path) -> None
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout.startswith(f"{played.served.page}/sign-in#")
         played.ends_after_ctrl_c()
-    assert running_services(tmp_path / ".local" / "share" / "sayso") == []
+    assert list_running_services(tmp_path / ".local" / "share" / "sayso") == []
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sayso.doors.mcp.http import BadAddress, listening
-from sayso.doors.mcp.tokens import TokensRefused, tokens_in
+from sayso.doors.mcp.http import BadAddress, open_listener
+from sayso.doors.mcp.tokens import TokensRefused, read_tokens
 
 MODULES = {
     "broken.py": "import os\n\nraise RuntimeError('no list here')\n",
@@ -70,12 +70,12 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
 )
 def test_it_listens_on_this_machine_alone(address: str) -> None:
     with pytest.raises(BadAddress, match="cannot serve at"):
-        listening(address)
+        open_listener(address)
 
 
 def test_a_port_that_is_taken_is_told() -> None:
-    with listening("localhost:0") as taken, pytest.raises(BadAddress, match="cannot listen at"):
-        listening(f"127.0.0.1:{taken.getsockname()[1]}")
+    with open_listener("localhost:0") as taken, pytest.raises(BadAddress, match="cannot listen at"):
+        open_listener(f"127.0.0.1:{taken.getsockname()[1]}")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_tokens_that_would_protect_nothing_are_refused(
         tokens.write_text(text)
         tokens.chmod(mode)
     with pytest.raises(TokensRefused, match=told):
-        tokens_in(tokens)
+        read_tokens(tokens)
 
 
 def test_other_commands_do_not_load_the_sdk() -> None:

@@ -10,10 +10,10 @@ import pytest
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import wait_for_answer
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.store.sql.migrate import LATEST
 from sayso.store.sqlite.store import SqliteStore
-from sayso.surfaces.terminal.prompt import APPROVE
+from sayso.surfaces.terminal.prompt import APPROVE_PROMPT
 from tests.e2e.operator_place import CHAT, PATIENCE, Place, asked, edit, push, rule, write
 from tests.gate.answers import digest_of
 from tests.surfaces.terminals import Screen
@@ -140,8 +140,8 @@ def test_lists_and_figures_are_readable_and_say_so_when_there_is_nothing(
     }
     for command, line in empty.items():
         assert place.sayso(command).stdout == f"{line}\n"
-    begin_task(gate, session, "feature \x1b[31mX")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_task_start(gate, session, "feature \x1b[31mX")
+    record_message(gate, session, "Grant standing consent for: git push")
     question = asked(gate, edit(session))
     shown = {name: place.sayso(name).stdout for name in (*empty, "sessions", "stats")}
     assert question in shown["inbox"]
@@ -217,7 +217,7 @@ def test_approve_at_a_terminal_shows_all_of_a_high_risk_call_and_wants_the_word(
     question = asked(gate, write(session, f"{'x' * 5_000} THE-END"))
     screen = Screen()
     with place.at_terminal(screen, "approve", question, *CHAT) as approving:
-        assert "THE-END" in screen.wait_for(APPROVE)
+        assert "THE-END" in screen.wait_for(APPROVE_PROMPT)
         screen.type(f"{typed}\n")
         approving.wait(PATIENCE)
     screen.read()
@@ -259,7 +259,7 @@ def test_a_clock_that_was_in_2099_is_shown_and_accepted_only_on_the_operators_wo
     assert (trusted["trusted"], trusted["behind_seconds"]) == (True, 0)
     with closing(SqliteStore(place.store, clock=lambda: IN_2099)) as store:
         ahead = Gate(store, gate.policy, gate.sealer, mark=gate.mark, key=gate.key)
-        hear_message(ahead, session, "Grant standing consent for: git push")
+        record_message(ahead, session, "Grant standing consent for: git push")
     shown = place.sayso("store", "clock")
     assert (shown.returncode, shown.stderr) == (1, "")
     assert "highest time stored: 2099-01-01T00:00:00Z" in shown.stdout
@@ -270,7 +270,7 @@ def test_a_clock_that_was_in_2099_is_shown_and_accepted_only_on_the_operators_wo
     accepted = place.told("store", "clock", "--accept", "--yes")
     assert accepted["trusted"]
     assert rule(gate, push(session)) == "risky"
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert rule(gate, push(session)) == "allowlist"
 
 

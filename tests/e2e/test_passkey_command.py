@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.gate.gate import Gate
-from sayso.gate.people.passkeys import list_passkeys, required
+from sayso.gate.people.passkeys import list_passkeys, load_required_level
 from tests.e2e.operator_place import Place
 from tests.gate.answers import digest_of
 from tests.gate.signing import added, asked
@@ -22,7 +22,7 @@ def test_passkeys_are_listed_and_removed_at_a_terminal(place: Place, gate: Gate)
 
 def test_what_has_to_be_signed_is_chosen_at_a_terminal(place: Place, gate: Gate) -> None:
     assert place.told("passkey", "require", "all") == {"require": "all"}
-    assert required(gate) == "all"
+    assert load_required_level(gate) == "all"
     assert place.sayso("passkey", "require", "sometimes").returncode == 2
     assert place.told("passkey", "remove", "--all") == {"removed": 0}
 

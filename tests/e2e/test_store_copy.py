@@ -14,7 +14,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from sayso.gate.audit.use import checkpoint
+from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
@@ -78,7 +78,7 @@ def test_a_file_moves_to_a_server_where_the_operator_goes_on(place: Place, gate:
     assert [rule(gate, edit(session)) for _ in range(2)] == ["approved_call", "operation_grant"]
     question = asked(gate, edit(open_session(gate, agent="tester", owner="host")))
     kept = place.home / "kept.checkpoint"
-    kept.write_text(checkpoint(gate))
+    kept.write_text(sign_audit(gate))
 
     ran = place.sayso("store", "copy", "--to", database, "--json")
     assert ran.returncode == 0, ran.stderr

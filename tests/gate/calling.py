@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sayso.core.model import Operation, Request
+from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.rows import Attempt
 from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.answer import answer_question
 

@@ -6,9 +6,9 @@ from sayso.core.model import Operation, Request, Risk
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.people.passkey_sign_in import begin_registration, finish_registration, get_options
+from sayso.gate.people.passkey_sign_in import begin_registration, finish_registration, sign_in_options
 from sayso.gate.people.passkeys import Passkey, Signing
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from sayso.gate.rows.webauthn import Proof, answer_challenge
 from sayso.gate.sessions.sessions import open_session
 from tests.service.authenticator import ORIGIN, Authenticator
@@ -42,11 +42,11 @@ def asked(gate: Gate, target: str = "main", risk: Risk = Risk.HIGH, session: str
 
 
 def challenge(gate: Gate, question: str, answer: str = "once", edited: str = "") -> bytes:
-    return answer_challenge(question, question_row(gate, question).digest, answer, edited)
+    return answer_challenge(question, load_question_row(gate, question).digest, answer, edited)
 
 
 def signed(gate: Gate, device: Authenticator, question: str, answer: str = "once", edited: str = "") -> Proof:
-    return device.get(get_options(challenge(gate, question, answer, edited)))
+    return device.get(sign_in_options(challenge(gate, question, answer, edited)))
 
 
 def on_page(proof: Proof | None = None, origins: tuple[str, ...] = ORIGINS) -> Signing:

@@ -8,13 +8,18 @@ import msgspec
 import pytest
 
 from sayso.core.model import Operation, Verdict
+from sayso.gate.call_rows import KeyReused
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.access_requests import NotRequestable, TooManyQuestions, access_request, request_access
-from sayso.gate.ledger.rows import KeyReused
+from sayso.gate.ledger.access_requests import (
+    NotRequestable,
+    TooManyQuestions,
+    load_access_request,
+    request_access,
+)
 from sayso.gate.ledger.start import retry_call
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.questions.explain import preview
+from sayso.gate.questions.explain import preview_decision
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import edit
 
@@ -38,7 +43,7 @@ def test_it_opens_the_question_of_the_call_and_starts_nothing(gate: Gate, sessio
     assert row is not None
     assert (row.state, row.fence, row.question) == ("pending", 0, asked.question.id)
     answer_question(gate, asked.question.id, "once", by="ana")
-    assert preview(gate, edit(session)).verdict is Verdict.ALLOW
+    assert preview_decision(gate, edit(session)).verdict is Verdict.ALLOW
     tries = [retry_call(gate, asked.call, holder=f"worker {n}") for n in range(4)]
     assert [one.runs for one in tries] == [True, False, False, False]
 
@@ -58,7 +63,7 @@ def test_what_is_allowed_leaves_no_trace_and_keeps_its_approval(gate: Gate, sess
 def test_what_is_denied_is_recorded_and_opens_nothing(gate: Gate, session: str) -> None:
     operation = Operation("self_modification.modify_policy")
     blocked = make_request(make_call("rewrite"), [operation], session=session)
-    assert preview(gate, blocked).rule == "blocked"
+    assert preview_decision(gate, blocked).rule == "blocked"
     with pytest.raises(NotRequestable):
         request_access(gate, blocked, key="k", same="body")
     assert entries(gate)[-1] == "BLOCKED"
@@ -108,7 +113,7 @@ def test_a_task_is_about_the_question_it_opened_whatever_is_asked_later(gate: Ga
         later = gate.sealer.call(msgspec.structs.replace(row, question="another"))
         tx.move_call(later, states=("pending",), fence=0)
     with gate.store.read() as tx:
-        found = access_request(gate, tx, asked.call)
+        found = load_access_request(gate, tx, asked.call)
     assert found is not None
     assert found[1].question is not None
     assert found[1].question.id == asked.question.id
@@ -124,6 +129,6 @@ def test_a_question_written_by_hand_is_no_answer(gate: Gate, session: str) -> No
         assert row is not None
         tx.move_call(msgspec.structs.replace(row, key="body forged"), states=("pending",), fence=0)
     with gate.store.read() as tx:
-        found = access_request(gate, tx, asked.call)
+        found = load_access_request(gate, tx, asked.call)
     assert found is not None
     assert found[1].question is None

@@ -6,28 +6,30 @@ from random import Random
 
 import pytest
 
-from sayso.core.audit.bulk import said
-from sayso.core.audit.entry import Entry, append, genesis
-from sayso.gate.audit.columns import differing
-from sayso.store.contract import FiledEntry
+from sayso.core.audit.bulk import read_raw_body
+from sayso.core.audit.entry import AuditEntry, append_entry, genesis
+from sayso.gate.audit.columns import find_differing_rows
+from sayso.store.contract import EntryTuple
 
 NOW = 1_800_000_000
 ODD_TIMES = (0.0, 1e-6, 0.1, 1.5, NOW + 0.25, NOW + 2.0, NOW + 0.999_999_6, NOW + 59.000_000_4, 2.5e11)
 RANDOM_TIMES = tuple(NOW + Random(7).random() * 10**6 + n for n in range(500))
 
 
-def filed(*times: float) -> list[FiledEntry]:
+def filed(*times: float) -> list[EntryTuple]:
     """Entries written at these times, as a store files them."""
-    rows, head = list[FiledEntry](), genesis()
+    rows, head = list[EntryTuple](), genesis()
     for seq, at in enumerate(times, 1):
         before = head.hash
-        body, head = append(head, Entry(seq, at, "DECIDED", f"s_{seq}"))
+        body, head = append_entry(head, AuditEntry(seq, at, "DECIDED", f"s_{seq}"))
         rows.append((seq, body, before, head.hash, at, "DECIDED", f"s_{seq}"))
     return rows
 
 
-def found(rows: list[FiledEntry]) -> list[int]:
-    return list(differing(rows, [said(row[1]) if row[1] is not None else None for row in rows]))
+def found(rows: list[EntryTuple]) -> list[int]:
+    return list(
+        find_differing_rows(rows, [read_raw_body(row[1]) if row[1] is not None else None for row in rows])
+    )
 
 
 @pytest.mark.parametrize("times", [ODD_TIMES, RANDOM_TIMES, *((at,) for at in ODD_TIMES)])

@@ -6,11 +6,11 @@ import pytest
 
 from sayso.core.ledger import NotNow
 from sayso.core.model import Operation
+from sayso.gate.call_rows import KeyReused
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.rows import KeyReused
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.sessions import open_session

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.audit.entry import Entry, read
+from sayso.core.audit.entry import AuditEntry, read_entry
 from sayso.core.grants import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
+from sayso.gate.call_rows import KeyReused
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.figures.stories import Wanted, stories
+from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.lease import keep_alive, park_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import forget_results, recover_calls, resolve_call
 from sayso.gate.ledger.replay import replay_call
-from sayso.gate.ledger.rows import KeyReused
 from sayso.gate.ledger.start import retry_call, start_call, start_ungated
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import answered, approved, edit
 from tests.gate.conftest import Clock
@@ -96,9 +96,9 @@ def test_a_host_id_seen_twice_is_one_call_and_for_another_call_an_error(gate: Ga
 
 
 def test_an_effect_that_ran_or_may_have_run_is_not_run_again_in_any_session(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     other = open_session(gate, agent="tester", owner="host")
-    hear_message(gate, other, "Grant standing consent for: git push")
+    record_message(gate, other, "Grant standing consent for: git push")
 
     def push(where: str) -> Request:
         call = make_call("shell", {}, command="git push")
@@ -111,7 +111,7 @@ def test_an_effect_that_ran_or_may_have_run_is_not_run_again_in_any_session(gate
 
 
 def test_a_failure_leaves_three_retries_of_the_identical_call(gate: Gate, session: str) -> None:
-    begin_task(gate, session, "feature")
+    record_task_start(gate, session, "feature")
     running = retry_call(gate, approved(gate, session, "task").call, holder="one")
     for _ in range(3):
         end_call(gate, running.call, running.fence, "failed")
@@ -165,7 +165,7 @@ def test_an_identical_call_under_a_new_id_or_without_one_is_decided_anew(gate: G
 
 @pytest.mark.parametrize("end", ["succeeded", "failed", "ambiguous", "waiting"])
 def test_an_effect_is_had_again_only_if_it_failed(gate: Gate, session: str, end: State) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     call = make_call("shell", {}, command="git push")
     push = make_request(call, [Operation("git.push")], session=session)
     running = start_call(gate, push, holder="one", effect_key="invoice-7")
@@ -183,14 +183,14 @@ def test_an_effect_is_had_again_only_if_it_failed(gate: Gate, session: str, end:
 
 
 def test_a_failure_that_only_the_agent_claims_frees_no_effect_and_no_retry(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     call = make_call("shell", {}, command="git push")
     push = make_request(call, [Operation("git.push")], session=session)
     running = start_call(gate, push, holder="one", effect_key="invoice-7")
     end_call(gate, running.call, running.fence, "failed", claimed=True)
     with pytest.raises(KeyReused):
         start_call(gate, push, holder="two", effect_key="invoice-7")
-    begin_task(gate, session, "feature")
+    record_task_start(gate, session, "feature")
     edited = retry_call(gate, approved(gate, session, "task").call, holder="one")
     end_call(gate, edited.call, edited.fence, "failed", claimed=True)
     assert start_call(gate, edit(session), holder="one").state == "pending"
@@ -231,10 +231,10 @@ def test_an_approval_that_came_too_late_is_asked_for_again_under_a_question_that
     assert retry_call(gate, attempt.call, holder="one").runs
 
 
-def refused_by(gate: Gate, session: str) -> list[Entry]:
+def refused_by(gate: Gate, session: str) -> list[AuditEntry]:
     with gate.store.read() as tx:
         rows = [row for row in tx.entries(gate.stream, limit=10_000) if row.session == session]
-    told = [read(row.body) for row in rows if row.body is not None]
+    told = [read_entry(row.body) for row in rows if row.body is not None]
     return [one for one in told if one.details.get("rule") == "effect_key"]
 
 
@@ -249,7 +249,7 @@ def test_no_call_refused_for_its_effect_key_goes_unrecorded(
 ) -> None:
     other = open_session(gate, agent="second", owner="host")
     for one in (session, other):
-        hear_message(gate, one, "Grant standing consent for: git push")
+        record_message(gate, one, "Grant standing consent for: git push")
     first = start_call(gate, spend(session), holder="one", effect_key="invoice-7")
     if end == "waiting":
         question = start_call(gate, edit(session), holder="one").question
@@ -272,14 +272,14 @@ def test_no_call_refused_for_its_effect_key_goes_unrecorded(
     assert (entry.details["verdict"], entry.details["risk"]) == ("deny", "high")
     assert entry.details["reason"] == str(refusal.value)
     assert entry.details["grants"] == []
-    newest = stories(gate, Wanted()).stories[0]
+    newest = find_stories(gate, StoryFilter()).stories[0]
     assert (newest.state, newest.said.session, newest.title) == ("denied", other, "git push")
 
 
 def test_a_refusal_for_an_effect_key_uses_no_approval_and_is_written_by_every_way_in(
     gate: Gate, session: str
 ) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     parked = approved(gate, session)
     first = start_call(gate, spend(session), holder="one", effect_key="invoice-7")
     end_call(gate, first.call, first.fence, "succeeded")

@@ -8,15 +8,15 @@ import pytest
 from sayso.core.conversation.hear import Heard
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Risk
-from sayso.gate.deciding.authorize import Authorized, authorize
-from sayso.gate.deciding.plan_from_host import plan_of
+from sayso.gate.deciding.authorize import Authorization, authorize
+from sayso.gate.deciding.plan_from_host import read_host_plan
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import EditRefused
-from sayso.gate.questions.explain import why_asked
+from sayso.gate.questions.explain import describe_why_asked
 from sayso.gate.questions.read import UnknownQuestion, find_question
-from sayso.gate.questions.wait import question_row
-from sayso.gate.sessions.messages import hear_message, put_question, show_plan
+from sayso.gate.questions.wait import load_question_row
+from sayso.gate.sessions.messages import ask_in_conversation, record_message, record_plan
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.answers import answer_items, answer_question, edit_and_allow
@@ -33,10 +33,10 @@ def session(gate: Gate) -> str:
 
 
 def claim(gate: Gate, session: str, text: str) -> Heard:
-    return hear_message(gate, session, text, Assurance.CLAIMED)
+    return record_message(gate, session, text, Assurance.CLAIMED)
 
 
-def push(gate: Gate, session: str) -> Authorized:
+def push(gate: Gate, session: str) -> Authorization:
     call = make_call("shell", {"command": "git push"}, command="git push")
     operations = [Operation("git.push", risk=Risk.HIGH)]
     return authorize(gate, make_request(call, operations, agent="claude", session=session))
@@ -49,7 +49,7 @@ def test_standing_consent_that_is_claimed_is_asked_about_and_given_by_a_yes(gate
     asked = find_question(gate, heard.question).question
     assert asked.claim == GRANT
     assert GRANT in asked.text
-    assert "claimed" in why_asked(gate, asked)
+    assert "claimed" in describe_why_asked(gate, asked)
     assert [offer.answer for offer in asked.offers] == ["once", "deny"]
     assert answer_question(gate, heard.question, "once", by="eve").yours
     assert [one.value for one in list_grants(gate, session)] == ["git push"]
@@ -78,8 +78,8 @@ def test_only_an_exact_answer_makes_it_count(gate: Gate, session: str, given: st
 @pytest.mark.parametrize("text", ["and now?", "stop", GRANT, "no"])
 def test_the_next_message_takes_the_question_back(gate: Gate, session: str, text: str) -> None:
     question = claim(gate, session, GRANT).question or ""
-    hear_message(gate, session, text, Assurance.CLAIMED)
-    assert question_row(gate, question).state == "cancelled"
+    record_message(gate, session, text, Assurance.CLAIMED)
+    assert load_question_row(gate, question).state == "cancelled"
     assert not answer_question(gate, question, "once", by="eve").yours
     assert list_grants(gate, session) == []
 
@@ -87,25 +87,25 @@ def test_the_next_message_takes_the_question_back(gate: Gate, session: str, text
 def test_a_claimed_yes_answers_the_question_that_was_shown_only_once_it_is_confirmed(
     gate: Gate, session: str
 ) -> None:
-    hear_message(gate, session, "publish it")
+    record_message(gate, session, "publish it")
     question = push(gate, session).question
     assert question is not None
-    put_question(gate, question.id)
+    ask_in_conversation(gate, question.id)
     whether = claim(gate, session, "yes, go ahead").question or ""
-    assert question_row(gate, question.id).state == "open"
+    assert load_question_row(gate, question.id).state == "open"
     assert push(gate, session).decision.rule == "risky"
     answer_question(gate, whether, "once", by="eve")
-    row = question_row(gate, question.id)
+    row = load_question_row(gate, question.id)
     assert (row.state, row.answer, row.by) == ("answered", "once", "user")
     assert push(gate, session).decision.rule == "approved_call"
     assert push(gate, session).decision.rule == "risky"
 
 
 def test_whoever_is_asked_is_shown_what_the_message_would_do(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "publish it")
+    record_message(gate, session, "publish it")
     question = push(gate, session).question
     assert question is not None
-    put_question(gate, question.id)
+    ask_in_conversation(gate, question.id)
     whether = find_question(gate, claim(gate, session, "yes").question or "").question
     says, *call = whether.offers[0].words.split("\n")
     assert says == "it counts as written by you: answered: once"
@@ -115,10 +115,10 @@ def test_whoever_is_asked_is_shown_what_the_message_would_do(gate: Gate, session
 
 
 def test_a_claimed_yes_does_nothing_else_than_was_shown(gate: Gate, session: str) -> None:
-    show_plan(gate, session, plan_of(PLAN, gate.policy))
+    record_plan(gate, session, read_host_plan(PLAN, gate.policy))
     question = push(gate, session).question
     assert question is not None
-    put_question(gate, question.id)
+    ask_in_conversation(gate, question.id)
     whether = claim(gate, session, "yes").question or ""
     answer_question(gate, question.id, "deny", by="eve")
     with pytest.raises(UnknownAnswer):  # the yes is left to the plan, and nobody was told so
@@ -150,8 +150,8 @@ def test_a_slash_command_that_is_confirmed_stands_for_its_turn(gate: Gate, sessi
 def test_a_claimed_yes_cannot_confirm_a_claim(gate: Gate, session: str) -> None:
     question = claim(gate, session, GRANT).question or ""
     with pytest.raises(UnknownQuestion):
-        put_question(gate, question)
-    hear_message(gate, session, "yes", Assurance.CLAIMED)
+        ask_in_conversation(gate, question)
+    record_message(gate, session, "yes", Assurance.CLAIMED)
     assert list_grants(gate, session) == []
 
 
@@ -190,12 +190,12 @@ def test_claims_are_not_asked_without_end(gate: Gate, session: str, clock: Clock
 
 @pytest.mark.parametrize("second", ["yes", "ok"])
 def test_a_claimed_ok_that_was_asked_back_can_be_confirmed(gate: Gate, session: str, second: str) -> None:
-    hear_message(gate, session, "publish it")
+    record_message(gate, session, "publish it")
     question = push(gate, session).question
     assert question is not None
-    put_question(gate, question.id)
+    ask_in_conversation(gate, question.id)
     answer_question(gate, claim(gate, session, "ok").question or "", "once", by="eve")
-    assert question_row(gate, question.id).state == "open", "it is asked back"
+    assert load_question_row(gate, question.id).state == "open", "it is asked back"
     whether = claim(gate, session, second).question or ""
     assert "git push" in find_question(gate, whether).question.offers[0].words
     assert push(gate, session).decision.rule == "risky"
@@ -204,21 +204,21 @@ def test_a_claimed_ok_that_was_asked_back_can_be_confirmed(gate: Gate, session: 
 
 
 def test_a_claimed_ok_that_nobody_confirmed_asks_nothing_back(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "publish it")
+    record_message(gate, session, "publish it")
     question = push(gate, session).question
     assert question is not None
-    put_question(gate, question.id)
+    ask_in_conversation(gate, question.id)
     claim(gate, session, "ok")
-    hear_message(gate, session, "yes")
+    record_message(gate, session, "yes")
     assert push(gate, session).decision.rule == "risky"
 
 
 def test_what_was_asked_back_is_confirmed_by_the_very_next_message_only(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "publish it")
+    record_message(gate, session, "publish it")
     question = push(gate, session).question
     assert question is not None
-    put_question(gate, question.id)
-    hear_message(gate, session, "ok")
+    ask_in_conversation(gate, question.id)
+    record_message(gate, session, "ok")
     claim(gate, session, "yes")
-    hear_message(gate, session, "yes")
+    record_message(gate, session, "yes")
     assert push(gate, session).decision.rule == "risky"

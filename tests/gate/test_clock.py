@@ -9,7 +9,7 @@ import pytest
 
 from sayso.core.ledger import LEASE
 from sayso.core.model import Operation, Verdict
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import CLOCK_SLACK, Gate
@@ -18,9 +18,9 @@ from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.open import open_gate
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.upkeep.clock import read_clock, trust_clock
 from sayso.policy import load_preset
 from sayso.store.sqlite.store import SqliteStore
@@ -46,15 +46,15 @@ def test_a_store_that_was_in_2099_comes_back_to_life_when_the_operator_says_so(
     gate: Gate, session: str, clock: Clock
 ) -> None:
     clock.now += TO_2099
-    hear_message(gate, session, "fix the parser")
+    record_message(gate, session, "fix the parser")
     clock.now -= TO_2099
     before = read_clock(gate)
     assert (before.now, before.trusted, before.behind) == (clock.now, False, TO_2099)
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert not allows(gate, session)
     assert trust_clock(gate, by="ana") == before
     assert read_clock(gate).trusted
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert allows(gate, session)
     attempt = approved(gate, session)
     assert retry_call(gate, attempt.call, holder="one").runs
@@ -63,8 +63,8 @@ def test_a_store_that_was_in_2099_comes_back_to_life_when_the_operator_says_so(
 
 def test_what_was_granted_in_2099_does_not_live_until_then(gate: Gate, session: str, clock: Clock) -> None:
     clock.now += TO_2099
-    begin_task(gate, session, "feature")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_task_start(gate, session, "feature")
+    record_message(gate, session, "Grant standing consent for: git push")
     give_grant(gate, session, by="ana", operation="files.edit")
     clock.now -= TO_2099
     trust_clock(gate, by="ana")
@@ -89,7 +89,7 @@ def test_a_question_asked_in_2099_is_closed(gate: Gate, session: str, clock: Clo
 
 def test_a_slash_command_typed_in_2099_is_long_over(gate: Gate, session: str, clock: Clock) -> None:
     clock.now += TO_2099
-    hear_message(gate, session, "/commit")
+    record_message(gate, session, "/commit")
     clock.now -= TO_2099
     trust_clock(gate, by="ana")
     commit = make_request(make_call("git_commit", {}), [Operation("git.commit")], session=session)
@@ -98,7 +98,7 @@ def test_a_slash_command_typed_in_2099_is_long_over(gate: Gate, session: str, cl
 
 def test_what_had_run_out_does_not_run_again(gate: Gate, session: str, clock: Clock) -> None:
     """Time passed, and then somebody set the clock back and had that accepted."""
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     attempt = approved(gate, session)
     clock.now += DAY
     assert not allows(gate, session)
@@ -115,7 +115,7 @@ def test_a_lease_taken_in_2099_ends_half_a_minute_after_unless_its_holder_lives(
     alive = retry_call(gate, approved(gate, session).call, holder="lives")
     other = open_session(gate, agent="tester", owner="host")
     dead = retry_call(gate, approved(gate, other).call, holder="dies")
-    end_session(gate, other)
+    close_session(gate, other)
     clock.now -= TO_2099
     trust_clock(gate, by="ana")
     assert recover_calls(gate) == []
@@ -130,7 +130,7 @@ def test_a_lease_taken_in_2099_ends_half_a_minute_after_unless_its_holder_lives(
 def test_a_minute_behind_is_nothing_to_say_anything_about(
     gate: Gate, session: str, clock: Clock, behind: float, trusted: bool
 ) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     clock.now -= behind
     with gate.store.read() as tx:
         newest = tx.head("main")
@@ -146,7 +146,7 @@ def test_a_clock_accepted_at_one_time_is_not_accepted_at_an_earlier_one(
 ) -> None:
     clock.now -= DAY
     trust_clock(gate, by="ana")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert allows(gate, session)
     clock.now -= DAY
     assert not allows(gate, session)

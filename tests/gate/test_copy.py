@@ -16,7 +16,9 @@ from sayso.core.audit.entry import MAIN, AuditError
 from sayso.core.audit.receipt import check_receipt
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.audit.use import checkpoint, prove, tail, verify_audit
+from sayso.gate.audit.checkpoints import prove_entry, sign_audit
+from sayso.gate.audit.read import load_newest_entries
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
@@ -27,13 +29,13 @@ from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.open import audit_gate, open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import make_key, public_key, verifier
-from sayso.gate.rows.moves import StoreMoved, keep, moved
-from sayso.gate.sessions.handoff import offer_handoff, save_handoff, take_handoff
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.rows.keys import make_key, make_verifier, public_key_of
+from sayso.gate.rows.moves import StoreMoved, load_move_seal, save_move_state
+from sayso.gate.sessions.handoff import ask_to_save_handoff, check_handoff_saved, list_loaded_commands
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import UnknownGrant, list_grants, revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import end_session, list_sessions, open_session
-from sayso.gate.upkeep.copy import Copied, CopyFailed, TargetNotEmpty, copy_store, unseal_store
+from sayso.gate.sessions.sessions import close_session, list_session_rows, open_session
+from sayso.gate.upkeep.copy import CopyFailed, CopyReport, TargetNotEmpty, copy_store, unseal_store
 from sayso.policy import load_preset
 from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
 from sayso.store.memory.store import MemoryStore
@@ -41,7 +43,7 @@ from sayso.store.sqlite.store import SqliteStore
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.conftest import KEY, Clock
 
-TRUSTED = (verifier(KEY.name, public_key(KEY)),)
+TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 HERE, THERE = "the old place", "the new place"
 LEASE = 3_600.0
 
@@ -70,7 +72,7 @@ class Pair:
 
     def copy(
         self, progress: Callable[[str, int], None] = lambda doing, done: None, to: str = THERE
-    ) -> Copied:
+    ) -> CopyReport:
         return copy_store(
             self.source, self.target, KEY, came_from=HERE, to=to, marks=self.marks, progress=progress
         )
@@ -134,9 +136,9 @@ def session_on(gate: Gate) -> str:
 def consented(gate: Gate) -> str:
     """A session with every way in which a call can run unasked."""
     session = session_on(gate)
-    begin_task(gate, session, "feature")
+    record_task_start(gate, session, "feature")
     answer_question(gate, asked(gate, edit(session)), "task", by="ana")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     assert [verdict(gate, request(session)) for request in (edit, push)] == [Verdict.ALLOW] * 2
     return session
 
@@ -158,8 +160,8 @@ def test_the_trail_arrives_whole_goes_on_and_keeps_its_old_proofs(pair: Pair) ->
     old = pair.old()
     session = consented(old)
     for number in range(600):
-        hear_message(old, session, f"number {number}")
-    early, proof = checkpoint(old).encode(), prove(old, 300)
+        record_message(old, session, f"number {number}")
+    early, proof = sign_audit(old).encode(), prove_entry(old, 300)
     copied = pair.copy()
     before, after = entries(pair.source), entries(pair.target)
     assert after[: len(before)] == before
@@ -167,11 +169,11 @@ def test_the_trail_arrives_whole_goes_on_and_keeps_its_old_proofs(pair: Pair) ->
     assert copied.heads[MAIN] == before[-1]
     assert copied.rows["entry"] == len(before)
     new = pair.new()
-    hear_message(new, session, "and on")
-    assert open_checkpoint(checkpoint(new).encode(), TRUSTED).size > len(before)
+    record_message(new, session, "and on")
+    assert open_checkpoint(sign_audit(new).encode(), TRUSTED).size > len(before)
     verified = verify_audit(new, [early])
     assert verified.clean, verified.reports
-    for one in (proof, prove(new, 300)):
+    for one in (proof, prove_entry(new, 300)):
         check_receipt(one, TRUSTED, open_checkpoint(early, TRUSTED).origin)
     assert verify_audit(audit_gate(pair.source, KEY, pair.marks), [early]).clean
 
@@ -181,17 +183,17 @@ def test_every_stream_goes_on_in_the_copy(pair: Pair) -> None:
     session = session_on(old)
     pair.copy()
     with pytest.raises(StoreMoved):
-        end_session(old, session)
+        close_session(old, session)
     with pytest.raises(StoreMoved):
         session_on(replace(old, stream="worker-2"))
     with pair.source.read() as tx:
         before = [*tx.every(MetaRow)]
     with pytest.raises(StoreMoved):
-        checkpoint(old)
+        sign_audit(old)
     with pair.source.read() as tx:
         assert [*tx.every(MetaRow)] == before  # no tree was grown either
-    end_session(replace(pair.new(), stream="worker-1"), session)
-    checkpoint(pair.new())
+    close_session(replace(pair.new(), stream="worker-1"), session)
+    sign_audit(pair.new())
     verified = verify_audit(pair.new())
     assert verified.clean, verified.reports
     assert [report.stream for report in verified.reports] == [MAIN, "worker-1"]
@@ -218,8 +220,8 @@ def test_what_a_message_or_a_failure_let_run_unasked_is_over_too(pair: Pair) -> 
     failed, ordered, slashed = consented(old), session_on(old), session_on(old)
     running = start_call(old, edit(failed), holder="one")
     end_call(old, running.call, running.fence, "failed")  # the identical call may be tried again
-    hear_message(old, ordered, "Run `git status`")
-    hear_message(old, slashed, "/commit")
+    record_message(old, ordered, "Run `git status`")
+    record_message(old, slashed, "/commit")
     status = make_call("shell", {}, command="git status")
     unasked = {
         "task_grant": edit(failed),
@@ -236,7 +238,7 @@ def test_what_a_message_or_a_failure_let_run_unasked_is_over_too(pair: Pair) -> 
 def test_a_stop_and_a_denial_stay_in_force(pair: Pair) -> None:
     old = pair.old()
     stopped, denied = session_on(old), session_on(old)
-    hear_message(old, stopped, "stop")
+    record_message(old, stopped, "stop")
     answer_question(old, asked(old, edit(denied)), "deny", by="ana")
     pair.copy()
     new = pair.new()
@@ -287,23 +289,23 @@ def test_reviews_hold_and_a_saved_hand_off_does_not(pair: Pair) -> None:
     with pair.source.write() as tx:
         tx.put_review(old.sealer.review("email", tx.now, "ana"))
     session = consented(old)
-    offer_handoff(old, session)
-    hear_message(old, session, "yes")
-    save_handoff(old, session)
+    ask_to_save_handoff(old, session)
+    record_message(old, session, "yes")
+    check_handoff_saved(old, session)
     pair.copy()
     new = pair.new()
     with pair.target.read() as tx:
         assert "email" in new.sealer.reviews(tx.reviews())
-    assert take_handoff(new, session_on(new)) == ()
+    assert list_loaded_commands(new, session_on(new)) == ()
 
 
 def test_sessions_that_ended_stay_ended(pair: Pair) -> None:
     old = pair.old()
     ended, open_one = session_on(old), session_on(old)
-    end_session(old, ended)
+    close_session(old, ended)
     pair.copy()
     new = pair.new()
-    assert [row.id for row in list_sessions(new)] == [open_one]
+    assert [row.id for row in list_session_rows(new)] == [open_one]
     with pytest.raises(SaysoError, match="no such session"):
         authorize(new, edit(ended))
 
@@ -321,9 +323,9 @@ def test_the_source_refuses_every_write_says_where_it_went_and_can_be_read(pair:
         lambda: session_on(old),
         lambda: authorize(old, edit(session)),
         lambda: answer_question(old, question, "once", by="ana"),
-        lambda: hear_message(old, session, "go ahead"),
-        lambda: checkpoint(old),
-        lambda: end_session(old, session),
+        lambda: record_message(old, session, "go ahead"),
+        lambda: sign_audit(old),
+        lambda: close_session(old, session),
         pair.old,
         pair.copy,
         pair.unseal,
@@ -332,8 +334,8 @@ def test_the_source_refuses_every_write_says_where_it_went_and_can_be_read(pair:
         with pytest.raises(StoreMoved, match=THERE):
             act()
     assert count(pair.source) == rows
-    assert tail(old, 1)[0].event == "SEALED"
-    assert session in [row.id for row in list_sessions(old)]
+    assert load_newest_entries(old, 1)[0].event == "SEALED"
+    assert session in [row.id for row in list_session_rows(old)]
     assert verify_audit(audit_gate(pair.source, KEY, pair.marks)).clean
 
 
@@ -401,7 +403,7 @@ def test_an_empty_source_is_refused(pair: Pair) -> None:
 def test_a_broken_trail_is_told_before_anything_is_sealed(pair: Pair) -> None:
     old = pair.old()
     session_on(old)
-    checkpoint(old)
+    sign_audit(old)
     session_on(old)
     with pair.source.write() as tx:
         head = tx.head(MAIN)
@@ -410,16 +412,16 @@ def test_a_broken_trail_is_told_before_anything_is_sealed(pair: Pair) -> None:
     with pytest.raises(AuditError):
         pair.copy()
     with pair.source.read() as tx:
-        assert moved(tx) is None
+        assert load_move_seal(tx) is None
     assert count(pair.target) == 0
 
 
 def test_another_key_than_the_one_that_signed_is_refused(pair: Pair) -> None:
-    checkpoint(pair.old())
+    sign_audit(pair.old())
     with pytest.raises(AuditError):
         copy_store(pair.source, pair.target, make_key("other"), came_from=HERE, to=THERE)
     with pair.source.read() as tx:
-        assert moved(tx) is None
+        assert load_move_seal(tx) is None
 
 
 def test_a_store_whose_mark_is_lost_is_not_taken_for_the_newest(pair: Pair) -> None:
@@ -529,15 +531,15 @@ def test_who_died_after_the_target_was_opened_has_moved_all_the_same(pair: Pair)
     session = consented(old)
     pair.copy()
     with pair.source.write() as tx:
-        seal = moved(tx)
+        seal = load_move_seal(tx)
         assert seal is not None
-        keep(tx, replace(seal, finished=False))
-    hear_message(pair.new(), session, "the new place is in use already")
+        save_move_state(tx, replace(seal, finished=False))
+    record_message(pair.new(), session, "the new place is in use already")
     with pytest.raises(StoreMoved, match="was moved"):
         pair.unseal()
     assert pair.copy().epoch > 1
     with pair.source.read() as tx:
-        seal = moved(tx)
+        seal = load_move_seal(tx)
     assert seal is not None
     assert seal.finished
     assert [row.event for row in entries(pair.target)].count("EPOCH") == 1

@@ -17,7 +17,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.rows.watermark import OPENED_AGAIN
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import ReviewRow, SpendRow, StoreError
@@ -44,7 +44,7 @@ def push(session: str) -> Request:
 def test_a_clock_set_back_revives_no_grant_however_often_it_is_tried(
     gate: Gate, session: str, clock: Clock
 ) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     clock.now += DAY + 1
     assert authorize(gate, push(session)).decision.rule == "risky"
     clock.now -= DAY
@@ -54,22 +54,22 @@ def test_a_clock_set_back_revives_no_grant_however_often_it_is_tried(
 
 def test_a_clock_sent_far_ahead_and_back_allows_nothing_timed(gate: Gate, session: str, clock: Clock) -> None:
     clock.now += 73 * 365 * DAY
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     clock.now -= 73 * 365 * DAY
     for _ in range(2):
         assert authorize(gate, push(session)).decision.verdict is not Verdict.ALLOW
 
 
 def test_a_row_in_the_spend_log_put_there_by_hand_does_not_keep_a_stop_out(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     question = authorize(gate, edit(session)).question
     assert question is not None
     grants = answer_question(gate, question.id, "always", by="ana").grants
     with gate.store.write() as tx:
         for grant in grants:
             tx.add_spend(SpendRow(grant, 1, session, "use", None, tx.now))
-    hear_message(gate, session, "stop")
-    hear_message(gate, session, "go on")
+    record_message(gate, session, "stop")
+    record_message(gate, session, "go on")
     assert authorize(gate, edit(session)).decision.verdict is Verdict.ASK
 
 

@@ -9,7 +9,7 @@ from sayso.core.model import Assurance
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
 from tests.gate.conftest import KEY, Clock
@@ -57,7 +57,7 @@ def test_no_second_notice_is_written_within_the_hour(strict: Gate, flooding: str
     for number in range(5):
         assert refused(strict, flooding, f"c{number}.py")
         clock.now += 60
-    hear_message(strict, flooding, "go on")
+    record_message(strict, flooding, "go on")
     assert refused(strict, flooding, "d.py")
     assert len(notices(strict, flooding)) == 1
 
@@ -82,7 +82,7 @@ def test_no_session_is_silenced_by_the_notice_about_another(strict: Gate, floodi
 
 
 def test_no_claimed_message_floods_without_a_notice(strict: Gate, flooding: str) -> None:
-    heard = hear_message(strict, flooding, "Grant standing consent for: git push", Assurance.CLAIMED)
+    heard = record_message(strict, flooding, "Grant standing consent for: git push", Assurance.CLAIMED)
     assert heard.question is None
     assert len(notices(strict, flooding)) == 1
     assert refused(strict, flooding, "c.py")

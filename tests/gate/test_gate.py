@@ -8,14 +8,14 @@ from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import DAY
 from sayso.core.model import Operation, Request, Verdict
 from sayso.core.policy import Decay, Domain, Settings, compile_policy
-from sayso.gate.deciding.authorize import Authorized, authorize
+from sayso.gate.deciding.authorize import Authorization, authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import EditRefused
 from sayso.gate.questions.expiry import expire_questions
-from sayso.gate.sessions.messages import begin_task, hear_message
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.messages import record_message, record_task_start
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.conftest import KEY, Clock
 
@@ -35,7 +35,7 @@ def session(gate: Gate) -> str:
     return open_session(gate, agent="tester", owner="host")
 
 
-def asked(gate: Gate, request: Request) -> Authorized:
+def asked(gate: Gate, request: Request) -> Authorization:
     done = authorize(gate, request)
     assert done.decision.verdict is Verdict.ASK, done.decision.reason
     assert done.question is not None
@@ -90,43 +90,43 @@ def test_a_question_nobody_answers_expires_and_can_be_asked_anew(
 
 
 def test_consent_for_a_task_lasts_over_calls_and_ends_with_a_stop(gate: Gate, session: str) -> None:
-    begin_task(gate, session, "feature X")
+    record_task_start(gate, session, "feature X")
     question = asked(gate, edit(session)).question
     assert question is not None
     answer_question(gate, question.id, "task", by="ana")
     authorize(gate, edit(session))
     assert authorize(gate, edit(session, "b.py")).decision.rule == "task_grant"
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     assert authorize(gate, edit(session, "b.py")).decision.rule == "stopped"
-    hear_message(gate, session, "go on with the parser")
+    record_message(gate, session, "go on with the parser")
     assert authorize(gate, edit(session, "b.py")).decision.verdict is Verdict.ASK
 
 
 def test_standing_consent_is_counted_and_revoked(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     for _ in range(3):
         assert authorize(gate, push(session)).decision.rule == "allowlist"
-    heard = hear_message(gate, session, "Show active allowlist")
+    heard = record_message(gate, session, "Show active allowlist")
     assert "- git push (used 3 times)" in heard.announced[0]
-    hear_message(gate, session, "Revoke consent for: git push")
+    record_message(gate, session, "Revoke consent for: git push")
     assert authorize(gate, push(session)).decision.rule == "risky"
 
 
 def test_a_stop_reaches_the_sessions_that_this_one_started(gate: Gate, session: str) -> None:
     child = open_session(gate, agent="sub", owner="host", parent=session)
-    hear_message(gate, child, "Grant standing consent for: git push")
+    record_message(gate, child, "Grant standing consent for: git push")
     question = asked(gate, edit(child)).question
     assert question is not None
     answer_question(gate, question.id, "always", by="ana")
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     assert authorize(gate, push(child)).decision.rule == "stopped"
-    hear_message(gate, session, "go on")
+    record_message(gate, session, "go on")
     assert authorize(gate, edit(child)).decision.verdict is Verdict.ASK
     assert authorize(gate, push(child)).decision.rule == "allowlist"
 
 
 def test_a_session_that_ended_or_never_was_decides_nothing(gate: Gate, session: str) -> None:
-    end_session(gate, session)
+    close_session(gate, session)
     for name in (session, "s_nowhere"):
         with pytest.raises(UnknownSession):
             authorize(gate, edit(name))
@@ -182,11 +182,11 @@ def test_an_edit_into_what_the_policy_never_allows_stays_a_no(gate: Gate, sessio
 
 
 def test_no_question_goes_on_saying_stop_once_the_stop_is_lifted(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     before = asked(gate, push(session)).question
     assert before is not None
     assert asked(gate, push(session)).question == before
-    hear_message(gate, session, "go on with the parser")
+    record_message(gate, session, "go on with the parser")
     done = asked(gate, push(session))
     after = done.question
     assert after is not None
@@ -209,10 +209,10 @@ def test_no_question_goes_on_saying_stop_once_the_stop_is_lifted(gate: Gate, ses
 
 
 def test_a_question_asked_again_by_another_rule_takes_no_further_place(gate: Gate, session: str) -> None:
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     for number in range(Settings().open_questions):
         asked(gate, edit(session, f"{number}.py"))
     assert authorize(gate, edit(session, "more.py")).decision.rule == "flooding"
-    hear_message(gate, session, "go on with the parser")
+    record_message(gate, session, "go on with the parser")
     assert asked(gate, edit(session, "0.py")).opened
     assert authorize(gate, edit(session, "more.py")).decision.rule == "flooding"

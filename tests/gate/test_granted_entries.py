@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_items
-from sayso.gate.sessions.messages import begin_task
+from sayso.gate.sessions.messages import record_task_start
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
@@ -36,7 +36,7 @@ def test_an_answer_that_outlasts_its_call_is_recorded_as_a_grant(
     gate: Gate, answer: str, kind: str, seconds: int
 ) -> None:
     session = opened(gate)
-    begin_task(gate, session, "parser")
+    record_task_start(gate, session, "parser")
     question = authorize(gate, edit(session)).question
     assert question is not None
     stands = answer_question(gate, question.id, answer, by="ana")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sayso.core.audit.entry import read
+from sayso.core.audit.entry import read_entry
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.grants import Pins
 from sayso.core.model import Mode, Operation, Request, Risk, Verdict
@@ -17,7 +17,7 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.sessions.allowance import GrantRefused
-from sayso.gate.sessions.messages import begin_task, end_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_end, record_task_start
 from sayso.gate.sessions.operator_grants import (
     TamperedGrant,
     UnknownGrant,
@@ -27,7 +27,7 @@ from sayso.gate.sessions.operator_grants import (
     revoke_grant,
 )
 from sayso.gate.sessions.revoke import revoke_by_name
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.answers import answer_question
 from tests.gate.conftest import Clock
 
@@ -55,7 +55,7 @@ def approved(gate: Gate, request: Request, how: str) -> str:
 def entries(gate: Gate, event: str) -> list[dict[str, Any]]:
     with gate.store.read() as tx:
         bodies = [row.body for row in tx.entries("main", limit=10_000) if row.event == event]
-    return [dict(read(body).details) for body in bodies if body is not None]
+    return [dict(read_entry(body).details) for body in bodies if body is not None]
 
 
 @pytest.fixture
@@ -97,10 +97,10 @@ def test_a_given_grant_says_who_gave_it_and_is_in_the_audit(gate: Gate, session:
 
 
 def test_a_category_is_given_for_the_task_and_ends_with_it(gate: Gate, session: str) -> None:
-    begin_task(gate, session, "feature X")
+    record_task_start(gate, session, "feature X")
     give_grant(gate, session, category="file-edit", by="ana")
     assert rule(gate, edit(session)) == "task_grant"
-    end_task(gate, session)
+    record_task_end(gate, session)
     assert list_grants(gate) == []
     assert authorize(gate, edit(session)).decision.verdict is Verdict.ASK
 
@@ -108,7 +108,7 @@ def test_a_category_is_given_for_the_task_and_ends_with_it(gate: Gate, session: 
 def test_a_command_written_out_by_the_operator_is_on_the_allowlist(gate: Gate, session: str) -> None:
     give_grant(gate, session, command="git push", minutes=60, by="ana")
     assert rule(gate, push(session)) == "allowlist"
-    assert "git push (used 1 time)" in hear_message(gate, session, "Show active allowlist").announced[0]
+    assert "git push (used 1 time)" in record_message(gate, session, "Show active allowlist").announced[0]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_grant_that_is_too_wide_or_not_one_clear_thing_is_refused(
 def test_in_a_task_only_a_known_category_below_high_risk_is_given(
     gate: Gate, session: str, wish: dict[str, Any]
 ) -> None:
-    begin_task(gate, session, "feature X")
+    record_task_start(gate, session, "feature X")
     with pytest.raises(GrantRefused):
         give_grant(gate, session, by="ana", **wish)
 
@@ -156,7 +156,7 @@ def test_what_the_policy_blocks_or_keeps_to_the_trusted_channel_cannot_be_given(
 ) -> None:
     domain = Domain(blocked=("wipe",), requires_approval=("tune",), trusted_channel_required=("tune",))
     strict = replace(gate, policy=compile_policy(domains={"disk": domain}, digest="strict"))
-    begin_task(strict, session, "tidy")
+    record_task_start(strict, session, "tidy")
     for wish in ({"operation": "disk.wipe"}, {"operation": "disk.tune"}, {"category": "disk.wipe"}):
         with pytest.raises(GrantRefused):
             give_grant(strict, session, by="ana", uses=1, **wish)  # type: ignore[arg-type]
@@ -186,9 +186,9 @@ def test_a_look_alike_of_a_listed_operation_is_refused(gate: Gate, session: str)
 
 
 def test_the_list_tells_every_kind_of_grant_and_the_question_it_answers(gate: Gate, session: str) -> None:
-    begin_task(gate, session, "feature X")
+    record_task_start(gate, session, "feature X")
     question = approved(gate, edit(session), "task")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     rule(gate, push(session))
     told = {one.words: (one.used, one.question) for one in list_grants(gate)}
     assert told["standing consent for git push"] == (1, None)
@@ -202,7 +202,7 @@ def test_the_list_covers_all_open_sessions_or_the_one_named(gate: Gate, session:
         give_grant(gate, name, operation="files.edit", by="ana")
     assert {one.session for one in list_grants(gate)} == {session, other}
     assert {one.session for one in list_grants(gate, other)} == {other}
-    end_session(gate, other)
+    close_session(gate, other)
     assert {one.session for one in list_grants(gate)} == {session}
     with pytest.raises(UnknownSession):
         list_grants(gate, other)
@@ -252,7 +252,7 @@ def test_revoking_by_name_records_each_grant_that_ends_once(gate: Gate, session:
         told = revoke_by_name(gate, session, "files.edit", "ana")
         assert sorted(one.id for one in told) == both
     else:
-        hear_message(gate, session, "Revoke consent for: files.edit")
+        record_message(gate, session, "Revoke consent for: files.edit")
     assert sorted(one["grant"] for one in entries(gate, "REVOKED")) == both
 
 
@@ -277,7 +277,7 @@ def test_a_grant_that_never_was_or_whose_session_ended_is_said_to_be_unknown(
     gate: Gate, session: str
 ) -> None:
     given = give_grant(gate, session, operation="files.edit", by="ana")
-    end_session(gate, session)
+    close_session(gate, session)
     for name in ("nowhere.g1", given.id):
         with pytest.raises(UnknownGrant):
             revoke_grant(gate, name, "ana")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.digest import canonical, sha256
+from sayso.core.digest import encode_canonical, sha256
 from sayso.core.model import Assurance, Operation, Request
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
@@ -12,13 +12,13 @@ from sayso.gate.gate import Gate
 from sayso.gate.sessions.handoff import (
     SAVE,
     NotAgreed,
-    offer_handoff,
-    save_handoff,
-    show_handoff,
-    take_handoff,
+    ask_to_load_handoff,
+    ask_to_save_handoff,
+    check_handoff_saved,
+    list_loaded_commands,
 )
-from sayso.gate.sessions.messages import hear_message, put_question
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.messages import ask_in_conversation, record_message
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.conftest import Clock
 
 
@@ -34,129 +34,129 @@ def session_of(gate: Gate, user: str = "ana", agent: str = "tester", workspace: 
 def saved(gate: Gate) -> str:
     """A session that granted a command, saved it for the next, and ended."""
     session = session_of(gate)
-    assert offer_handoff(gate, session) is None
-    hear_message(gate, session, "Grant standing consent for: git push")
-    offer = offer_handoff(gate, session)
+    assert ask_to_save_handoff(gate, session) is None
+    record_message(gate, session, "Grant standing consent for: git push")
+    offer = ask_to_save_handoff(gate, session)
     assert offer is not None
     assert offer.endswith(SAVE)
-    assert "the allowlist is saved for the next context" in hear_message(gate, session, "yes").did
-    save_handoff(gate, session)
-    end_session(gate, session)
+    assert "the allowlist is saved for the next context" in record_message(gate, session, "yes").did
+    check_handoff_saved(gate, session)
+    close_session(gate, session)
     return session
 
 
 def test_a_yes_in_the_next_context_brings_the_list_back_once(gate: Gate, saved: str) -> None:
     session = session_of(gate)
     assert authorize(gate, push(session)).decision.rule == "risky"
-    shown = show_handoff(gate, session)
+    shown = ask_to_load_handoff(gate, session)
     assert shown is not None
     assert "- git push (high)" in shown
     assert authorize(gate, push(session)).decision.rule == "risky"
-    hear_message(gate, session, "yes")
-    assert take_handoff(gate, session) == ("git push",)
+    record_message(gate, session, "yes")
+    assert list_loaded_commands(gate, session) == ("git push",)
     assert authorize(gate, push(session)).decision.rule == "allowlist"
     another = session_of(gate)
-    assert show_handoff(gate, another) is None
-    assert take_handoff(gate, another) == ()
+    assert ask_to_load_handoff(gate, another) is None
+    assert list_loaded_commands(gate, another) == ()
 
 
 @pytest.mark.parametrize("other", [{"user": "ben"}, {"agent": "other"}, {"workspace": "/elsewhere"}])
 def test_nobody_else_gets_it(gate: Gate, saved: str, other: dict[str, str]) -> None:
     session = session_of(gate, **other)
-    assert show_handoff(gate, session) is None
-    hear_message(gate, session, "yes")
-    assert take_handoff(gate, session) == ()
+    assert ask_to_load_handoff(gate, session) is None
+    record_message(gate, session, "yes")
+    assert list_loaded_commands(gate, session) == ()
 
 
 def test_after_a_day_it_is_gone(gate: Gate, saved: str, clock: Clock) -> None:
     session = session_of(gate)
-    assert show_handoff(gate, session) is not None
+    assert ask_to_load_handoff(gate, session) is not None
     clock.now += 86_400
-    hear_message(gate, session, "yes")
-    assert take_handoff(gate, session) == ()
+    record_message(gate, session, "yes")
+    assert list_loaded_commands(gate, session) == ()
     assert authorize(gate, push(session)).decision.rule == "risky"
 
 
 @pytest.mark.parametrize("said", [None, "no", "hello there", "yes, but not git push", "just this once", "ok"])
 def test_without_a_yes_of_the_user_nothing_is_saved(gate: Gate, said: str | None) -> None:
     session = session_of(gate)
-    hear_message(gate, session, "Grant standing consent for: git push")
-    offer_handoff(gate, session)
+    record_message(gate, session, "Grant standing consent for: git push")
+    ask_to_save_handoff(gate, session)
     if said is not None:
-        hear_message(gate, session, said)
+        record_message(gate, session, said)
     with pytest.raises(NotAgreed):
-        save_handoff(gate, session)
-    assert show_handoff(gate, session_of(gate)) is None
+        check_handoff_saved(gate, session)
+    assert ask_to_load_handoff(gate, session_of(gate)) is None
 
 
 @pytest.mark.parametrize("said", [None, "no", "hello there", "yes, but not git push", "just this once", "ok"])
 def test_without_a_yes_of_the_user_nothing_is_loaded(gate: Gate, saved: str, said: str | None) -> None:
     session = session_of(gate)
-    show_handoff(gate, session)
+    ask_to_load_handoff(gate, session)
     if said is not None:
-        hear_message(gate, session, said)
+        record_message(gate, session, said)
     with pytest.raises(NotAgreed):
-        take_handoff(gate, session)
+        list_loaded_commands(gate, session)
     assert authorize(gate, push(session)).decision.rule == "risky"
 
 
 def test_a_yes_that_answers_something_else_hands_nothing_on(gate: Gate, saved: str) -> None:
     session = session_of(gate)
-    hear_message(gate, session, "yes")
+    record_message(gate, session, "yes")
     with pytest.raises(NotAgreed):
-        take_handoff(gate, session)
-    show_handoff(gate, session)
-    hear_message(gate, session, "tell me about it")
-    hear_message(gate, session, "yes")
+        list_loaded_commands(gate, session)
+    ask_to_load_handoff(gate, session)
+    record_message(gate, session, "tell me about it")
+    record_message(gate, session, "yes")
     with pytest.raises(NotAgreed):
-        take_handoff(gate, session)
+        list_loaded_commands(gate, session)
 
 
 def test_a_yes_to_an_open_question_hands_nothing_on(gate: Gate, saved: str) -> None:
     session = session_of(gate)
     asked = authorize(gate, push(session)).question
     assert asked is not None
-    put_question(gate, asked.id)
-    show_handoff(gate, session)
-    assert hear_message(gate, session, "yes").answered == "once"
+    ask_in_conversation(gate, asked.id)
+    ask_to_load_handoff(gate, session)
+    assert record_message(gate, session, "yes").answered == "once"
     with pytest.raises(NotAgreed):
-        take_handoff(gate, session)
+        list_loaded_commands(gate, session)
 
 
 def test_a_hesitant_yes_is_asked_back_once_and_then_hands_on(gate: Gate, saved: str) -> None:
     session = session_of(gate)
-    show_handoff(gate, session)
-    assert "Load it into this session?" in hear_message(gate, session, "ok").announced
-    hear_message(gate, session, "ok")
-    assert take_handoff(gate, session) == ("git push",)
+    ask_to_load_handoff(gate, session)
+    assert "Load it into this session?" in record_message(gate, session, "ok").announced
+    record_message(gate, session, "ok")
+    assert list_loaded_commands(gate, session) == ("git push",)
 
 
 def test_a_message_that_is_only_claimed_hands_nothing_on(gate: Gate, saved: str) -> None:
     session = session_of(gate)
-    show_handoff(gate, session)
-    hear_message(gate, session, "yes", Assurance.CLAIMED)
+    ask_to_load_handoff(gate, session)
+    record_message(gate, session, "yes", Assurance.CLAIMED)
     with pytest.raises(NotAgreed):
-        take_handoff(gate, session)
+        list_loaded_commands(gate, session)
 
 
 def test_a_list_that_changed_after_it_was_shown_is_not_loaded(gate: Gate, saved: str) -> None:
     session, other = session_of(gate), session_of(gate)
-    show_handoff(gate, session)
-    hear_message(gate, other, "Grant standing consent for: git push, rm -rf build")
-    offer_handoff(gate, other)
-    hear_message(gate, other, "yes")
-    assert "nothing is handed on" in hear_message(gate, session, "yes").did[-1]
+    ask_to_load_handoff(gate, session)
+    record_message(gate, other, "Grant standing consent for: git push, rm -rf build")
+    ask_to_save_handoff(gate, other)
+    record_message(gate, other, "yes")
+    assert "nothing is handed on" in record_message(gate, session, "yes").did[-1]
     with pytest.raises(NotAgreed):
-        take_handoff(gate, session)
+        list_loaded_commands(gate, session)
 
 
 def test_one_written_by_hand_is_none(gate: Gate, saved: str) -> None:
     session = session_of(gate)
-    place = f"handoff/{sha256(canonical({'user': 'ana', 'agent': 'tester', 'workspace': ''}))}"
+    place = f"handoff/{sha256(encode_canonical({'user': 'ana', 'agent': 'tester', 'workspace': ''}))}"
     with gate.store.write() as tx:
         text = tx.meta(place)
         assert text is not None
         tx.set_meta(place, text.replace("git push", "rm -rf /"))
-    assert show_handoff(gate, session) is None
-    hear_message(gate, session, "yes")
-    assert take_handoff(gate, session) == ()
+    assert ask_to_load_handoff(gate, session) is None
+    record_message(gate, session, "yes")
+    assert list_loaded_commands(gate, session) == ()

@@ -9,19 +9,24 @@ import pytest
 
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
+from sayso.gate.call_rows import Attempt, KeyReused, TamperedCall
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.ledger.lease import enter_call, keep_alive, park_call, release_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls, resolve_call
-from sayso.gate.ledger.rows import Attempt, KeyReused, TamperedCall
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.read import UnknownQuestion
-from sayso.gate.sessions.messages import begin_task, end_task, hear_message, switch_context
+from sayso.gate.sessions.messages import (
+    record_context_switch,
+    record_message,
+    record_task_end,
+    record_task_start,
+)
 from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.calling import answered, approved, edit, events
 from tests.gate.conftest import Clock
 
@@ -137,16 +142,16 @@ def test_a_call_whose_holder_was_silent_too_long_gives_nothing_back(
 
 
 MEANWHILE: dict[str, Callable[[Gate, str], object]] = {
-    "stop": lambda gate, session: hear_message(gate, session, "stop"),
+    "stop": lambda gate, session: record_message(gate, session, "stop"),
     "stop, then go on": lambda gate, session: (
-        hear_message(gate, session, "stop"),
-        hear_message(gate, session, "fix the parser"),
+        record_message(gate, session, "stop"),
+        record_message(gate, session, "fix the parser"),
     ),
     "revoke": lambda gate, session: revoke_all(gate, session, by="ana"),
-    "revoke in words": lambda gate, session: hear_message(gate, session, "Revoke all consent"),
-    "task end": end_task,
-    "switch": switch_context,
-    "correction": lambda gate, session: hear_message(gate, session, "that's wrong"),
+    "revoke in words": lambda gate, session: record_message(gate, session, "Revoke all consent"),
+    "task end": record_task_end,
+    "switch": record_context_switch,
+    "correction": lambda gate, session: record_message(gate, session, "that's wrong"),
 }
 
 
@@ -154,7 +159,7 @@ MEANWHILE: dict[str, Callable[[Gate, str], object]] = {
 def test_an_approval_that_died_while_its_call_was_held_stays_dead_when_given_back(
     gate: Gate, session: str, meanwhile: str
 ) -> None:
-    begin_task(gate, session, "feature")
+    record_task_start(gate, session, "feature")
     first = held(gate, session)
     MEANWHILE[meanwhile](gate, session)
     release_call(gate, first.call, first.fence)
@@ -176,7 +181,7 @@ def test_an_approval_that_expired_while_its_call_was_held_stays_expired(
 
 def test_in_a_session_that_ended_nothing_is_given_back(gate: Gate, session: str) -> None:
     first = held(gate, session)
-    end_session(gate, session)
+    close_session(gate, session)
     with pytest.raises(Exception, match="no such session"):
         release_call(gate, first.call, first.fence)
     end_call(gate, first.call, first.fence, "failed")

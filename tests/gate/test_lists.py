@@ -14,11 +14,17 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.ledger.workflows import list_runs, reconcile
+from sayso.gate.ledger.workflows import list_workflow_runs, reconcile_runs
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.sessions.operator_grants import Listed, give_grant, list_grants, page_of_grants, revoke_grant
-from sayso.gate.sessions.sessions import end_session, open_session
-from sayso.store.contract import UNTOLD, SpendRow
+from sayso.gate.sessions.operator_grants import (
+    ListedGrant,
+    give_grant,
+    list_grants,
+    list_grants_page,
+    revoke_grant,
+)
+from sayso.gate.sessions.sessions import close_session, open_session
+from sayso.store.contract import UNKNOWN_EXPIRY, SpendRow
 from tests.gate.conftest import Clock
 
 
@@ -44,11 +50,11 @@ def running(gate: Gate, session: str) -> str:
     return asked.call
 
 
-def pages(gate: Gate, limit: int, **more: str) -> list[list[Listed]]:
-    found: list[list[Listed]] = []
+def pages(gate: Gate, limit: int, **more: str) -> list[list[ListedGrant]]:
+    found: list[list[ListedGrant]] = []
     after, goes_on = "", True
     while goes_on:
-        page, goes_on = page_of_grants(gate, after=after, limit=limit, **more)
+        page, goes_on = list_grants_page(gate, after=after, limit=limit, **more)
         found.append(page)
         after = page[-1].id if page else ""
     return found
@@ -70,20 +76,20 @@ def test_what_is_over_is_passed_over_and_the_page_is_filled_all_the_same(gate: G
     for grant in given[1:4]:
         revoke_grant(gate, grant.id, by="ana")
     clock.now += 60
-    found, more = page_of_grants(gate, limit=2)
+    found, more = list_grants_page(gate, limit=2)
     assert ([one.id for one in found], more) == ([given[4].id, given[5].id], False)
-    assert [one.id for one in page_of_grants(gate, after=given[0].id, limit=1)[0]] == [given[4].id]
+    assert [one.id for one in list_grants_page(gate, after=given[0].id, limit=1)[0]] == [given[4].id]
 
 
 def test_a_page_is_of_one_session_or_of_the_sessions_of_one_owner(gate: Gate) -> None:
     mine, other = opened(gate), opened(gate, "somebody")
     given = {name: give_grant(gate, name, by="ana", operation="files.edit").id for name in (mine, other)}
-    assert [one.id for one in page_of_grants(gate, session=other)[0]] == [given[other]]
-    assert [one.id for one in page_of_grants(gate, owner="host")[0]] == [given[mine]]
-    end_session(gate, other)
-    assert [one.id for one in page_of_grants(gate)[0]] == [given[mine]]
+    assert [one.id for one in list_grants_page(gate, session=other)[0]] == [given[other]]
+    assert [one.id for one in list_grants_page(gate, owner="host")[0]] == [given[mine]]
+    close_session(gate, other)
+    assert [one.id for one in list_grants_page(gate)[0]] == [given[mine]]
     with pytest.raises(UnknownSession):
-        page_of_grants(gate, session=other)
+        list_grants_page(gate, session=other)
 
 
 def allowed(gate: Gate, session: str) -> bool:
@@ -125,7 +131,7 @@ def test_a_grant_from_before_its_end_was_kept_beside_it_serves_and_is_listed_unt
 ) -> None:
     session = opened(gate)
     grant = give_grant(gate, session, by="ana", operation="files.edit")
-    moved(tmp_path, UNTOLD)
+    moved(tmp_path, UNKNOWN_EXPIRY)
     assert [one.id for one in list_grants(gate)] == [grant.id]
     assert allowed(gate, session)
     clock.now = grant.expires_at
@@ -137,14 +143,17 @@ def test_runs_are_listed_and_no_other_call_under_way(gate: Gate) -> None:
     start_call(gate, edit(session), holder="one")
     run = running(gate, session)
     asked = start_call(gate, weekly(session, week=2), holder="one").call
-    assert [(one.run, one.state) for one in list_runs(gate)] == [(run, "running"), (asked, "pending")]
-    assert list_runs(gate, opened(gate)) == []
+    assert [(one.run, one.state) for one in list_workflow_runs(gate)] == [
+        (run, "running"),
+        (asked, "pending"),
+    ]
+    assert list_workflow_runs(gate, opened(gate)) == []
 
 
 def while_somebody_writes(gate: Gate) -> int:
     """What reconcile says in another thread while this one has the store to itself."""
     with ThreadPoolExecutor() as pool, gate.store.write():
-        return pool.submit(reconcile, gate).result()
+        return pool.submit(reconcile_runs, gate).result()
 
 
 def test_reconcile_keeps_nobody_from_writing_while_every_run_is_alive(gate: Gate) -> None:
@@ -159,7 +168,7 @@ def test_reconcile_ends_the_grants_of_dead_runs_once_and_no_others(gate: Gate, c
     dead = [running(gate, opened(gate)) for _ in range(3)]
     clock.now += 31
     alive = running(gate, opened(gate))
-    assert reconcile(gate) == 3
+    assert reconcile_runs(gate) == 3
     assert {one.value for one in list_grants(gate)} == {kept.value, alive}
     assert not {one.value for one in list_grants(gate)} & set(dead)
     assert while_somebody_writes(gate) == 0
@@ -171,6 +180,6 @@ def test_reconcile_leaves_a_session_that_has_ended_and_a_grant_that_has_expired(
     session = opened(gate)
     running(gate, session)
     running(gate, opened(gate))
-    end_session(gate, session)
+    close_session(gate, session)
     clock.now += 25 * 3_600
-    assert (reconcile(gate), list_grants(gate)) == (0, [])
+    assert (reconcile_runs(gate), list_grants(gate)) == (0, [])

@@ -14,7 +14,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.gate.rows import watermark_file
-from sayso.gate.rows.watermark import FORGOTTEN_AFTER, OPENED_AGAIN, Mark
+from sayso.gate.rows.watermark import FORGOTTEN_AFTER, OPENED_AGAIN, Watermark
 from sayso.store.contract import EntryRow
 
 
@@ -30,12 +30,12 @@ def raised_to(path: Path) -> int:
     return int(number)
 
 
-def raise_all(mark: Mark, numbers: Iterable[int]) -> None:
+def raise_all(mark: Watermark, numbers: Iterable[int]) -> None:
     for number in numbers:
         mark.reach(entry(number))
 
 
-def raise_and_look(mark: Mark, path: Path, numbers: Iterable[int]) -> None:
+def raise_and_look(mark: Watermark, path: Path, numbers: Iterable[int]) -> None:
     """To have raised the mark is to find it there or higher, whatever others do meanwhile."""
     for number in numbers:
         mark.reach(entry(number))
@@ -69,7 +69,7 @@ def in_forks(works: list[Callable[[], None]]) -> None:
 
 
 def test_the_mark_never_goes_back(tmp_path: Path) -> None:
-    mark = Mark(tmp_path / "a.mark")
+    mark = Watermark(tmp_path / "a.mark")
     raise_all(mark, (3, 7, 5, 1))
     assert raised_to(tmp_path / "a.mark") == 7
 
@@ -78,7 +78,7 @@ def test_the_mark_never_goes_back(tmp_path: Path) -> None:
 def test_of_many_that_raise_the_mark_at_once_the_highest_stays(
     at_once: Callable[[list[Callable[[], None]]], None], tmp_path: Path
 ) -> None:
-    mark, path = Mark(tmp_path / "a.mark"), tmp_path / "a.mark"
+    mark, path = Watermark(tmp_path / "a.mark"), tmp_path / "a.mark"
     raise_all(mark, [1])  # so that all who are forked have it from here
     numbers = [range(start, 4_001, 4) for start in range(1, 5)]
     at_once([partial(raise_and_look, mark, path, own) for own in numbers])
@@ -86,7 +86,7 @@ def test_of_many_that_raise_the_mark_at_once_the_highest_stays(
 
 
 def test_a_mark_taken_away_while_it_is_in_use_is_soon_made_again(tmp_path: Path) -> None:
-    mark, path = Mark(tmp_path / "a.mark"), tmp_path / "a.mark"
+    mark, path = Watermark(tmp_path / "a.mark"), tmp_path / "a.mark"
     raise_all(mark, [1])
     path.unlink()
     raise_all(mark, range(2, OPENED_AGAIN + 3))
@@ -94,7 +94,7 @@ def test_a_mark_taken_away_while_it_is_in_use_is_soon_made_again(tmp_path: Path)
 
 
 def test_a_damaged_mark_is_an_error_and_is_not_written_over(tmp_path: Path) -> None:
-    mark, path = Mark(tmp_path / "a.mark"), tmp_path / "a.mark"
+    mark, path = Watermark(tmp_path / "a.mark"), tmp_path / "a.mark"
     raise_all(mark, [1])
     path.write_text("nonsense", "ascii")
     with pytest.raises(SaysoError, match="damaged"):
@@ -105,25 +105,25 @@ def test_a_damaged_mark_is_an_error_and_is_not_written_over(tmp_path: Path) -> N
 # --- versions ---
 
 
-def note(mark: Mark, name: str, version: int, *, until: float = 0.0, at: int = 1) -> None:
+def note(mark: Watermark, name: str, version: int, *, until: float = 0.0, at: int = 1) -> None:
     with mark.writing() as raised:
         mark.note("session", name, version, until=until)
     mark.reach(entry(at), raised)
 
 
 def test_a_version_is_known_to_other_processes_and_after_a_restart(tmp_path: Path) -> None:
-    one, other = Mark(tmp_path / "a.mark"), Mark(tmp_path / "a.mark")
+    one, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
     assert other.version("session", "s") == 0
     note(one, "s", 3)
     assert other.version("session", "s") == 3
     note(other, "s", 2)
-    assert Mark(tmp_path / "a.mark").version("session", "s") == 3
+    assert Watermark(tmp_path / "a.mark").version("session", "s") == 3
     assert one.version("session", "another") == 0
     assert one.version("value", "s") == 0
 
 
 def test_what_a_transaction_notes_is_not_known_unless_it_is_committed(tmp_path: Path) -> None:
-    mark = Mark(tmp_path / "a.mark")
+    mark = Watermark(tmp_path / "a.mark")
     with mark.writing() as raised:
         mark.note("session", "s", 3)
         assert mark.version("session", "s") == 0
@@ -134,7 +134,7 @@ def test_what_a_transaction_notes_is_not_known_unless_it_is_committed(tmp_path: 
 
 
 def test_a_transaction_that_reads_is_not_held_against_what_is_marked_after_it_began(tmp_path: Path) -> None:
-    mark, other = Mark(tmp_path / "a.mark"), Mark(tmp_path / "a.mark")
+    mark, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
     note(mark, "s", 1)
     with mark.reading():
         note(other, "s", 2)
@@ -149,11 +149,11 @@ def test_a_log_that_has_grown_long_is_written_again_and_nobody_misses_anything(
 ) -> None:
     monkeypatch.setattr(watermark_file, "SPARE", 50)
     path = tmp_path / "a.mark"
-    marks = [Mark(path) for _ in range(3)]
+    marks = [Watermark(path) for _ in range(3)]
     for version in range(1, 501):
         note(marks[version % 3], f"s{version % 4}", version, at=version)
     assert path.stat().st_size < 32 * 100
-    for mark in (*marks, Mark(path)):
+    for mark in (*marks, Watermark(path)):
         assert [mark.version("session", f"s{number}") for number in range(4)] == [500, 497, 498, 499]
     assert raised_head(path) == 500
 
@@ -162,7 +162,7 @@ def test_of_forks_that_raise_versions_at_once_none_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watermark_file, "SPARE", 50)
-    mark = Mark(tmp_path / "a.mark")
+    mark = Watermark(tmp_path / "a.mark")
     note(mark, "all", 1)
 
     def work(own: int) -> None:
@@ -179,7 +179,7 @@ def test_a_session_that_ended_is_dropped_in_time_and_older_ones_count_as_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watermark_file, "SPARE", 5)
-    mark = Mark(tmp_path / "a.mark")
+    mark = Watermark(tmp_path / "a.mark")
     later = 10 * FORGOTTEN_AFTER
     note(mark, "ended", 2, until=100.0)
     for version in range(1, 60):

@@ -10,7 +10,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate

@@ -6,20 +6,22 @@ import msgspec
 import pytest
 
 from sayso.core.audit.checkpoint import BadCheckpoint
-from sayso.core.audit.commitments import State
-from sayso.core.audit.opened_receipt import Opened, Part, Proven, Value, check_opened
-from sayso.gate.audit.use import erase, prove, prove_opened
+from sayso.core.audit.commitments import RevealState
+from sayso.core.audit.opened_receipt import OpenedPart, OpenedReceipt, OpenedValue, ProvenEntry, check_opened
+from sayso.gate.audit.checkpoints import prove_entry
+from sayso.gate.audit.opened_receipts import prove_entry_opened
+from sayso.gate.audit.prune import erase_value
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call
 from sayso.gate.gate import Gate
-from sayso.gate.rows.keys import make_key, public_key, verifier
-from sayso.gate.sessions.messages import hear_message, put_question
+from sayso.gate.rows.keys import make_key, make_verifier, public_key_of
+from sayso.gate.sessions.messages import ask_in_conversation, record_message
 from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.calling import edit
 from tests.gate.conftest import KEY
 from tests.gate.test_stopping import opened
 
-TRUSTED = (verifier(KEY.name, public_key(KEY)),)
+TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 
 
 def numbers(gate: Gate, event: str) -> list[int]:
@@ -34,7 +36,7 @@ def approved(gate: Gate, session: str, target: str = "a.py") -> int:
     return numbers(gate, "ANSWERED")[-1]
 
 
-def arguments(proven: Proven) -> object:
+def arguments(proven: ProvenEntry) -> object:
     return proven.values["call"].value["arguments"]
 
 
@@ -42,7 +44,7 @@ def test_an_auditor_sees_the_call_that_an_answer_approved(gate: Gate) -> None:
     session = opened(gate)
     approved(gate, session, "other.py")
     seq = approved(gate, session)
-    answer, question = check_opened(prove_opened(gate, seq), TRUSTED)
+    answer, question = check_opened(prove_entry_opened(gate, seq), TRUSTED)
     assert (answer.body.event, question.body.event) == ("ANSWERED", "ASKED")
     assert answer.body.details["digest"] == question.body.details["digest"]
     assert arguments(question) == {"path": "a.py"}
@@ -52,7 +54,7 @@ def test_an_auditor_sees_the_call_that_an_answer_approved(gate: Gate) -> None:
 def test_a_plain_receipt_discloses_nothing(gate: Gate) -> None:
     seq = approved(gate, opened(gate), "secret-plan.py")
     question = numbers(gate, "ASKED")[-1]
-    for proof in (prove(gate, seq), prove(gate, question)):
+    for proof in (prove_entry(gate, seq), prove_entry(gate, question)):
         assert b"secret-plan" not in proof
 
 
@@ -61,7 +63,7 @@ def test_the_run_of_an_approved_call_is_opened_by_the_question_that_led_to_it(ga
     approved(gate, session)
     done = authorize(gate, edit(session))
     assert done.decision.rule == "approved_call"
-    _, question = check_opened(prove_opened(gate, done.entry), TRUSTED)
+    _, question = check_opened(prove_entry_opened(gate, done.entry), TRUSTED)
     assert arguments(question) == {"path": "a.py"}
 
 
@@ -70,7 +72,7 @@ def test_an_edited_call_is_opened_as_it_was_allowed(gate: Gate) -> None:
     question = authorize(gate, edit(session)).question
     assert question is not None
     edit_and_allow(gate, question.id, edit(session, "b.py"), by="ana")
-    (answer,) = check_opened(prove_opened(gate, numbers(gate, "ANSWERED")[-1]), TRUSTED)
+    (answer,) = check_opened(prove_entry_opened(gate, numbers(gate, "ANSWERED")[-1]), TRUSTED)
     assert arguments(answer) == {"path": "b.py"}
 
 
@@ -78,59 +80,59 @@ def test_a_yes_in_the_conversation_is_opened_by_its_question(gate: Gate) -> None
     session = opened(gate)
     question = authorize(gate, edit(session)).question
     assert question is not None
-    put_question(gate, question.id)
-    hear_message(gate, session, "yes")
-    _, asked = check_opened(prove_opened(gate, numbers(gate, "ANSWERED")[-1]), TRUSTED)
+    ask_in_conversation(gate, question.id)
+    record_message(gate, session, "yes")
+    _, asked = check_opened(prove_entry_opened(gate, numbers(gate, "ANSWERED")[-1]), TRUSTED)
     assert arguments(asked) == {"path": "a.py"}
 
 
 def test_what_was_erased_is_not_disclosed_and_said_so(gate: Gate) -> None:
     seq = approved(gate, opened(gate))
-    erase(gate, numbers(gate, "ASKED")[-1], "call", by="ana")
-    _, asked = check_opened(prove_opened(gate, seq), TRUSTED)
-    assert asked.values["call"].state is State.ERASED
+    erase_value(gate, numbers(gate, "ASKED")[-1], "call", by="ana")
+    _, asked = check_opened(prove_entry_opened(gate, seq), TRUSTED)
+    assert asked.values["call"].state is RevealState.ERASED
 
 
-def parts_of(proof: bytes) -> list[Part]:
-    return list(msgspec.json.decode(proof, type=Opened).parts)
+def parts_of(proof: bytes) -> list[OpenedPart]:
+    return list(msgspec.json.decode(proof, type=OpenedReceipt).parts)
 
 
-def bundle(parts: list[Part]) -> bytes:
-    return msgspec.json.encode(Opened("sayso/opened-receipt/1", tuple(parts)))
+def bundle(parts: list[OpenedPart]) -> bytes:
+    return msgspec.json.encode(OpenedReceipt("sayso/opened-receipt/1", tuple(parts)))
 
 
 def test_a_value_that_was_not_committed_to_is_refused(gate: Gate) -> None:
-    answer, asked = parts_of(prove_opened(gate, approved(gate, opened(gate))))
+    answer, asked = parts_of(prove_entry_opened(gate, approved(gate, opened(gate))))
     value = asked.values["call"]
     forged = make_call("edit", {"path": "harmless.txt"})
     lies = [
-        {"call": Value(forged.arguments, value.salt)},
-        {"call": Value(value.value.replace(b"a.py", b"b.py"), value.salt)},
-        {"call": Value(value.value, bytes(32))},
-        {"call": Value(value.value, b"")},
+        {"call": OpenedValue(forged.arguments, value.salt)},
+        {"call": OpenedValue(value.value.replace(b"a.py", b"b.py"), value.salt)},
+        {"call": OpenedValue(value.value, bytes(32))},
+        {"call": OpenedValue(value.value, b"")},
         {"call": value, "more": value},
         {"other": value},
     ]
     for values in lies:
         with pytest.raises(BadCheckpoint):
-            check_opened(bundle([answer, Part(asked.receipt, values)]), TRUSTED)
+            check_opened(bundle([answer, OpenedPart(asked.receipt, values)]), TRUSTED)
 
 
 def test_an_answer_is_not_opened_by_the_question_of_another_call(gate: Gate) -> None:
     session = opened(gate)
-    first = parts_of(prove_opened(gate, approved(gate, session)))
-    second = parts_of(prove_opened(gate, approved(gate, session, "b.py")))
-    elsewhere = parts_of(prove_opened(gate, approved(gate, opened(gate))))
+    first = parts_of(prove_entry_opened(gate, approved(gate, session)))
+    second = parts_of(prove_entry_opened(gate, approved(gate, session, "b.py")))
+    elsewhere = parts_of(prove_entry_opened(gate, approved(gate, opened(gate))))
     for other in (second, elsewhere):
         with pytest.raises(BadCheckpoint, match="same call"):
             check_opened(bundle([first[0], other[1]]), TRUSTED)
 
 
 def test_what_nobody_trusted_signed_opens_nothing(gate: Gate) -> None:
-    proof = prove_opened(gate, approved(gate, opened(gate)))
+    proof = prove_entry_opened(gate, approved(gate, opened(gate)))
     stranger = make_key("test")
     with pytest.raises(BadCheckpoint):
-        check_opened(proof, (verifier("test", public_key(stranger)),))
+        check_opened(proof, (make_verifier("test", public_key_of(stranger)),))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from sayso.core.audit.entry import AuditError
 from sayso.core.model import Operation, Request
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, writing
@@ -25,8 +26,7 @@ from sayso.gate.sessions.operator_grants import (
     revoke_all,
     revoke_grant,
 )
-from sayso.gate.sessions.sessions import end_session, open_session
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.conftest import Clock
 
 Act = Callable[[Gate, str], object]
@@ -59,7 +59,7 @@ ACTS: dict[str, Act] = {
     "revoke all": lambda gate, s: (granted(gate, s), revoke_all(gate, s, by="ana")),
     "allowlist remove": lambda gate, s: (granted(gate, s), clear_allowlist(gate, s, "ana", "git push")),
     "allowlist clear": lambda gate, s: (granted(gate, s), clear_allowlist(gate, s, "ana")),
-    "end a session": lambda gate, s: end_session(gate, s, by="ana"),
+    "end a session": lambda gate, s: close_session(gate, s, by="ana"),
 }
 
 
@@ -94,7 +94,7 @@ def test_so_does_one_after_an_ambiguous_call_is_resolved(gate: Gate, session: st
 
 def test_what_the_agent_and_the_host_do_is_not_signed_one_by_one(gate: Gate, session: str) -> None:
     ask(gate, session)
-    end_session(gate, session)
+    close_session(gate, session)
     with gate.store.read() as tx:
         assert list(tx.checkpoints(limit=10)) == []
 

@@ -14,20 +14,20 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.gate import Gate
-from sayso.gate.people.browsers import browser_of, make_link, signed_in, use_link
+from sayso.gate.people.browsers import find_browser, make_link, use_link, user_of_browser
 from sayso.gate.people.passkey_sign_in import begin_registration, begin_sign_in, finish_sign_in
 from sayso.gate.people.passkeys import (
     ProofNeeded,
     UnknownPasskey,
     forget_passkeys,
     list_passkeys,
-    proof_needed,
+    load_required_level,
+    needs_proof,
     remove_passkey,
     require_passkeys,
-    required,
 )
 from sayso.gate.questions.read import find_question
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from tests.gate.answers import answer_question, edit_and_allow
 from tests.gate.conftest import Clock
 from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, push, registered, signed
@@ -45,7 +45,7 @@ def last(gate: Gate, event: str) -> dict[str, Any]:
 
 def needed(gate: Gate, risk: Risk) -> bool:
     with gate.store.read() as tx:
-        return proof_needed(gate, tx, risk)
+        return needs_proof(gate, tx, risk)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def needed(gate: Gate, risk: Risk) -> bool:
 def test_a_passkey_of_each_accepted_kind_signs_in_and_signs_an_answer(gate: Gate, secret: Any) -> None:
     device = registered(gate, device=Authenticator(secret))
     name, cookie = finish_sign_in(gate, device.get(begin_sign_in(gate)), ORIGINS)
-    assert (name, browser_of(gate, cookie)) == ("ana", "ana")
+    assert (name, user_of_browser(gate, cookie)) == ("ana", "ana")
     question = asked(gate)
     proof = signed(gate, device, question)
     assert answer_question(gate, question, "once", by="ana", signing=on_page(proof)).yours
@@ -90,7 +90,7 @@ def test_once_there_is_a_passkey_an_allow_of_high_risk_needs_it_on_the_page(gate
     question = asked(gate)
     with pytest.raises(ProofNeeded):
         answer_question(gate, question, "once", by="ana", signing=on_page())
-    assert question_row(gate, question).state == "open"
+    assert load_question_row(gate, question).state == "open"
 
 
 def test_a_no_and_a_moderate_yes_need_none(gate: Gate) -> None:
@@ -114,7 +114,7 @@ def test_an_answer_that_needs_no_signature_says_nothing_of_one(gate: Gate) -> No
 def test_an_edit_to_something_of_high_risk_has_to_be_signed_though_what_was_asked_had_not(gate: Gate) -> None:
     device = registered(gate)
     question = asked(gate, risk=Risk.MODERATE)
-    edited = push(question_row(gate, question).session, "release")
+    edited = push(load_question_row(gate, question).session, "release")
     edited = msgspec.structs.replace(edited, agent=find_question(gate, question).question.request.agent)
     with pytest.raises(ProofNeeded):
         edit_and_allow(gate, question, edited, by="ana", signing=on_page())
@@ -133,7 +133,7 @@ def test_what_the_operator_requires_holds_with_and_without_passkeys(
     assert (needed(gate, Risk.MODERATE), needed(gate, Risk.HIGH)) == (moderate, high)
     registered(gate)
     assert (needed(gate, Risk.MODERATE), needed(gate, Risk.HIGH)) == (moderate, high)
-    assert (required(gate), last(gate, "PASSKEYS_REQUIRED")["require"]) == (level, level)
+    assert (load_required_level(gate), last(gate, "PASSKEYS_REQUIRED")["require"]) == (level, level)
 
 
 def test_an_unknown_level_is_refused(gate: Gate) -> None:
@@ -163,7 +163,7 @@ def test_forgetting_all_keeps_what_was_required(gate: Gate) -> None:
     registered(gate)
     registered(gate, "bob")
     assert forget_passkeys(gate, by="ana") == 2
-    assert (list_passkeys(gate), required(gate)) == ([], "all")
+    assert (list_passkeys(gate), load_required_level(gate)) == ([], "all")
 
 
 def test_a_device_that_has_a_passkey_already_is_told_not_to_make_another(gate: Gate) -> None:
@@ -193,7 +193,7 @@ def test_used_challenges_are_forgotten_once_they_are_too_old_anyway(gate: Gate, 
 def test_a_browser_knows_since_when_it_is_signed_in(gate: Gate, clock: Clock) -> None:
     cookie = use_link(gate, make_link(gate, "ana"))
     then, clock.now = clock.now, clock.now + 100
-    browser = signed_in(gate, cookie)
+    browser = find_browser(gate, cookie)
     assert browser is not None
     assert browser.since == then
 

@@ -9,8 +9,8 @@ from sayso.core.audit.entry import AuditError
 from sayso.core.model import Operation, Verdict
 from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.deciding.recorded_decision import Past, past_decision
 from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.figures.recorded_decision import PastDecision, load_past_decision
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.sessions.operator_grants import give_grant
@@ -28,8 +28,8 @@ def last(gate: Gate, event: str) -> int:
         return max(row.seq for row in tx.entries("main") if row.event == event)
 
 
-def past(gate: Gate, event: str) -> Past:
-    return past_decision(gate, last(gate, event))
+def past(gate: Gate, event: str) -> PastDecision:
+    return load_past_decision(gate, last(gate, event))
 
 
 def test_what_was_asked_is_told_with_each_operation_and_its_rule(gate: Gate, session: str) -> None:
@@ -107,9 +107,9 @@ def test_what_is_no_decision_or_is_not_there_is_refused(gate: Gate, session: str
     start_call(gate, edit(session), holder="one")
     for seq in (0, last(gate, "SESSION_OPENED"), 10_000):
         with pytest.raises(UnknownEntry):
-            past_decision(gate, seq)
+            load_past_decision(gate, seq)
     with pytest.raises(UnknownEntry):
-        past_decision(gate, 1, stream="gone")
+        load_past_decision(gate, 1, stream="gone")
     with gate.store.write() as tx:
         tx.prune_entries("main", before=10_000)
     with pytest.raises(AuditError):

@@ -8,7 +8,7 @@ from sayso.core.model import Operation, Request, Verdict
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.answers import answer_question
 
@@ -34,7 +34,7 @@ def test_a_no_never_leaves_an_unused_approval_in_a_child_session(gate: Gate, ses
     grandchild = open_session(gate, agent="subsub", owner="host", parent=child)
     for name in (session, child, grandchild):
         approve(gate, push(name))
-    heard = hear_message(gate, session, text)
+    heard = record_message(gate, session, text)
     told = "\n".join(heard.announced)
     for name in (child, grandchild):
         assert f"approval of git.push (in session {name})" in heard.cleared
@@ -47,7 +47,7 @@ def test_a_prohibition_never_leaves_a_forbidden_command_on_the_allowlist_of_a_ch
     gate: Gate, session: str
 ) -> None:
     child = open_session(gate, agent="sub", owner="host", parent=session)
-    hear_message(gate, child, "Grant standing consent for: git push, npm test")
-    heard = hear_message(gate, session, "don't push")
+    record_message(gate, child, "Grant standing consent for: git push, npm test")
+    heard = record_message(gate, session, "don't push")
     assert f"standing consent for git push (in session {child})" in heard.cleared
     assert authorize(gate, push(child)).decision.verdict is Verdict.ASK

@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.model import Assurance
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
-from sayso.gate.sessions.sessions import end_session
+from sayso.gate.sessions.sessions import close_session
 from sayso.gate.sessions.stop import Resumed, ResumedAll, resume_all, resume_session, stop_all
 from tests.gate.calling import approved, edit, events
 from tests.gate.test_stopping import opened, stopped
@@ -26,7 +26,7 @@ def rule_of(gate: Gate, session: str) -> str:
 def test_a_session_that_goes_on_is_decided_by_the_policy_again_and_its_grants_stay_gone(gate: Gate) -> None:
     session = opened(gate)
     give_grant(gate, session, by="ana", operation="files.edit")
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     assert rule_of(gate, session) == "stopped"
     assert resume_session(gate, session, by="ana") == Resumed(session)
     assert rule_of(gate, session) == "ask"
@@ -36,14 +36,14 @@ def test_a_session_that_goes_on_is_decided_by_the_policy_again_and_its_grants_st
 def test_an_approval_from_before_the_stop_stays_dead_when_the_session_goes_on(gate: Gate) -> None:
     session = opened(gate)
     approved(gate, session)
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     resume_session(gate, session, by="ana")
     assert rule_of(gate, session) == "ask"
 
 
 def test_the_operator_lifts_a_stop_however_well_assured_and_it_is_recorded_and_signed(gate: Gate) -> None:
     session = opened(gate)
-    hear_message(gate, session, "stop", Assurance.ASSURED)
+    record_message(gate, session, "stop", Assurance.ASSURED)
     resume_session(gate, session, by="ana")
     assert not stopped(gate, session)
     assert events(gate, session)[-1] == "GOES_ON"
@@ -66,8 +66,8 @@ def test_a_session_below_a_stopped_one_does_not_go_on_before_that_one(gate: Gate
     parent = opened(gate)
     child = opened(gate, parent=parent)
     grandchild = opened(gate, parent=child)
-    hear_message(gate, parent, "stop")
-    hear_message(gate, grandchild, "stop")
+    record_message(gate, parent, "stop")
+    record_message(gate, grandchild, "stop")
     assert resume_session(gate, grandchild, by="ana") == Resumed(grandchild, held_by=parent)
     assert rule_of(gate, grandchild) == "stopped"
     resume_session(gate, parent, by="ana")
@@ -76,10 +76,10 @@ def test_a_session_below_a_stopped_one_does_not_go_on_before_that_one(gate: Gate
 
 def test_a_stop_said_again_after_it_went_on_holds(gate: Gate) -> None:
     session = opened(gate)
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     resume_session(gate, session, by="ana")
     approved(gate, session)
-    hear_message(gate, session, "stop")
+    record_message(gate, session, "stop")
     assert rule_of(gate, session) == "stopped"
 
 
@@ -97,8 +97,8 @@ def test_all_that_was_stopped_goes_on_at_once_and_nothing_else_is_touched(gate: 
 
 def test_an_ended_or_unknown_session_does_not_go_on(gate: Gate) -> None:
     session = opened(gate)
-    hear_message(gate, session, "stop")
-    end_session(gate, session)
+    record_message(gate, session, "stop")
+    close_session(gate, session)
     for name in (session, "s_none"):
         with pytest.raises(UnknownSession):
             resume_session(gate, name, by="ana")

@@ -7,15 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.audit.commitments import State
-from sayso.core.audit.entry import Body, read_body
+from sayso.core.audit.commitments import RevealState
+from sayso.core.audit.entry import AuditBody, read_body
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call, Operation, Request
-from sayso.gate.audit.use import checkpoint, erase, prune, show, verify_audit
+from sayso.gate.audit.checkpoints import sign_audit
+from sayso.gate.audit.prune import erase_value, prune_audit
+from sayso.gate.audit.read import load_entry_with_values
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.sessions.messages import begin_task
+from sayso.gate.sessions.messages import record_task_start
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import SecretRow
 from tests.gate.answers import answer_question, edit_and_allow
@@ -33,7 +36,7 @@ def push(session: str, command: str = "git push") -> Request:
     return make_request(call, [Operation("git.push")], session=session)
 
 
-def body(gate: Gate, seq: int) -> Body:
+def body(gate: Gate, seq: int) -> AuditBody:
     with gate.store.read() as tx:
         (row,) = tx.entries("main", after=seq - 1, limit=1)
     assert row.body is not None
@@ -50,8 +53,8 @@ def newest(gate: Gate, event: str) -> int:
         return max(row.seq for row in tx.entries("main", limit=1_000) if row.event == event)
 
 
-def shown(gate: Gate, seq: int) -> tuple[State, Any]:
-    value = show(gate, seq).values["call"]
+def shown(gate: Gate, seq: int) -> tuple[RevealState, Any]:
+    value = load_entry_with_values(gate, seq).values["call"]
     return value.state, value.value
 
 
@@ -62,7 +65,7 @@ def findings(gate: Gate) -> list[tuple[int, str]]:
 def test_a_question_is_recorded_with_its_id_its_task_and_exactly_what_was_asked(
     gate: Gate, session: str
 ) -> None:
-    begin_task(gate, session, "release")
+    record_task_start(gate, session, "release")
     done = authorize(gate, push(session))
     assert done.question is not None
     said = body(gate, done.entry)
@@ -71,7 +74,7 @@ def test_a_question_is_recorded_with_its_id_its_task_and_exactly_what_was_asked(
         done.question.id,
         done.question.task,
     )
-    assert shown(gate, done.entry) == (State.KEPT, PUSH)
+    assert shown(gate, done.entry) == (RevealState.KEPT, PUSH)
     assert not verify_audit(gate).found
 
 
@@ -90,14 +93,17 @@ def test_a_blocked_call_is_recorded_with_what_would_have_run(gate: Gate, session
     answer_question(gate, answer.id, "deny", by="ana")
     done = authorize(gate, push(session))
     assert body(gate, done.entry).event == "BLOCKED"
-    assert shown(gate, done.entry) == (State.KEPT, PUSH)
+    assert shown(gate, done.entry) == (RevealState.KEPT, PUSH)
 
 
 def test_an_edit_is_recorded_with_the_call_it_became(gate: Gate, session: str) -> None:
     question = authorize(gate, push(session)).question
     assert question is not None
     edit_and_allow(gate, question.id, push(session, "git push --dry-run"), by="ana")
-    assert shown(gate, newest(gate, "ANSWERED")) == (State.KEPT, PUSH | {"command": "git push --dry-run"})
+    assert shown(gate, newest(gate, "ANSWERED")) == (
+        RevealState.KEPT,
+        PUSH | {"command": "git push --dry-run"},
+    )
 
 
 def test_a_plain_answer_and_an_allow_commit_to_nothing(gate: Gate, session: str) -> None:
@@ -117,9 +123,9 @@ def test_the_same_call_asked_twice_cannot_be_told_from_two_others(gate: Gate, se
 
 def test_it_can_be_forgotten_salt_and_all_and_the_trail_still_verifies(gate: Gate, session: str) -> None:
     seq = authorize(gate, push(session)).entry
-    checkpoint(gate)
-    erase(gate, seq, "call", by="ana")
-    assert shown(gate, seq) == (State.ERASED, None)
+    sign_audit(gate)
+    erase_value(gate, seq, "call", by="ana")
+    assert shown(gate, seq) == (RevealState.ERASED, None)
     assert kept(gate, seq) == []
     assert not verify_audit(gate).found
 
@@ -127,7 +133,7 @@ def test_it_can_be_forgotten_salt_and_all_and_the_trail_still_verifies(gate: Gat
 def test_pruning_forgets_it_too(gate: Gate, session: str) -> None:
     seq = authorize(gate, push(session)).entry
     open_session(gate, agent="later", owner="host")
-    prune(gate, seq + 1)
+    prune_audit(gate, seq + 1)
     assert kept(gate, seq) == []
     assert not verify_audit(gate).found
 
@@ -150,7 +156,7 @@ def test_a_value_that_was_changed_by_hand_is_found_and_never_shown(
         tx.erase_secret("main", seq, "call")
         tx.add_secret(msgspec.structs.replace(secret, **change))
     assert findings(gate) == [(seq, "edited")]
-    assert shown(gate, seq) == (State.FORGED, None)
+    assert shown(gate, seq) == (RevealState.FORGED, None)
 
 
 def test_values_of_two_entries_exchanged_are_found(gate: Gate, session: str) -> None:
@@ -171,7 +177,7 @@ def test_a_value_taken_away_or_put_back_by_hand_is_found(gate: Gate, session: st
     assert findings(gate) == [(seq, "deleted")]
     with gate.store.write() as tx:
         tx.add_secret(secret)
-    erase(gate, seq, "call")
+    erase_value(gate, seq, "call")
     with gate.store.write() as tx:
         tx.add_secret(secret)
     assert findings(gate) == [(seq, "inserted")]

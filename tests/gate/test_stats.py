@@ -11,11 +11,11 @@ from sayso.core.session import Scope
 from sayso.gate.audit.events import DECISIONS, EVENTS, event_of
 from sayso.gate.deciding.authorize import authorize, record_decision
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.figures.charts import figures_and_charts
-from sayso.gate.figures.figures import Figures, figures
+from sayso.gate.figures.charts import compute_figures_and_charts
+from sayso.gate.figures.figures import Figures, compute_figures
 from sayso.gate.gate import Gate, writing
 from sayso.gate.questions.expiry import expire_questions
-from sayso.gate.sessions.messages import begin_task, hear_message
+from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.answers import answer_question
@@ -52,7 +52,7 @@ def session(gate: Gate) -> str:
 
 
 def test_without_decisions_there_is_nothing_to_measure(gate: Gate) -> None:
-    assert figures(gate) == Figures(0, 0, 0, 0, 0, 0, None, 0, None, {}, None, None, None, 0, 0, 0, 0)
+    assert compute_figures(gate) == Figures(0, 0, 0, 0, 0, 0, None, 0, None, {}, None, None, None, 0, 0, 0, 0)
 
 
 def test_a_call_that_joins_its_open_question_is_no_second_prompt(
@@ -61,30 +61,30 @@ def test_a_call_that_joins_its_open_question_is_no_second_prompt(
     for _ in range(3):
         authorize(gate, edit(session))
         clock.now += 1
-    found = figures(gate)
+    found = compute_figures(gate)
     assert (found.asked, found.prompts, found.decisions) == (3, 1, 3)
 
 
 def test_prompts_are_counted_by_category_and_task_with_high_risk_aside(gate: Gate, session: str) -> None:
-    begin_task(gate, session, "one")
+    record_task_start(gate, session, "one")
     answered(gate, edit(session), "task")
     authorize(gate, edit(session, "b.py"))
     answered(gate, command(session), "once")
-    begin_task(gate, session, "two")
+    record_task_start(gate, session, "two")
     for target in ("a.py", "b.py", "c.py"):
         answered(gate, edit(session, target), "deny")
-    found = figures(gate)
+    found = compute_figures(gate)
     assert (found.prompts_per_category_per_task, found.most_prompts_in_a_category_of_a_task) == (2.0, 3)
 
 
 def test_high_risk_that_ran_unasked_lowers_the_share_and_is_named(gate: Gate, session: str) -> None:
     answered(gate, command(session), "once")
     assert authorize(gate, command(session)).decision.rule == "approved_call"
-    assert figures(gate).high_risk_asked == 1.0
-    hear_message(gate, session, "Grant standing consent for: git push")
+    assert compute_figures(gate).high_risk_asked == 1.0
+    record_message(gate, session, "Grant standing consent for: git push")
     for _ in range(3):
         authorize(gate, command(session))
-    found = figures(gate)
+    found = compute_figures(gate)
     assert (found.high_risk_asked, found.high_risk_unasked) == (0.25, {"allowlist": 3})
 
 
@@ -95,11 +95,11 @@ def test_repeated_commands_count_as_covered_by_the_allowlist_or_as_asked_again(
         answered(gate, command(session), "once")
         authorize(gate, command(session))
     answered(gate, edit(session), "once")
-    assert figures(gate).repeated_commands_on_allowlist == 0.0
-    hear_message(gate, session, "Grant standing consent for: git push, git fetch")
+    assert compute_figures(gate).repeated_commands_on_allowlist == 0.0
+    record_message(gate, session, "Grant standing consent for: git push, git fetch")
     for line in ("git push", "git push", "git push", "git fetch"):
         authorize(gate, command(session, line))
-    assert figures(gate).repeated_commands_on_allowlist == 0.75
+    assert compute_figures(gate).repeated_commands_on_allowlist == 0.75
 
 
 def test_avoided_are_the_calls_that_an_earlier_consent_covered(gate: Gate, session: str) -> None:
@@ -108,7 +108,7 @@ def test_avoided_are_the_calls_that_an_earlier_consent_covered(gate: Gate, sessi
         authorize(gate, edit(session, target))
     answered(gate, command(session), "once")
     authorize(gate, command(session))
-    found = figures(gate)
+    found = compute_figures(gate)
     assert (found.prompts, found.avoided, found.allowed) == (1, 2, 3)
 
 
@@ -120,7 +120,7 @@ def test_prompts_per_hour_counts_the_hours_in_which_anything_was_decided(
         authorize(gate, edit(session, f"{hours}-too.py"))
         clock.now += hours * 3_600
     authorize(gate, edit(session, "last.py"))
-    assert figures(gate).prompts_per_hour == pytest.approx(7 / 3)
+    assert compute_figures(gate).prompts_per_hour == pytest.approx(7 / 3)
 
 
 def test_times_to_answer_give_a_median_and_those_nobody_can_read_in(
@@ -131,7 +131,7 @@ def test_times_to_answer_give_a_median_and_those_nobody_can_read_in(
         assert question is not None
         clock.now += seconds
         answer_question(gate, question.id, "deny", by="ana")
-    found = figures(gate)
+    found = compute_figures(gate)
     assert found.median_time_to_answer == pytest.approx(1.0)
     assert (found.answers, found.answers_too_fast) == (5, 2)
 
@@ -140,11 +140,11 @@ def test_a_question_counts_as_expired_whether_or_not_somebody_closed_it(
     gate: Gate, session: str, clock: Clock
 ) -> None:
     authorize(gate, edit(session))
-    assert figures(gate).expired == 0
+    assert compute_figures(gate).expired == 0
     clock.now += 7_200
-    assert figures(gate).expired == 1
+    assert compute_figures(gate).expired == 1
     expire_questions(gate)
-    assert figures(gate).expired == 1
+    assert compute_figures(gate).expired == 1
 
 
 def test_the_figures_can_be_of_one_session_and_of_recent_times(
@@ -154,10 +154,10 @@ def test_the_figures_can_be_of_one_session_and_of_recent_times(
     authorize(gate, edit(session))
     clock.now += 100
     authorize(gate, edit(other))
-    assert (figures(gate).prompts, figures(gate, session=other).prompts) == (2, 1)
-    assert figures(gate, session=other).decisions == 1
-    assert figures(gate, since=clock.now).decisions == 1
-    assert figures(gate, since=clock.now).prompts == 1
+    assert (compute_figures(gate).prompts, compute_figures(gate, session=other).prompts) == (2, 1)
+    assert compute_figures(gate, session=other).decisions == 1
+    assert compute_figures(gate, since=clock.now).decisions == 1
+    assert compute_figures(gate, since=clock.now).prompts == 1
 
 
 def test_entries_whose_bodies_were_pruned_are_left_out_and_said_to_be(gate: Gate, session: str) -> None:
@@ -167,7 +167,7 @@ def test_entries_whose_bodies_were_pruned_are_left_out_and_said_to_be(gate: Gate
         newest = tx.head("main")
         assert newest is not None
         tx.prune_entries("main", before=newest.seq)
-    found = figures(gate)
+    found = compute_figures(gate)
     assert (found.decisions, found.pruned) == (1, 1)
 
 
@@ -177,7 +177,7 @@ def test_one_that_cannot_be_read_is_left_out_and_said_to_be(gate: Gate, session:
         newest = tx.head("main")
         assert newest is not None
         tx.add_entry(replace(newest, seq=newest.seq + 1, body=b"{}", prev=newest.hash, hash=bytes(32)))
-    found = figures(gate)
+    found = compute_figures(gate)
     assert (found.decisions, found.pruned) == (1, 1)
 
 
@@ -186,7 +186,7 @@ def test_figures_with_charts_are_the_same_figures(gate: Gate, session: str, cloc
     clock.now += 4_000
     authorize(gate, command(session))
     for since in (0.0, clock.now - 100):
-        assert figures_and_charts(gate, since=since)[0] == figures(gate, since=since)
+        assert compute_figures_and_charts(gate, since=since)[0] == compute_figures(gate, since=since)
 
 
 def test_answers_are_told_by_agent_and_by_category(gate: Gate, clock: Clock) -> None:
@@ -205,7 +205,7 @@ def test_answers_are_told_by_agent_and_by_category(gate: Gate, clock: Clock) -> 
     asked("two", two, "git.push", "x", 90.0)
     waits = make_request(make_call("tool", {}), [Operation("git.push")], session=two, agent="two")
     authorize(gate, waits)
-    _, charts = figures_and_charts(gate)
+    _, charts = compute_figures_and_charts(gate)
     told: dict[str, object] = {
         tally.name: (tally.prompts, tally.answers, tally.median_time_to_answer, tally.answers_too_fast)
         for tally in (*charts.agents, *charts.categories)
@@ -222,7 +222,7 @@ def test_answers_are_told_by_agent_and_by_category(gate: Gate, clock: Clock) -> 
 def test_an_operation_in_two_categories_of_a_question_counts_in_both(gate: Gate, session: str) -> None:
     both = [Operation("files.edit"), Operation("git.push")]
     authorize(gate, make_request(make_call("tool", {}), both, session=session))
-    _, charts = figures_and_charts(gate)
+    _, charts = compute_figures_and_charts(gate)
     assert {tally.name: tally.prompts for tally in charts.categories} == {"file-edit": 1, "git-remote": 1}
 
 
@@ -240,7 +240,7 @@ def test_no_allow_is_left_out_of_the_figures_for_having_an_event_of_its_own(
     for _ in range(3):
         with writing(gate) as tx:
             record_decision(gate, tx, request, decided(Verdict.ALLOW, rule))
-    found, charts = figures_and_charts(gate)
+    found, charts = compute_figures_and_charts(gate)
     assert (found.decisions, found.allowed, found.high_risk_unasked) == (3, 3, {rule: 3})
     assert found.high_risk_asked == 0
     assert [one.allowed for one in (*charts.hours, *charts.agents, *charts.categories)] == [3, 3, 3]
@@ -249,5 +249,5 @@ def test_no_allow_is_left_out_of_the_figures_for_having_an_event_of_its_own(
 def test_a_click_of_the_users_own_is_counted_like_any_decision(gate: Gate, session: str) -> None:
     for _ in range(3):
         authorize(gate, command(session), Scope(user_initiated="git.push"))
-    found = figures(gate)
+    found = compute_figures(gate)
     assert (found.decisions, found.allowed, found.high_risk_unasked) == (3, 3, {"user_initiated": 3})

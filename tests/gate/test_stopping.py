@@ -9,20 +9,20 @@ from contextlib import contextmanager
 import pytest
 from msgspec.structs import replace
 
-from sayso.cli.short_ids import live_grants, whole_grant
+from sayso.cli.short_ids import expand_grant_id, live_grants
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Assurance
 from sayso.core.session import Session
-from sayso.gate.audit.use import verify_audit
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.rows.sessions import Wanted, load
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions import stop
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.sessions.stop import StoppedAll, resume_session, stop_all, stop_all_and_tell, stop_session
 from sayso.policy import load_preset
 from sayso.store.contract import EntryRow, StoreBusy, Writer
@@ -37,7 +37,7 @@ def opened(gate: Gate, parent: str | None = None) -> str:
 
 def stopped(gate: Gate, session: str) -> bool:
     with gate.store.read() as tx:
-        found = load(tx, gate.sealer, session, Wanted(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
     return found is not None and found.session.stopped is not None
 
 
@@ -48,7 +48,7 @@ def recorded(gate: Gate, event: str = "STOPPED") -> list[EntryRow]:
 
 def state_of(gate: Gate, session: str) -> Session:
     with gate.store.read() as tx:
-        found = load(tx, gate.sealer, session, Wanted(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
     assert found is not None
     return found.session
 
@@ -62,7 +62,7 @@ def test_every_open_session_is_stopped_and_recorded_and_the_trail_signed(
     for session in sessions:
         give_grant(gate, session, by="ana", operation="files.edit")
     ended = opened(gate)
-    end_session(gate, ended)
+    close_session(gate, ended)
     assert stop_all(gate, by="ana") == StoppedAll(6, 0, settled=True)
     assert all(stopped(gate, session) for session in sessions)
     assert list_grants(gate) == []
@@ -89,9 +89,9 @@ def test_nothing_that_a_stop_of_all_takes_goes_untold(gate: Gate) -> None:
 
 def test_one_that_was_stopped_by_a_claim_is_stopped_by_the_operator(gate: Gate) -> None:
     session = opened(gate)
-    hear_message(gate, session, "stop", Assurance.CLAIMED)
+    record_message(gate, session, "stop", Assurance.CLAIMED)
     assert stop_all(gate, by="ana").stopped == 1
-    hear_message(gate, session, "go on with the parser", Assurance.CLAIMED)
+    record_message(gate, session, "go on with the parser", Assurance.CLAIMED)
     assert stopped(gate, session)
 
 
@@ -203,7 +203,7 @@ def test_a_denial_of_the_turn_is_not_forgotten_when_the_operator_stops_and_resum
 
 def test_the_stop_of_an_operator_in_a_conversation_leaves_the_turn_as_it_is(gate: Gate) -> None:
     session = opened(gate)
-    hear_message(gate, session, "/commit the parser")
+    record_message(gate, session, "/commit the parser")
     stop_session(gate, session, by="ana")
     after = state_of(gate, session)
     assert (after.turn, after.task, after.slash) == (1, None, None)
@@ -234,7 +234,7 @@ def test_a_stop_that_is_only_claimed_does_not_weaken_the_operators(gate: Gate) -
     session = opened(gate)
     stop_session(gate, session, by="ana")
     stop_session(gate, session, by="host", assurance=Assurance.CLAIMED)
-    hear_message(gate, session, "go on with the parser", Assurance.CLAIMED)
+    record_message(gate, session, "go on with the parser", Assurance.CLAIMED)
     assert stopped(gate, session)
 
 
@@ -243,10 +243,10 @@ def test_a_session_is_never_taken_for_the_only_grant_in_it(gate: Gate) -> None:
     grant = give_grant(gate, session, by="ana", operation="files.edit")
     for typed in (session, session[:6]):
         with pytest.raises(MalformedRequest, match="is a session") as refused:
-            whole_grant(gate, typed)
+            expand_grant_id(gate, typed)
         assert f"--all {typed}" in str(refused.value.hint)
     name = str(list_grants(gate)[0].id)
-    assert whole_grant(gate, f"{name[:6]}.{name.partition('.')[2]}") == name
+    assert expand_grant_id(gate, f"{name[:6]}.{name.partition('.')[2]}") == name
     assert grant is not None
     assert [one for one, _ in live_grants(gate)] == [name]
     stop_all(gate, by="ana")

@@ -18,18 +18,18 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from sayso import Sayso
 from sayso.core.errors import SaysoError
-from sayso.doors.python.keeper import Keeper
-from sayso.doors.python.results import ConsentDenied, ConsentTimeout
+from sayso.doors.python.calls.lease_keeper import LeaseKeeper
+from sayso.doors.python.calls.results import ConsentDenied, ConsentTimeout
 from sayso.doors.python.workflow import Step
-from sayso.gate.questions.surface import Asked, Reply
-from sayso.gate.telemetry import LONGEST, shown
+from sayso.gate.questions.surface import AskedQuestion, Reply
+from sayso.gate.telemetry import LONGEST, printable_name
 from tests.gate.conftest import KEY
 
 MARKER = "hunter2-4711"
 PROVIDER = TracerProvider()
 EVIL = "edit\n2026 ERROR forged line\x1b[31m\u202e" + "x" * 500
 
-Say = Callable[[Asked], Reply]
+Say = Callable[[AskedQuestion], Reply]
 
 
 class Person:
@@ -43,7 +43,7 @@ class Person:
     def able(self) -> bool:
         return True
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         return self.say(asked)
 
     def tell(self, notice: str) -> None:
@@ -224,7 +224,7 @@ def test_a_surface_that_fails_is_told_by_kind_and_place_and_not_in_its_own_words
         failed.wait(60)
         gate.answer(question, "deny", by="ana")
 
-    def fails(asked: Asked) -> Reply:
+    def fails(asked: AskedQuestion) -> Reply:
         threading.Thread(target=denied_once_it_failed, args=(asked.question.id,)).start()
         raise RuntimeError(f"could not show {asked.question.text} {MARKER}")
 
@@ -247,7 +247,7 @@ def test_names_that_an_agent_chose_cannot_forge_a_line(gate: Sayso, log: pytest.
         assert "\x1b" not in line
         assert "\u202e" not in line
         assert len(line) < 5 * LONGEST
-    assert len(shown("\u202e" * 10_000)) <= LONGEST + 1
+    assert len(printable_name("\u202e" * 10_000)) <= LONGEST + 1
 
 
 def test_a_session_changed_by_hand_is_a_warning(
@@ -263,7 +263,7 @@ def test_a_session_changed_by_hand_is_a_warning(
 
 
 def test_a_lease_that_is_lost_is_a_warning(gate: Sayso, log: pytest.LogCaptureFixture) -> None:
-    Keeper(gate.door.beat)._beat_one("op_nowhere", 1)  # noqa: SLF001  the beat itself takes ten seconds
+    LeaseKeeper(gate.door.beat)._beat_one("op_nowhere", 1)  # noqa: SLF001  the beat itself takes ten seconds
     assert lines(log, "sayso.ledger") == ["the lease of op_nowhere could not be renewed: unknown_call"]
 
 

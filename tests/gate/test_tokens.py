@@ -12,7 +12,7 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import PREFIX, Role, find_token, issue_token, list_tokens, revoke_token
-from sayso.gate.rows.sealed_values import write_value
+from sayso.gate.sealed_values import write_value
 
 
 def found(gate: Gate, secret: str) -> bool | None:

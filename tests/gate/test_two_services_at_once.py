@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from sayso.core.errors import SaysoError
+from sayso.gate.call_rows import Attempt
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.replay import replay_call
-from sayso.gate.ledger.rows import Attempt
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.people.browsers import make_link, use_link

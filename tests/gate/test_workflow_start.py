@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.core.model import Operation, Request, Verdict
-from sayso.gate.deciding.authorize import Authorized, authorize
+from sayso.gate.deciding.authorize import Authorization, authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.workflows import cascade_revoke
@@ -25,7 +25,7 @@ def granted(gate: Gate, session: str, answer: str) -> None:
 
 
 def decided(gate: Gate, request: Request) -> tuple[Verdict, str]:
-    made: Authorized = authorize(gate, request)
+    made: Authorization = authorize(gate, request)
     return made.decision.verdict, made.decision.rule
 
 

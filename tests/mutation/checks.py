@@ -132,7 +132,7 @@ def _worlds(cases: Cases) -> str | None:
 
 
 def _vectors(cases: Cases) -> str | None:
-    from sayso.gate.play import Player
+    from sayso.gate.sessions.play import Player
     from tests.vectors.test_vectors import hold, played
 
     for vector, policy in cases.vectors:

@@ -16,10 +16,10 @@ from sayso import Sayso
 from sayso.core.audit.entry import read_body
 from sayso.core.decision import Question
 from sayso.core.model import Risk
-from sayso.doors.python.results import ConsentDenied, ConsentRequired
+from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.doors.python.workflow import Step, Workflow
-from sayso.gate.audit.read import tail
-from sayso.gate.questions.surface import Asked, Reply
+from sayso.gate.audit.read import load_newest_entries
+from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.gate.rows.keys import make_key
 from sayso.gate.sessions.allowance import GrantRefused
 from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all, revoke_grant
@@ -82,7 +82,9 @@ class Player:
             finish(self._main())
 
     def decisions(self) -> list[tuple[str, ...]]:
-        bodies = [read_body(row.body) for row in tail(self.sayso.gate, MANY) if row.body is not None]
+        bodies = [
+            read_body(row.body) for row in load_newest_entries(self.sayso.gate, MANY) if row.body is not None
+        ]
         names = {session.id: name for name, session in self.sessions.items()}
         keys = ("tool", "verdict", "rule")
         return [
@@ -96,7 +98,7 @@ class Player:
     def able(self) -> bool:
         return True
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply:
         seen = asked.question.request.digest
         return Reply(self._answer(asked.question, self.planned or "deny"), by="ana", seen=seen)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from sayso.core.grants import Grant, Held, Key, Kind, Pins
+from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Request, Risk, Tier
 from sayso.core.policy import Policy
 from sayso.core.terms import Terms
 from tests.property.draws import NOW, likely, usually
 
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, GrantKind] = {
     "approved_call": "call",
     "allowlist": "command",
     "operation_grant": "operation",
@@ -25,9 +25,9 @@ _KINDS: dict[str, Kind] = {
 
 def grants_for(
     rng: Random, aim: str, request: Request, policy: Policy, turn: int
-) -> dict[Key, tuple[Held, ...]]:
+) -> dict[GrantKey, tuple[HeldGrant, ...]]:
     """Grants that nearly cover the call: the aimed rule's surely, others now and then."""
-    rows: dict[Key, tuple[Held, ...]] = {}
+    rows: dict[GrantKey, tuple[HeldGrant, ...]] = {}
     for rule, kind in _KINDS.items():
         if not likely(rng, 0.97 if rule == aim else 0.5 if rule == "retry" else 0.08):
             continue
@@ -38,7 +38,9 @@ def grants_for(
     return rows
 
 
-def _held(rng: Random, name: str, kind: Kind, rule: str, request: Request, policy: Policy, turn: int) -> Held:
+def _held(
+    rng: Random, name: str, kind: GrantKind, rule: str, request: Request, policy: Policy, turn: int
+) -> HeldGrant:
     if rule == "workflow_grant":
         kind = rng.choice(("run", "workflow"))
     grant = Grant(
@@ -57,7 +59,7 @@ def _held(rng: Random, name: str, kind: Kind, rule: str, request: Request, polic
         terms=_terms(rng, request, policy) if kind in ("call", "retry") else {},
         **_ending(rng, kind, rule, turn),
     )
-    return Held(grant, used=usually(rng, 0, (1, 2), 0.8), revoked=likely(rng, 0.06))
+    return HeldGrant(grant, used=usually(rng, 0, (1, 2), 0.8), revoked=likely(rng, 0.06))
 
 
 def _ages(policy: Policy) -> tuple[float, ...]:
@@ -82,7 +84,7 @@ def _terms(rng: Random, request: Request, policy: Policy) -> dict[str, Terms]:
     return terms
 
 
-def _value(rng: Random, kind: Kind, request: Request, policy: Policy) -> str:
+def _value(rng: Random, kind: GrantKind, request: Request, policy: Policy) -> str:
     operation = rng.choice(request.operations).name
     values = {
         "call": request.digest,
@@ -97,7 +99,7 @@ def _value(rng: Random, kind: Kind, request: Request, policy: Policy) -> str:
     return usually(rng, values[kind], ("something else",), 0.95)
 
 
-def _pins(rng: Random, kind: Kind, rule: str, request: Request) -> Pins:
+def _pins(rng: Random, kind: GrantKind, rule: str, request: Request) -> Pins:
     names = tuple(dict.fromkeys(operation.name for operation in request.operations))
     call = request.call
     pins: dict[str, Any] = {}
@@ -116,7 +118,7 @@ def _pins(rng: Random, kind: Kind, rule: str, request: Request) -> Pins:
     return Pins(**pins)
 
 
-def _ending(rng: Random, kind: Kind, rule: str, turn: int) -> dict[str, Any]:
+def _ending(rng: Random, kind: GrantKind, rule: str, turn: int) -> dict[str, Any]:
     """What the grant ends with, and the name of that: mostly what is going on now."""
     usual = {"category": "task", "run": "run"}.get(kind, "task" if rule == "plan" else "session")
     ends_with = usually(rng, usual, ("session", "task", "turn", "run"), 0.85)

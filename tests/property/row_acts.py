@@ -14,13 +14,13 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.lease import park_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import retry_call, start_call, start_ungated
-from sayso.gate.people.browsers import make_link, sign_out, signed_in, use_link
-from sayso.gate.people.passkeys import proof_needed, require_passkeys
+from sayso.gate.people.browsers import find_browser, make_link, sign_out, use_link
+from sayso.gate.people.passkeys import needs_proof, require_passkeys
 from sayso.gate.people.tokens import find_token, issue_token, revoke_token
 from sayso.gate.questions.read import TamperedQuestion, find_question
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.attack.by_hand import Copy, load_by_a_yes, save_by_a_yes
 from tests.gate.answers import answer_question
 from tests.property.row_attacks import Act, Life, allowed, bare, command, edit
@@ -33,7 +33,7 @@ def goes_unsigned(risk: Risk) -> Callable[[Gate], bool]:
 
     def goes(gate: Gate) -> bool:
         with gate.store.read() as tx:
-            return not proof_needed(gate, tx, risk)
+            return not needs_proof(gate, tx, risk)
 
     return goes
 
@@ -59,24 +59,24 @@ def deny(life: Life, session: str, number: int) -> None:
 
 
 def revoke(life: Life, session: str, number: int) -> None:
-    hear_message(life.gate, session, f"Grant standing consent for: deploy {number}")
+    record_message(life.gate, session, f"Grant standing consent for: deploy {number}")
     if life.random.random() < 0.5:
         allowed(life.gate, command(session, number))
-    hear_message(life.gate, session, f"Revoke consent for: deploy {number}")
+    record_message(life.gate, session, f"Revoke consent for: deploy {number}")
     life.add_call("consent that was revoked", command(session, number))
 
 
 def stop(life: Life, session: str, number: int) -> None:
     give_grant(life.gate, session, by="ana", operation="files.edit", uses=2)
-    hear_message(life.gate, session, life.random.choice(("stop", "Revoke all consent")))
+    record_message(life.gate, session, life.random.choice(("stop", "Revoke all consent")))
     life.add_call("a grant from before a stop", edit(session, number))
 
 
 def end(life: Life, session: str, number: int) -> None:
     if len(life.sessions) < 2 or life.random.random() < 0.6:
         return
-    hear_message(life.gate, session, f"Grant standing consent for: deploy {number}")
-    end_session(life.gate, session)
+    record_message(life.gate, session, f"Grant standing consent for: deploy {number}")
+    close_session(life.gate, session)
     life.sessions.remove(session)
     life.add_call("a session that ended", command(session, number))
 
@@ -99,7 +99,7 @@ def sign_in_and_out(life: Life, session: str, number: int) -> None:
     life.keep_copy()
     sign_out(life.gate, cookie)
     life.add("a link that was used", lambda gate: bool(use_link(gate, code)))
-    life.add("a browser that was signed out", lambda gate: signed_in(gate, cookie) is not None)
+    life.add("a browser that was signed out", lambda gate: find_browser(gate, cookie) is not None)
 
 
 def demand_passkeys(life: Life, session: str, number: int) -> None:
@@ -115,7 +115,7 @@ def hand_off(life: Life, session: str, number: int) -> None:
         return open_session(gate, agent="tester", owner="host", user=f"of {number}")
 
     first = opened(life.gate)
-    hear_message(life.gate, first, f"Grant standing consent for: deploy {number}")
+    record_message(life.gate, first, f"Grant standing consent for: deploy {number}")
     save_by_a_yes(life.gate, first)
     life.keep_copy()
     load_by_a_yes(life.gate, opened(life.gate))

@@ -12,7 +12,7 @@ from sayso.gate.ledger.lease import park_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import resolve_call
 from sayso.gate.ledger.start import retry_call, start_call, start_ungated
-from sayso.gate.people.passkey_sign_in import get_options
+from sayso.gate.people.passkey_sign_in import sign_in_options
 from sayso.gate.people.passkeys import (
     forget_passkeys,
     list_passkeys,
@@ -20,11 +20,11 @@ from sayso.gate.people.passkeys import (
     require_passkeys,
     verify_passkey,
 )
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant
-from sayso.gate.sessions.reopen import Asked, open_by_key
+from sayso.gate.sessions.reopen import SessionWish, open_session_by_key
 from sayso.gate.sessions.revoke import revoke_by_name
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.sessions.stop import resume_session
 from sayso.policy import load_text
 from tests.gate.answers import answer_question
@@ -96,7 +96,7 @@ def signs(device: Authenticator) -> Callable[[Gate], bool]:
     """Whether what this passkey signs now is accepted."""
 
     def sign(gate: Gate) -> bool:
-        proof = device.get(get_options(CHALLENGE))
+        proof = device.get(sign_in_options(CHALLENGE))
         with gate.store.read() as tx:
             return bool(verify_passkey(gate, tx, proof, CHALLENGE, ORIGINS))
 
@@ -129,15 +129,17 @@ def begin_passkeys_again(life: Life, session: str, number: int) -> None:
 
 
 def by_key(gate: Gate, number: int) -> str:
-    asked = Asked(agent="tester", user=f"of {number}")
-    opened = open_by_key(gate, f"key {number}", owner="host", asked=asked, agent="tester", workspace="/")
+    asked = SessionWish(agent="tester", user=f"of {number}")
+    opened = open_session_by_key(
+        gate, f"key {number}", owner="host", asked=asked, agent="tester", workspace="/"
+    )
     return opened.session
 
 
 def end_by_key(life: Life, session: str, number: int) -> None:
     first = by_key(life.gate, number)
     life.keep_copy()
-    end_session(life.gate, first)
+    close_session(life.gate, first)
     if life.random.random() < 0.5:
         by_key(life.gate, number)
     life.add("a session that ended, by its key", lambda gate: by_key(gate, number) == first)
@@ -148,7 +150,7 @@ def stop_by_key(life: Life, session: str, number: int) -> None:
     life.keep_copy()
     first = by_key(life.gate, number)
     epoch = life.gate.sealer.epoch
-    hear_message(life.gate, first, "stop")
+    record_message(life.gate, first, "stop")
 
     def escapes(gate: Gate) -> bool:
         return by_key(gate, number) != first and gate.sealer.epoch == epoch
@@ -159,14 +161,14 @@ def stop_by_key(life: Life, session: str, number: int) -> None:
 def stop_again(life: Life, session: str, number: int) -> None:
     mine = new(life.gate, number)
     give_grant(life.gate, mine, by="ana", operation="files.edit")
-    hear_message(life.gate, mine, f"Grant standing consent for: deploy {number}")
+    record_message(life.gate, mine, f"Grant standing consent for: deploy {number}")
     life.keep_copy()
-    hear_message(life.gate, mine, "stop")
+    record_message(life.gate, mine, "stop")
     resume_session(life.gate, mine, by="ana")
     life.add_call("a grant from before a stop that was lifted", edit(mine, number))
     life.keep_copy()
     if life.random.random() < 0.7:
-        hear_message(life.gate, mine, "stop")
+        record_message(life.gate, mine, "stop")
         life.add_call("a session stopped again", command(mine, number))
 
 
@@ -175,7 +177,7 @@ def stop_a_parent(life: Life, session: str, number: int) -> None:
     child = new(life.gate, number, parent)
     give_grant(life.gate, child, by="ana", operation="files.edit")
     life.keep_copy()
-    hear_message(life.gate, parent, "stop")
+    record_message(life.gate, parent, "stop")
     life.add_call("a grant in a child of a stopped session", edit(child, number))
 
 
@@ -207,7 +209,7 @@ def end_by_name(life: Life, session: str, number: int) -> None:
     if life.random.random() < 0.5:
         revoke_by_name(gate, mine, life.random.choice((call.call, "file-edit", "files.edit")), by="ana")
     else:
-        hear_message(gate, mine, "Revoke consent for: file edits")
+        record_message(gate, mine, "Revoke consent for: file edits")
     life.keep_copy()
     if life.random.random() < 0.5:
         unpark_call(gate, call.call, holder="one")

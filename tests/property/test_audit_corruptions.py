@@ -9,10 +9,10 @@ from random import Random
 import msgspec
 import pytest
 
-from sayso.core.audit.anchors import Kind, Mark
-from sayso.core.audit.entry import Row, chain_hash
-from sayso.core.audit.merkle import Frontier, Kept, extend
-from sayso.core.audit.verify import verify, verify_runs
+from sayso.core.audit.anchors import Anchor, FindingKind
+from sayso.core.audit.entry import ChainRow, chain_hash
+from sayso.core.audit.merkle import Frontier, TreeNode, extend_tree
+from sayso.core.audit.verify import verify_rows, verify_runs
 from tests.property.audit_trails import Trail, flipped, judged, rows, trail
 
 EVERYTHING = bool(os.environ.get("SAYSO_ALL"))
@@ -24,7 +24,7 @@ WHOLE = trail(COUNT, EVERY)
 Change = Callable[[Trail, Random], Trail]
 
 
-def with_rows(found: Trail, changed: list[Row]) -> Trail:
+def with_rows(found: Trail, changed: list[ChainRow]) -> Trail:
     return msgspec.structs.replace(found, rows=tuple(changed))
 
 
@@ -108,7 +108,7 @@ def rewrite_tail(found: Trail, rng: Random) -> Trail:
     """One entry says something else, and all from there on are chained anew, as if it had always been so."""
     at = rng.randrange(COUNT)
     prev = found.rows[at][2]
-    anew: list[Row] = []
+    anew: list[ChainRow] = []
     for seq, body, _, _ in found.rows[at:]:
         assert body is not None
         said = body if anew else body.replace(b'"verdict":"allow"', b'"verdict":"deny"')
@@ -157,7 +157,7 @@ def test_the_chain_alone_finds_them_where_neither_tree_nor_checkpoint_is_kept(ch
     for seed in SEEDS:
         changed = change(WHOLE, Random(seed))
         tail_only = changed.rows == WHOLE.rows[: len(changed.rows)]
-        assert tail_only or not verify(changed.rows).clean, f"{change.__name__} with seed {seed}"
+        assert tail_only or not verify_rows(changed.rows).clean, f"{change.__name__} with seed {seed}"
 
 
 @pytest.mark.parametrize("change", [truncate, rewrite_tail])
@@ -170,11 +170,11 @@ def test_an_old_checkpoint_kept_outside_finds_what_was_cut_off_or_rewritten(chan
         outside = [note for size, note in enumerate(WHOLE.checkpoints, 1) if size * EVERY > first]
         if not outside:
             continue
-        assert verify(bare.rows).clean, (
+        assert verify_rows(bare.rows).clean, (
             "the chain alone cannot tell, which is why checkpoints are kept outside"
         )
         kinds = {finding.kind for finding in judged(bare, outside[-1]).findings}
-        assert kinds & {Kind.TRUNCATED, Kind.REWRITTEN}, f"{change.__name__} with seed {seed}"
+        assert kinds & {FindingKind.TRUNCATED, FindingKind.REWRITTEN}, f"{change.__name__} with seed {seed}"
 
 
 @pytest.mark.parametrize("change", [truncate, rewrite_tail])
@@ -190,7 +190,7 @@ def test_looking_at_many_rows_at_once_finds_what_looking_at_each_finds(change: C
     for seed in SEEDS:
         changed = change(WHOLE, Random(seed)).rows
         one_by_one = verify_runs([row] for row in changed)
-        assert verify(changed) == one_by_one
+        assert verify_rows(changed) == one_by_one
         assert verify_runs([changed[:700], changed[700:]] if len(changed) > 700 else [changed]) == one_by_one
 
 
@@ -200,19 +200,19 @@ def test_a_whole_trail_is_clean_at_every_size(count: int) -> None:
     report = judged(whole, *whole.checkpoints[:1])
     assert report.findings == ()
     assert (report.entries, report.held_through) == (count, count - count % EVERY)
-    assert report.root == extend(Frontier(), [row[3] for row in whole.rows])[0].root
+    assert report.root == extend_tree(Frontier(), [row[3] for row in whole.rows])[0].root
 
 
 def test_no_false_alarm_on_a_long_trail_that_is_never_held_in_memory() -> None:
-    tree, nodes, marks = Frontier(), list[Kept](), list[Mark]()
+    tree, nodes, marks = Frontier(), list[TreeNode](), list[Anchor]()
     batch: list[bytes] = []
     for row in rows(ENTRIES):
         batch.append(row[3])
         if len(batch) == 1_000:
-            tree, closed = extend(tree, batch)
+            tree, closed = extend_tree(tree, batch)
             nodes += closed
-            marks.append(Mark(tree.size, tree.root, "a checkpoint"))
+            marks.append(Anchor(tree.size, tree.root, "a checkpoint"))
             batch.clear()
-    report = verify(rows(ENTRIES), marks=marks, nodes=nodes)
+    report = verify_rows(rows(ENTRIES), marks=marks, nodes=nodes)
     assert report.findings == ()
     assert (report.entries, report.marks, report.held_through) == (ENTRIES, ENTRIES // 1_000, ENTRIES)

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Tier
 from sayso.core.policy import Policy
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 from tests.property.oracle import Answer, verdict_of
 

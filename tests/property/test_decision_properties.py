@@ -12,12 +12,12 @@ import pytest
 
 from sayso.core.deciding.decide import decide, explain
 from sayso.core.decision import Decision
-from sayso.core.effects import Granted, Revoked, Used
+from sayso.core.effects import GrantAdded, GrantRevoked, GrantUsed
 from sayso.core.errors import MalformedRequest
-from sayso.core.grants import Grant, Held, Pins
+from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.model import Assurance, Mode, Operation, Risk, Tier, Verdict
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
-from sayso.core.session import Scope, apply
+from sayso.core.session import Scope, apply_effects
 from sayso.core.terms import terms_of
 from tests.property.facts import is_decayed
 from tests.property.shrinking import hold
@@ -113,10 +113,10 @@ def test_explain_gives_the_same_decision_and_its_last_check_is_the_one_that_spok
 def test_only_an_allow_uses_grants_and_no_decision_ever_creates_one() -> None:
     def check(world: World) -> None:
         decision = decide(*world.parts)
-        used = {effect.grant for effect in decision.effects if isinstance(effect, Used)}
+        used = {effect.grant for effect in decision.effects if isinstance(effect, GrantUsed)}
         assert used == set(decision.grants)
         assert decision.verdict is Verdict.ALLOW or not used
-        assert not any(isinstance(effect, Granted) for effect in decision.effects)
+        assert not any(isinstance(effect, GrantAdded) for effect in decision.effects)
 
     hold(check, seed=104)
 
@@ -193,7 +193,7 @@ def test_with_an_untrusted_clock_no_grant_message_or_autonomous_list_allows_anyt
 # What never allows more
 
 
-def each_without(world: World) -> Iterator[tuple[Held, World]]:
+def each_without(world: World) -> Iterator[tuple[HeldGrant, World]]:
     """The world without each of its grants in turn."""
     grants = world.view.session.grants
     for key, row in grants.items():
@@ -213,7 +213,7 @@ def test_taking_a_grant_away_never_allows_more() -> None:
 def test_after_a_revoke_no_decision_uses_that_grant() -> None:
     def check(world: World) -> None:
         for held in world.view.session.held:
-            revoked = apply(world.view.session, [Revoked(held.grant.key, held.grant.id)])
+            revoked = apply_effects(world.view.session, [GrantRevoked(held.grant.key, held.grant.id)])
             after = changed(world, view=changed(world.view, session=revoked))
             assert held.grant.id not in decide(*after.parts).grants
             assert_never_looser(world, after)
@@ -224,7 +224,7 @@ def test_after_a_revoke_no_decision_uses_that_grant() -> None:
 def test_a_grant_that_was_used_up_is_not_used_again() -> None:
     def check(world: World) -> None:
         decision = decide(*world.parts)
-        after = apply(world.view.session, decision.effects)
+        after = apply_effects(world.view.session, decision.effects)
         spent = {
             held.grant.id
             for held in after.held
@@ -366,7 +366,7 @@ def approved(world: World) -> World:
         policy=world.policy.digest,
         terms=terms_of(world.policy, ((item.operation, item.risk) for item in decision.items)),
     )
-    return in_session(world, grants={grant.key: (Held(grant),)})
+    return in_session(world, grants={grant.key: (HeldGrant(grant),)})
 
 
 def stricter_policies(world: World, name: str) -> Iterator[World]:

@@ -7,10 +7,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
-from sayso.core.plans.edit import adjust
-from sayso.core.plans.markup import seen_text
-from sayso.core.plans.plan import read_plan, render_plan
+from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read_message
+from sayso.core.plans.edit import adjust_plan
+from sayso.core.plans.markup import strip_markup
+from sayso.core.plans.plan import plan_from_parts, read_plan
 
 SLASHES = ("/commit", "/allowlist")
 KINDS = {
@@ -108,7 +108,7 @@ def loosens(message: Message) -> bool:
 
 @given(MESSAGES)
 def test_every_message_has_one_reading_that_keeps_the_promises_of_its_fields(text: str) -> None:
-    message = read(text, SLASHES)
+    message = read_message(text, SLASHES)
     assert message.text == text
     assert message.kind in KINDS
     assert message.assent in {None, "high", "medium"}
@@ -120,12 +120,12 @@ def test_every_message_has_one_reading_that_keeps_the_promises_of_its_fields(tex
     assert message.kind != "other" or not (
         loosens(message) or message.stop or message.refusal or message.revokes
     )
-    assert read(text, SLASHES) == message
+    assert read_message(text, SLASHES) == message
 
 
 @given(MESSAGES, st.sampled_from(STOP_PHRASES))
 def test_a_stop_on_a_line_of_its_own_stops_whatever_stands_before_it(text: str, stop: str) -> None:
-    assert read(f"{text}\n\n{stop}", SLASHES).stop
+    assert read_message(f"{text}\n\n{stop}", SLASHES).stop
 
 
 @given(
@@ -137,13 +137,13 @@ def test_a_stop_on_a_line_of_its_own_stops_whatever_stands_before_it(text: str, 
 def test_stops_are_found_exactly_where_a_slow_look_at_the_words_finds_them(words: list[str]) -> None:
     text = " ".join(words)
     expected = any(re.search(rf"(^| ){phrase}( |$)", text) for phrase in STOP_PHRASES)
-    assert read(text, SLASHES).stop == expected
+    assert read_message(text, SLASHES).stop == expected
 
 
 @given(MESSAGES, st.sampled_from(["\u200b", "\u202e", "\u2060", "\ufe0f", "\x00"]), st.integers(min_value=0))
 def test_an_invisible_character_anywhere_leaves_nothing_that_loosens(text: str, hidden: str, at: int) -> None:
     at %= len(text) + 1
-    assert not loosens(read(text[:at] + hidden + text[at:], SLASHES))
+    assert not loosens(read_message(text[:at] + hidden + text[at:], SLASHES))
 
 
 @given(
@@ -153,7 +153,7 @@ def test_an_invisible_character_anywhere_leaves_nothing_that_loosens(text: str, 
 def test_own_text_before_a_loosening_sentence_keeps_it_from_loosening_as_that(
     before: str, loose: str
 ) -> None:
-    message = read(f"Read this {before}\n{loose}", SLASHES)
+    message = read_message(f"Read this {before}\n{loose}", SLASHES)
     assert not loosens(message)
 
 
@@ -161,22 +161,25 @@ def test_own_text_before_a_loosening_sentence_keeps_it_from_loosening_as_that(
 def test_granted_commands_come_back_verbatim_and_revoke_as_they_were_granted(named: list[str]) -> None:
     commands = [named[0], *(f"npm {name}" for name in named[1:])]
     listed = ", ".join(commands)
-    assert read(f"Grant standing consent for: {listed}", SLASHES).grants == tuple(commands)
-    assert read(f"Revoke consent for: {listed}", SLASHES).revokes == tuple(commands)
+    assert read_message(f"Grant standing consent for: {listed}", SLASHES).grants == tuple(commands)
+    assert read_message(f"Revoke consent for: {listed}", SLASHES).revokes == tuple(commands)
 
 
 @given(st.lists(st.text(st.sampled_from("ab ,.'\"-/"), min_size=1), min_size=1, max_size=3))
 def test_commands_in_backticks_are_taken_as_they_stand(commands: list[str]) -> None:
     expected = tuple(dict.fromkeys(command.strip() for command in commands if command.strip()))
     ticked = [f"`{command}`" for command in commands if command.strip()]
-    assert not ticked or read(f"Grant standing consent for: {', '.join(ticked)}", SLASHES).grants == expected
+    assert (
+        not ticked
+        or read_message(f"Grant standing consent for: {', '.join(ticked)}", SLASHES).grants == expected
+    )
 
 
 @given(MESSAGES)
 def test_a_plan_names_only_declared_operations_and_targets_that_its_text_spells_out(text: str) -> None:
     plan = read_plan(text, KNOWN)
     assert set(plan.operations) <= set(KNOWN)
-    assert all(target.removesuffix("()") in seen_text(text) for target in plan.targets)
+    assert all(target.removesuffix("()") in strip_markup(text) for target in plan.targets)
     assert plan.score == len(plan.evidence) <= 4
 
 
@@ -196,7 +199,7 @@ def test_a_negated_sentence_names_nothing(text: str) -> None:
 def test_what_counts_of_a_structure_stands_on_a_line_of_its_rendering(
     targets: list[str], changes: list[str], scope: str | None, success: str | None, operations: list[str]
 ) -> None:
-    plan = render_plan(targets, changes, scope, success, operations)
+    plan = plan_from_parts(targets, changes, scope, success, operations)
     lines = plan.text.splitlines()
     assert {f"- {name}" for name in plan.operations} <= set(lines)
     assert {f"  - {name}" for name in plan.targets if plan.operations} <= set(lines)
@@ -212,6 +215,6 @@ def test_what_counts_of_a_structure_stands_on_a_line_of_its_rendering(
 )
 def test_a_change_never_adds(beginning: str, pieces: list[str]) -> None:
     plan = read_plan("Edit src/a.py: add a cache. Run the tests and commit.", KNOWN)
-    adjusted = adjust(plan, f"{beginning} {' '.join(pieces)}", KNOWN)
+    adjusted = adjust_plan(plan, f"{beginning} {' '.join(pieces)}", KNOWN)
     assert set(adjusted.covers) <= set(plan.covers)
     assert all(set(targets) <= set(plan.covers[name]) for name, targets in adjusted.covers.items())

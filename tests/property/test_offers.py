@@ -10,14 +10,14 @@ import pytest
 
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import answer, open_question, show
+from sayso.core.deciding.questions import effects_of_answer, effects_of_showing, find_or_open_question
 from sayso.core.decision import Decision, Item
-from sayso.core.effects import Cleared, SlashUsed
+from sayso.core.effects import ConsentCleared, SlashUsed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Risk, Verdict
 from sayso.core.policy import Detail, Domain, compile_policy
-from sayso.core.session import Session, Task, View, apply
+from sayso.core.session import Session, Task, View, apply_effects
 from sayso.gate.deciding.request import make_call, make_request
 from tests.property.draws import NOW
 from tests.property.facts import facts_of
@@ -43,8 +43,9 @@ class Asked(msgspec.Struct, frozen=True):
     def answered(self, given: str) -> Session:
         question = next(iter(self.session.questions.values()))
         seen = question.request.digest
-        return apply(
-            self.session, answer(question, given, self.world.policy, self.session, self.world.now, seen=seen)
+        return apply_effects(
+            self.session,
+            effects_of_answer(question, given, self.world.policy, self.session, self.world.now, seen=seen),
         )
 
     def again(self, session: Session, after: float = 0.0) -> Decision:
@@ -59,9 +60,9 @@ def ask(world: World) -> Asked | None:
     decision = with_offers(decide(*world.parts), *world.parts)
     if decision.verdict is not Verdict.ASK:
         return None
-    session = apply(world.view.session, decision.effects)
-    question = open_question(decision, world.request, world.policy, session, world.now)
-    return Asked(world, decision, apply(session, show(question, session)))
+    session = apply_effects(world.view.session, decision.effects)
+    question = find_or_open_question(decision, world.request, world.policy, session, world.now)
+    return Asked(world, decision, apply_effects(session, effects_of_showing(question, session)))
 
 
 def for_each_offer(check: Callable[[Asked, str], None], among: tuple[str, ...], seed: int) -> None:
@@ -129,7 +130,7 @@ def test_once_is_used_up_by_the_first_run() -> None:
     def check(asked: Asked, given: str) -> None:
         session = asked.answered(given)
         (approval,) = new_grants(asked, session)
-        after = apply(session, asked.again(session).effects)
+        after = apply_effects(session, asked.again(session).effects)
         second = asked.again(after)
         assert approval.id not in second.grants
         assert second.verdict is not Verdict.ALLOW or second.rule != "approved_call"
@@ -158,7 +159,7 @@ def test_a_wider_answer_lets_the_identical_call_run_a_second_and_a_third_time() 
         if rests_on_what_runs_out(asked, asked.again(session)):
             return
         for _ in range(2):
-            session = apply(session, asked.again(session).effects)
+            session = apply_effects(session, asked.again(session).effects)
             decision = asked.again(session)
             assert decision.verdict is Verdict.ALLOW, f"{given}: {decision.rule}: {decision.reason}"
             assert "approved_call" not in {item.ruling.rule for item in of_the_asked(asked, decision)}
@@ -170,7 +171,7 @@ def test_a_wider_answer_lasts_as_long_as_it_says_and_not_a_second_longer() -> No
     def check(asked: Asked, given: str) -> None:
         session = asked.answered(given)
         approval, *wider = [grant.id for grant in new_grants(asked, session)]
-        session = apply(session, asked.again(session).effects)
+        session = apply_effects(session, asked.again(session).effects)
         just_before = asked.again(session, LASTS[given] - 1)
         if [item.risk for item in just_before.items] == [item.risk for item in asked.decision.items]:
             assert all(item.ruling.verdict is Verdict.ALLOW for item in of_the_asked(asked, just_before)), (
@@ -198,7 +199,7 @@ def test_an_answer_for_the_task_ends_with_the_task() -> None:
     def check(asked: Asked, given: str) -> None:
         session = asked.answered(given)
         given_now = {grant.id for grant in new_grants(asked, session)}
-        over = apply(session, (Cleared("task", "done"),))
+        over = apply_effects(session, (ConsentCleared("task", "done"),))
         assert not given_now & set(asked.again(over).grants)
         other = msgspec.structs.replace(over, task=Task("task-2", "other work", 6, 6))
         assert not given_now & set(asked.again(other).grants)
@@ -208,7 +209,7 @@ def test_an_answer_for_the_task_ends_with_the_task() -> None:
 
 def test_whatever_was_answered_ends_when_everything_is_cleared() -> None:
     def check(asked: Asked, given: str) -> None:
-        cleared = apply(asked.answered(given), (Cleared("everything", "the session ended"),))
+        cleared = apply_effects(asked.answered(given), (ConsentCleared("everything", "the session ended"),))
         assert not cleared.held
         assert not asked.again(cleared).grants
 
@@ -265,7 +266,7 @@ def test_a_question_is_answered_once() -> None:
         question = next(iter(asked.session.questions.values()))
         after = asked.answered("deny")
         with pytest.raises(UnknownAnswer):
-            answer(question, "once", world.policy, after, world.now, seen=question.request.digest)
+            effects_of_answer(question, "once", world.policy, after, world.now, seen=question.request.digest)
 
     hold(check, seed=212, count=500)
 
@@ -283,7 +284,7 @@ def test_a_call_asked_again_after_its_question_expired_opens_one_that_can_be_ans
             return
         question = max(again.session.questions.values(), key=lambda each: each.opened_at)
         seen = question.request.digest
-        assert answer(question, "once", later.policy, again.session, later.now, seen=seen)
+        assert effects_of_answer(question, "once", later.policy, again.session, later.now, seen=seen)
 
     hold(check, seed=213)
 

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.plans.edit import adjust
-from sayso.core.plans.plan import beside_policy, read_plan, render_plan
-from sayso.gate.play import Player
+from sayso.core.plans.edit import adjust_plan
+from sayso.core.plans.plan import beside_policy, plan_from_parts, read_plan
+from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 
 POLICY = load_preset("chat")
@@ -167,13 +167,13 @@ def test_no_rendering_lists_what_its_text_hides_or_excludes(text: str) -> None:
 @given(
     st.one_of(
         TEXTS.map(lambda text: read_plan(text, POLICY.table)),
-        STRUCTURES.map(lambda s: render_plan(s["targets"], s["changes"], None, None, s["operations"])),
+        STRUCTURES.map(lambda s: plan_from_parts(s["targets"], s["changes"], None, None, s["operations"])),
     ),
     CHANGES,
 )
 def test_a_change_never_adds_to_what_a_plan_lists(plan: Any, change: str) -> None:
     nothing = ("nothing: each call is asked for", None)
-    assert listed(adjust(plan, change, POLICY.table).text) - {nothing} <= listed(plan.text)
+    assert listed(adjust_plan(plan, change, POLICY.table).text) - {nothing} <= listed(plan.text)
 
 
 @given(
@@ -183,7 +183,7 @@ def test_a_change_never_adds_to_what_a_plan_lists(plan: Any, change: str) -> Non
 def test_a_target_named_beside_an_exclusion_or_an_unknown_word_is_never_left(
     structure: dict[str, Any], word: str
 ) -> None:
-    plan = render_plan(structure["targets"], structure["changes"], None, None, structure["operations"])
+    plan = plan_from_parts(structure["targets"], structure["changes"], None, None, structure["operations"])
     gone = plan.targets[0]
-    left = adjust(plan, f"{word} {gone}", POLICY.table)
+    left = adjust_plan(plan, f"{word} {gone}", POLICY.table)
     assert all(gone not in targets for targets in left.covers.values())

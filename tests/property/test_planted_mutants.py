@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from sayso.core.deciding import decide as deciding
-from sayso.core.deciding.rules import RULES, Rule, Said
+from sayso.core.deciding.rules import RULES, Rule, RuleResult
 from sayso.core.deciding.subject import Subject
 from sayso.core.decision import Ruling
 from sayso.core.model import Verdict
@@ -40,7 +40,7 @@ def noticed() -> bool:
 
 def never_speaks(rule: Rule) -> Rule:
     @wraps(rule)
-    def planted(subject: Subject) -> Said:
+    def planted(subject: Subject) -> RuleResult:
         return "it keeps silent"
 
     return planted
@@ -48,7 +48,7 @@ def never_speaks(rule: Rule) -> Rule:
 
 def allows(rule: Rule) -> Rule:
     @wraps(rule)
-    def planted(subject: Subject) -> Said:
+    def planted(subject: Subject) -> RuleResult:
         said = rule(subject)
         return msgspec.structs.replace(said, verdict=Verdict.ALLOW) if isinstance(said, Ruling) else said
 
@@ -57,7 +57,7 @@ def allows(rule: Rule) -> Rule:
 
 def always_speaks(rule: Rule) -> Rule:
     @wraps(rule)
-    def planted(subject: Subject) -> Said:
+    def planted(subject: Subject) -> RuleResult:
         said = rule(subject)
         return said if isinstance(said, Ruling) else Ruling(Verdict.ALLOW, rule.__name__, "it always speaks")
 

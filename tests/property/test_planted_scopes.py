@@ -14,12 +14,13 @@ from sayso.core.deciding import rules, subject
 from sayso.core.deciding.rules import RULES
 from sayso.core.deciding.subject import Subject
 from sayso.core.decision import Item, Ruling
-from sayso.core.grants import Held
+from sayso.core.grants import HeldGrant
 from sayso.core.model import Verdict
-from sayso.core.session import Outer, Scope, join_outers
+from sayso.core.session import OuterCall, Scope, join_outers
 from sayso.core.workflow import run_grant as run_grant_of
-from sayso.doors.python import calls, holding, scope, workflow
-from sayso.doors.python.scope import Frame
+from sayso.doors.python import workflow
+from sayso.doors.python.calls import gated_call, holding, scope
+from sayso.doors.python.calls.scope import Frame
 from sayso.gate import gate
 from sayso.gate.ledger import lease, workflows
 from sayso.gate.ledger import start as gate_calls
@@ -67,8 +68,8 @@ def approvals_do_not_carry(m: pytest.MonkeyPatch) -> None:
 
 
 def what_was_lowered_is_carried_in_full(m: pytest.MonkeyPatch) -> None:
-    real = scope.carried
-    m.setattr(calls, "carried", lambda items, at: real(items, Scope()))
+    real = scope.outer_consent
+    m.setattr(gated_call, "carried", lambda items, at: real(items, Scope()))
 
 
 def nesting_ignores_weight(m: pytest.MonkeyPatch) -> None:
@@ -103,7 +104,7 @@ def individual_steps_are_like_any(m: pytest.MonkeyPatch) -> None:
 
 
 def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
-    real = scope.scope_of
+    real = scope.scope_here
 
     def scope_of(gate: object, session: str) -> Scope:
         found = real(gate, session)
@@ -111,7 +112,7 @@ def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
         outer = join_outers(outers)
         return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
 
-    m.setattr(calls, "scope_of", scope_of)
+    m.setattr(gated_call, "scope_of", scope_of)
 
 
 def what_a_step_leaves_behind_is_free_of_it(m: pytest.MonkeyPatch) -> None:
@@ -129,11 +130,11 @@ def runs_carry_what_they_do_not_declare(m: pytest.MonkeyPatch) -> None:
 
 
 def withdrawn_trust_leaves_runs_in_flight(m: pytest.MonkeyPatch) -> None:
-    m.setattr(workflows, "_of_workflow", lambda held, name: held.grant.key == ("workflow", name))
+    m.setattr(workflows, "_is_of_workflow", lambda held, name: held.grant.key == ("workflow", name))
 
 
 def revoked_grants_live_on(m: pytest.MonkeyPatch) -> None:
-    def spent(held: Held, now: float) -> bool:
+    def spent(held: HeldGrant, now: float) -> bool:
         return grants.spent(msgspec.structs.replace(held, revoked=False), now)
 
     m.setattr(subject, "spent", spent)
@@ -152,7 +153,7 @@ def runs_go_on_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
 
 
 def safe_callers_lower_everything(m: pytest.MonkeyPatch) -> None:
-    m.setattr(subject, "reduced_to", _lowest)
+    m.setattr(subject, "risk_after_reducers", _lowest)
     m.setattr(rules, "reduced_to", _lowest)
 
 
@@ -161,7 +162,7 @@ def _lowest(s: Subject) -> Any:
 
 
 def the_outermost_safe_caller_wins(m: pytest.MonkeyPatch) -> None:
-    real = scope.scope_of
+    real = scope.scope_here
 
     def scope_of(gate: object, session: str) -> Scope:
         reducers: dict[str, Any] = {}
@@ -169,15 +170,15 @@ def the_outermost_safe_caller_wins(m: pytest.MonkeyPatch) -> None:
             reducers = {**reducers, **frame.reducers}
         return msgspec.structs.replace(real(gate, session), reducers=reducers)
 
-    m.setattr(calls, "scope_of", scope_of)
+    m.setattr(gated_call, "scope_of", scope_of)
 
 
 def outer_calls_weigh_what_they_risk(m: pytest.MonkeyPatch) -> None:
-    def carried(items: tuple[Item, ...], at: Scope) -> Outer | None:
-        found = scope.carried(items, at)
-        return found and Outer(found.granted, max(found.granted.values()))
+    def carried(items: tuple[Item, ...], at: Scope) -> OuterCall | None:
+        found = scope.outer_consent(items, at)
+        return found and OuterCall(found.granted, max(found.granted.values()))
 
-    m.setattr(calls, "carried", carried)
+    m.setattr(gated_call, "carried", carried)
 
 
 PLANTED: dict[Planting, str] = {  # each with a policy under which it shows soon

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sayso.gate.ledger import rows
+from sayso.gate import call_rows
 from sayso.gate.rows.row_seals import Sealer
-from sayso.gate.rows.watermark import Mark
+from sayso.gate.rows.watermark import Watermark
 from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
 from tests.contract.postgres_place import new_schema, running_server
 from tests.gate.conftest import Clock
@@ -64,7 +64,7 @@ def test_nothing_that_was_over_comes_true_again_on_postgres(server: str, seed: i
 
 
 def without_the_mark(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Mark, "version", lambda self, kind, name: 0)
+    patch.setattr(Watermark, "version", lambda self, kind, name: 0)
 
 
 def without_versions_of_values(patch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def without_versions_of_values(patch: pytest.MonkeyPatch) -> None:
 
 
 def without_calls_named_by_sessions(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rows, "finding_in", lambda gate, tx, row: None)
+    patch.setattr(call_rows, "find_fault", lambda gate, tx, row: None)
 
 
 def without_missing_reviews(patch: pytest.MonkeyPatch) -> None:

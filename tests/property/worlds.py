@@ -16,9 +16,9 @@ import msgspec
 from hypothesis import strategies as st
 
 from sayso.core.deciding.rules import RULES
-from sayso.core.grants import Key
+from sayso.core.grants import GrantKey
 from sayso.core.model import Assurance, Mode, Operation, Origin, Request, Risk
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import (
     NEVER_REVIEWED,
     Decay,
@@ -31,7 +31,7 @@ from sayso.core.policy import (
 )
 from sayso.core.session import (
     Denial,
-    Outer,
+    OuterCall,
     Plan,
     Run,
     Scope,
@@ -244,7 +244,7 @@ def _scope(rng: Random, aim: str, request: Request) -> Scope:
     outer = run = None
     if likely(rng, 0.9 if aim == "nested" else 0.05):
         granted = {name: _risk(rng, aim) for name in names if likely(rng, 0.4)}
-        outer = Outer(granted=granted, weight=_risk(rng, aim))
+        outer = OuterCall(granted=granted, weight=_risk(rng, aim))
     if likely(rng, 0.9 if aim == "workflow_grant" else 0.1):
         run = Run("run-1", "digest", alive=not likely(rng, 0.1))
     reduced = 0.9 if aim == "reduced_risk" else 0.05
@@ -326,7 +326,7 @@ def _denials(rng: Random, aim: str, request: Request, turn: int) -> dict[str, De
     return {digest: Denial(usually(rng, turn, (turn - 1,), 0.85), ago(rng, 900))}
 
 
-def _sent(rng: Random, aim: str, request: Request) -> dict[Key, tuple[Sending, ...]]:
+def _sent(rng: Random, aim: str, request: Request) -> dict[GrantKey, tuple[Sending, ...]]:
     if not likely(rng, 0.8 if aim == "fan_out" else 0.2):
         return {}
     row = tuple(Sending(rng.choice(NAMES[:3]), ago(rng, 600)) for _ in range(rng.choice((1, 2))))

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sayso.service.authzen.requests import PROBLEM
+from sayso.service.authzen.access_requests import PROBLEM
 from tests.service.calling import Service
 
 EVALUATION, REQUESTS = "/access/v1/evaluation", "/access/v1/requests"

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from sayso.gate.rows.webauthn import Proof, base64
+from sayso.gate.rows.webauthn import Proof, encode_base64url
 
 Secret = ec.EllipticCurvePrivateKey | Ed25519PrivateKey | rsa.RSAPrivateKey
 ORIGIN = "http://localhost:7333"
@@ -33,7 +33,7 @@ class Authenticator:
 
     @property
     def id(self) -> str:
-        return base64(self.credential)
+        return encode_base64url(self.credential)
 
     def create(
         self, options: dict[str, Any], *, origin: str = ORIGIN, flags: int = PRESENT | VERIFIED, **more: Any
@@ -43,7 +43,10 @@ class Authenticator:
         data = self._data(flags | ATTESTED) + attested
         attestation = cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": data})
         said = client_data("webauthn.create", options["challenge"], origin, **more)
-        response = {"clientDataJSON": base64(said), "attestationObject": base64(attestation)}
+        response = {
+            "clientDataJSON": encode_base64url(said),
+            "attestationObject": encode_base64url(attestation),
+        }
         return {"id": self.id, "rawId": self.id, "type": "public-key", "response": response}
 
     def get(
@@ -60,7 +63,7 @@ class Authenticator:
         data = self._data(flags)
         said = client_data(kind, options["challenge"], origin, **more)
         signature = self._sign(data + sha256(said).digest())
-        return Proof(self.id, base64(data), base64(said), base64(signature))
+        return Proof(self.id, encode_base64url(data), encode_base64url(said), encode_base64url(signature))
 
     def _data(self, flags: int) -> bytes:
         return sha256(self.place.encode()).digest() + bytes([flags]) + self.count.to_bytes(4, "big")

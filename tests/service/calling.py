@@ -12,10 +12,10 @@ import httpx
 from starlette.applications import Starlette
 from starlette.types import Message
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.people.tokens import ROLES, Role, issue_token
 from sayso.service.app import make_app
-from sayso.service.running import Settings
+from sayso.service.http.state import ServiceSettings
 
 HOST = "sayso.test"
 WRITE = {"tool": "write_file", "args": {"path": "a.txt", "text": "hello"}}
@@ -27,7 +27,9 @@ WIPE = {"tool": "wipe", "args": {}}
 class Service:
     """An app with one token for each role, a second agent and host, and a host that is only claimed."""
 
-    def __init__(self, door: EmbeddedDoor, runner: asyncio.Runner, settings: Settings | None = None) -> None:
+    def __init__(
+        self, door: EmbeddedDoor, runner: asyncio.Runner, settings: ServiceSettings | None = None
+    ) -> None:
         self.door, self.gate, self.runner = door, door.gate, runner
         self.app: Starlette = make_app(door, hosts=(HOST,), settings=settings)
         wanted: list[tuple[str, Role, str]] = [(role, role, role) for role in ROLES]

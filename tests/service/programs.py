@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sayso.doors.remote.connected import Connected
-from sayso.gate.questions.answer import Stands
+from sayso.gate.questions.answer import QuestionStanding
 from tests.service.process import PATIENCE
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ def asked_for(operator: Connected, operation: str) -> str:
     return str(next(filter(about, found))["id"])
 
 
-def say(operator: Connected, question: str, given: str, **how: Any) -> Stands:
+def say(operator: Connected, question: str, given: str, **how: Any) -> QuestionStanding:
     """The answer of somebody who was shown the whole call."""
     (seen,) = [str(one["digest"]) for one in operator.questions() if one["id"] == question]
     return operator.answer(question, given, seen=seen, **how)

@@ -8,10 +8,10 @@ import threading
 import httpx
 import pytest
 
-from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.figures.figures import figures
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.figures.figures import compute_figures
 from sayso.gate.questions.answer import answer_question
-from sayso.service.running import Settings
+from sayso.service.http.state import ServiceSettings
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 
@@ -27,7 +27,7 @@ def test_a_check_decides_without_asking_or_using_anything(service: Service) -> N
     assert service.told("agent", "POST", "/v1/check", READ)["verdict"] == "allow"
     assert service.told("agent", "POST", "/v1/check", WIPE)["verdict"] == "deny"
     assert service.told("operator", "GET", "/v1/questions") == []
-    assert figures(service.gate).decisions == 0
+    assert compute_figures(service.gate).decisions == 0
 
 
 def test_an_allowed_call_is_told_with_what_to_run(service: Service) -> None:
@@ -147,7 +147,7 @@ def test_a_wait_beyond_ten_minutes_or_of_no_length_is_refused(service: Service, 
 
 
 def test_a_token_can_only_wait_so_often_at_a_time(service: Service, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(service.gate, ()), runner, Settings(waits=1))
+    service = Service(EmbeddedDoor(service.gate, ()), runner, ServiceSettings(waits=1))
     question = service.asked()
     call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
     path = f"/v1/calls/{call}?wait=600"

@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.service.running import Settings
+from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
 from tests.service.calling import HOST, Service
 from tests.service.conftest import KEY, in_memory
@@ -77,7 +77,7 @@ def pdp() -> Iterator[Service]:
     store = MemoryStore()
     with asyncio.Runner() as runner:
         door = EmbeddedDoor(open_gate(load_text(FIXTURE), store, key=KEY), ())
-        yield Service(door, runner, Settings(rate=1e9, origins=(f"https://{HOST}",)))
+        yield Service(door, runner, ServiceSettings(rate=1e9, origins=(f"https://{HOST}",)))
     store.close()
 
 
@@ -296,7 +296,7 @@ def test_many_keep_their_order_and_number_and_too_many_are_refused(pdp: Service)
 
 
 def test_each_of_many_counts_against_the_limit_of_its_token(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, Settings(rate=1e-9, burst=10))
+    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(rate=1e-9, burst=10))
     assert service.post("agent", MANY, {**GOOD, "evaluations": [{}] * 11}).status_code == 429
 
 

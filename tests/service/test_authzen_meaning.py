@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from sayso.service.running import Settings
+from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
 from tests.service.calling import Service
 from tests.service.conftest import KEY, POLICY
@@ -234,7 +234,7 @@ def named_exactly(body: dict[str, Any]) -> bool:
 @pytest.fixture
 def unlimited(runner: asyncio.Runner) -> Service:
     door = EmbeddedDoor(open_gate(load_text(POLICY), MemoryStore(), key=KEY), ())
-    return Service(door, runner, Settings(rate=1e9))
+    return Service(door, runner, ServiceSettings(rate=1e9))
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=300)

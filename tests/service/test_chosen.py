@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.service.chosen_limits import LIMITS, chosen_settings
-from sayso.service.running import Settings
+from sayso.service.http.state import ServiceSettings
+from sayso.service.settings import LIMITS, load_service_settings
 from tests.service.process import Home, said
 
 
@@ -21,10 +21,10 @@ def write(home: Home, settings: Any) -> None:
 
 
 def test_a_flag_wins_over_the_file_and_the_file_over_what_is_built_in(home: Home) -> None:
-    assert chosen_settings({}) == Settings()
+    assert load_service_settings({}) == ServiceSettings()
     write(home, {"service": {"rate": 7, "held": 8}, "approval_mode": "balanced"})
-    chosen = chosen_settings({"rate": 9.0, "burst": None})
-    assert (chosen.rate, chosen.held, chosen.burst) == (9.0, 8, Settings().burst)
+    chosen = load_service_settings({"rate": 9.0, "burst": None})
+    assert (chosen.rate, chosen.held, chosen.burst) == (9.0, 8, ServiceSettings().burst)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_flag_wins_over_the_file_and_the_file_over_what_is_built_in(home: Home
 def test_a_wrong_limit_in_the_file_is_refused_and_not_ignored(home: Home, wrong: Any) -> None:
     write(home, {"service": wrong})
     with pytest.raises(SaysoError):
-        chosen_settings({})
+        load_service_settings({})
 
 
 def test_serve_documents_every_limit_and_refuses_a_wrong_one(home: Home) -> None:

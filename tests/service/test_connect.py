@@ -13,7 +13,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Risk, Verdict
 from sayso.doors.remote.connected import connect
 from sayso.doors.remote.door import NotConnected
-from sayso.doors.remote.line import Refusal, Sent, Unreachable
+from sayso.doors.remote.line import ServiceRefusal, ServiceRequest, Unreachable
 from sayso.gate.gate import UnknownSession
 from tests.service.process import PATIENCE, Home, Service
 from tests.service.programs import Aside, Tasks, asked, say
@@ -236,7 +236,7 @@ def test_an_agents_token_runs_nothing_here_and_answers_nothing(home: Home, serve
         with pytest.raises(ConsentRequired) as required:
             Tasks(gate).create("x")
         assert agent.questions() == []
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(ServiceRefusal) as refused:
             agent.answer(required.value.question or "", "once")
         assert refused.value.status == 403
 
@@ -332,7 +332,7 @@ def test_the_same_attempt_sent_again_is_the_same_start(home: Home, served: Servi
         line = gate.door.line
 
         def send(attempt: str) -> Any:
-            return line.ask(Sent("POST", "/v1/calls", {**body, "attempt": attempt}, key="k"))
+            return line.ask(ServiceRequest("POST", "/v1/calls", {**body, "attempt": attempt}, key="k"))
 
         first, again, other = send("a"), send("a"), send("b")
         assert first["status"] == again["status"] == "allowed"
@@ -345,11 +345,11 @@ def test_a_service_that_is_not_there_is_a_clear_error(home: Home) -> None:
         connect(home.folder / "no.sock", "sayso_host_x") as gate,
         pytest.raises(Unreachable, match="sayso serve"),
     ):
-        gate.door.line.ask(Sent("GET", "/v1/grants"), away=0.0)
+        gate.door.line.ask(ServiceRequest("GET", "/v1/grants"), away=0.0)
 
 
 def test_a_token_nobody_has_is_refused(home: Home, served: Service) -> None:
-    with served.connect("sayso_host_nobody") as gate, pytest.raises(Refusal) as refused:
+    with served.connect("sayso_host_nobody") as gate, pytest.raises(ServiceRefusal) as refused:
         Tasks(gate).read()
     assert refused.value.code == "unauthorized"
 

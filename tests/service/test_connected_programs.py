@@ -11,7 +11,7 @@ import pytest
 
 from sayso import Ambiguous, ConsentRequired, Step
 from sayso.doors.remote.connected import Connected
-from sayso.doors.remote.line import Refusal
+from sayso.doors.remote.line import ServiceRefusal
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.questions.answer import EditRefused
 from tests.service.process import PATIENCE, POLICY, Home, Service
@@ -279,14 +279,14 @@ def test_standing_consent_is_handed_on_to_the_next_context_by_an_assured_host(
         assert before.offer_handoff() is None
         before.hear("Grant standing consent for: git push")
         assert "Save session allowlist" in (before.offer_handoff() or "")
-        with pytest.raises(Refusal):
+        with pytest.raises(ServiceRefusal):
             before.handoff()
         before.hear("yes")
         before.handoff()
         before.end()
         with gate.session(agent="helper", user="ana", workspace="/work") as after:
             assert "git push" in (after.show_handoff() or "")
-            with pytest.raises(Refusal):
+            with pytest.raises(ServiceRefusal):
                 after.take_handoff()
             assert after.consents() == []
             after.hear("yes")
@@ -295,7 +295,7 @@ def test_standing_consent_is_handed_on_to_the_next_context_by_an_assured_host(
 
 
 def test_a_host_that_is_not_assured_hands_nothing_on(home: Home, served: Service) -> None:
-    with served.connect(home.token("host")) as gate, pytest.raises(Refusal) as refused:
+    with served.connect(home.token("host")) as gate, pytest.raises(ServiceRefusal) as refused:
         gate.session(agent="helper", user="ana").handoff()
     assert refused.value.code == "not_assured"
 

@@ -12,7 +12,7 @@ import pydantic
 import pytest
 
 from sayso.doors.remote.connected import Connected
-from sayso.doors.remote.line import Refusal
+from sayso.doors.remote.line import ServiceRefusal
 from sayso.gate.sessions.reopen import OtherSession
 from tests.service.process import PATIENCE, Home, Service
 from tests.service.programs import asked, say
@@ -141,5 +141,5 @@ def test_a_key_and_a_call_of_another_token_do_not_exist(home: Home, served: Serv
 
 
 def test_an_agent_opens_no_session_by_key(home: Home, served: Service) -> None:
-    with served.connect(home.token("agent")) as agent, pytest.raises(Refusal):
+    with served.connect(home.token("agent")) as agent, pytest.raises(ServiceRefusal):
         agent.session(key="nightly")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Assurance
-from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.audit.read import export
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.audit.read import export_audit
 from sayso.gate.open import open_gate
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.gate.conftest import Clock
@@ -59,12 +59,12 @@ def edit(service: Service, question: str, edited: dict[str, Any], **more: Any) -
 
 def test_an_edit_is_decided_before_it_is_allowed_and_nothing_comes_of_that(bank: Service) -> None:
     question = bank.asked(call=PAY)
-    before = list(export(bank.gate))
+    before = list(export_audit(bank.gate))
     found = decided(bank, question, amount=500, payee="ACME")
     assert (found["risk"], found["denied"], found["operations"]) == ("high", False, ["bank.pay_much"])
     assert found["arguments"] == {"amount": 500, "payee": "ACME"}
     assert found["digest"] != told(bank, question)["digest"]
-    assert list(export(bank.gate)) == before
+    assert list(export_audit(bank.gate)) == before
     assert told(bank, question)["state"] == "open"
 
 
@@ -103,7 +103,7 @@ def test_both_digests_are_kept(bank: Service) -> None:
     asked = told(bank, question)["digest"]
     shown = decided(bank, question, amount=6, payee="ACME")["digest"]
     edit(bank, question, {"amount": 6, "payee": "ACME"})
-    entries = [json.loads(line) for line in export(bank.gate, "jsonl")]
+    entries = [json.loads(line) for line in export_audit(bank.gate, "jsonl")]
     (details,) = [json.dumps(one) for one in entries if "ANSWERED" in json.dumps(one)]
     assert asked in details
     assert shown in details
@@ -135,7 +135,7 @@ def test_the_service_says_which_arguments_can_be_edited(bank: Service) -> None:
 def test_of_what_cannot_be_edited_the_service_says_so_and_decides_no_edit(bank: Service) -> None:
     session = bank.opened()
     states = bank.asked("host", {**PAY, "session": session, "state": "3 rows"})
-    claim = hear_message(bank.gate, session, "Grant standing consent for: git push", Assurance.CLAIMED)
+    claim = record_message(bank.gate, session, "Grant standing consent for: git push", Assurance.CLAIMED)
     for question in (states, claim.question or ""):
         assert told(bank, question)["editing"] is None
         refused = bank.post("operator", f"/v1/questions/{question}/edited", {"edited": {"amount": 6}})

@@ -10,14 +10,14 @@ import pytest
 
 from sayso.core.model import Operation
 from sayso.core.session import Scope
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.audit.events import DECISIONS
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.sessions import open_session
+from sayso.service.http.state import ServiceSettings
 from sayso.service.live.trail import KEPT, KINDS
-from sayso.service.running import Settings
 from tests.service.calling import READ, WRITE, Service, Stream
 
 
@@ -150,7 +150,7 @@ def test_events_are_kept_in_bounds_and_a_slow_reader_is_told(service: Service) -
 
 
 def test_a_line_without_news_is_kept_alive(service: Service) -> None:
-    quick = Service(EmbeddedDoor(service.gate, ()), service.runner, Settings(ping=0.001))
+    quick = Service(EmbeddedDoor(service.gate, ()), service.runner, ServiceSettings(ping=0.001))
 
     async def play() -> None:
         async with quick.streaming("operator", "/v1/events") as stream:
@@ -162,7 +162,7 @@ def test_a_line_without_news_is_kept_alive(service: Service) -> None:
 
 
 def test_too_many_streams_with_one_token_are_refused(service: Service) -> None:
-    narrow = Service(EmbeddedDoor(service.gate, ()), service.runner, Settings(waits=1))
+    narrow = Service(EmbeddedDoor(service.gate, ()), service.runner, ServiceSettings(waits=1))
 
     async def play() -> None:
         async with narrow.streaming("operator", "/v1/events") as first:

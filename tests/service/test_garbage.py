@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
-from sayso.service.authzen.requests import PROBLEM
+from sayso.service.authzen.access_requests import PROBLEM
 from sayso.service.http.endpoints import Endpoint
 from sayso.store.sqlite.store import SqliteStore
 from tests.service.calling import Service

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.ledger.recovery import recover_calls
 from sayso.gate.open import open_gate
 from sayso.policy import load_text

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from sayso.gate.open import data_folder
-from sayso.gate.running_services import FOLDER, Served, announced, running_services
+from sayso.gate.open import gate_data_folder
+from sayso.gate.running_services import FOLDER, AnnouncedService, announce_service, list_running_services
 from tests.service.process import Home, command
 
 
@@ -55,22 +55,22 @@ def test_a_service_of_another_store_is_not_named_for_this_one(home: Home, tmp_pa
 
 
 def test_what_is_left_of_a_service_that_died_is_not_taken_for_one(home: Home) -> None:
-    place = data_folder() / FOLDER
+    place = gate_data_folder() / FOLDER
     place.mkdir()
     file = place / "1.json"
-    file.write_bytes(msgspec.json.encode(Served("http://localhost:1", "name", "/nowhere")))
-    assert running_services(data_folder()) == []
+    file.write_bytes(msgspec.json.encode(AnnouncedService("http://localhost:1", "name", "/nowhere")))
+    assert list_running_services(gate_data_folder()) == []
     assert not file.exists()
 
 
 def test_a_service_is_announced_as_long_as_it_runs_and_only_to_its_user(home: Home) -> None:
-    served = Served("http://localhost:1", "name", "/nowhere")
-    with announced(served, data_folder()):
-        assert running_services(data_folder()) == [served]
-        (file,) = (data_folder() / FOLDER).iterdir()
+    served = AnnouncedService("http://localhost:1", "name", "/nowhere")
+    with announce_service(served, gate_data_folder()):
+        assert list_running_services(gate_data_folder()) == [served]
+        (file,) = (gate_data_folder() / FOLDER).iterdir()
         assert file.stat().st_mode & 0o077 == 0
         assert file.stat().st_uid == os.getuid()
-    assert running_services(data_folder()) == []
+    assert list_running_services(gate_data_folder()) == []
 
 
 def test_a_page_that_is_named_gets_the_link_of_its_own_service_beside_another(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.sessions.operator_grants import give_grant
 from tests.gate.conftest import Clock
 from tests.service.calling import WRITE, Service

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sayso.doors.remote.connected import Connected
-from sayso.doors.remote.line import Refusal
+from sayso.doors.remote.line import ServiceRefusal
 from sayso.gate.sessions.operator_grants import UnknownGrant
 from tests.service.process import PATIENCE, Home, Service, command
 from tests.service.programs import asked, say
@@ -83,7 +83,7 @@ def test_a_name_that_means_nothing_is_refused_and_the_run_goes_on(home: Home, se
         session = gate.door.own_session()
         with pytest.raises(UnknownGrant, match="no consent for"):
             operator.revoke("calendar.read", session=session)
-        with pytest.raises(Refusal):
+        with pytest.raises(ServiceRefusal):
             gate.revoke("tasks.create", session=session)  # a host is no operator
         ran = command("revoke", "calendar.read", "--session", session, "--store", home.store)
         assert ran.communicate(timeout=PATIENCE)[1].startswith("sayso: ")

@@ -16,17 +16,17 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.core import NotSet
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
-from sayso.service.openapi import document
-from sayso.service.running import Settings
+from sayso.service.http.state import ServiceSettings
+from sayso.service.openapi import build_document
 from sayso.store.memory.store import MemoryStore
 from tests.service.calling import WRITE, Service
 from tests.service.conftest import KEY, POLICY
 
-DOCUMENT = document(DESCRIBED)
+DOCUMENT = build_document(DESCRIBED)
 EXAMPLES = 100 if os.environ.get("SAYSO_ALL") else 4
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 FOUND: list[Any] = [*SCHEMA.get_all_operations()]
@@ -91,7 +91,7 @@ def test_no_request_made_from_the_description_breaks_the_service_or_is_allowed(l
 def explore(label: str, role: str, mode: GenerationMode, runner: asyncio.Runner) -> None:
     store = MemoryStore()
     service = Service(
-        EmbeddedDoor(open_gate(load_text(POLICY), store, key=KEY), ()), runner, Settings(rate=1e9)
+        EmbeddedDoor(open_gate(load_text(POLICY), store, key=KEY), ()), runner, ServiceSettings(rate=1e9)
     )
     real = existing(service)
 

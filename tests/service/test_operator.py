@@ -7,9 +7,9 @@ from typing import Any
 from sayso.core.audit.receipt import check_receipt
 from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.workflow import Step
-from sayso.gate.audit.tree import origin_of, trusted
+from sayso.gate.audit.tree import log_origin, own_verifiers
 from sayso.gate.gate import Gate
-from sayso.gate.rows.keys import Key
+from sayso.gate.rows.keys import SigningKey
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 from tests.service.conftest import POLICY
@@ -115,10 +115,10 @@ def test_the_trail_can_be_proven_and_verified(service: Service, gate: Gate) -> N
     proof = service.get("operator", "/v1/audit/proof/3")
     assert "attachment" in proof.headers["content-disposition"]
     with gate.store.read() as tx:
-        origin = origin_of(tx)
+        origin = log_origin(tx)
     key = gate.key
-    assert isinstance(key, Key)
-    receipt, _ = check_receipt(proof.content, trusted(key), origin)
+    assert isinstance(key, SigningKey)
+    receipt, _ = check_receipt(proof.content, own_verifiers(key), origin)
     assert receipt.index == 2
     verified = service.told("operator", "POST", "/v1/audit/verify", {})
     assert (verified["clean"], verified["findings"]) == (True, [])

@@ -14,7 +14,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import make_link
 from sayso.service.app import make_app
 from sayso.service.http.guard import POLICY
-from sayso.service.pages import PATHS, TYPES, pages, web_files
+from sayso.service.pages import PATHS, TYPES, page_routes, web_files
 from tests.gate.conftest import Clock
 from tests.service.calling import HOST, Service
 
@@ -29,7 +29,7 @@ class Visitor:
     """A client with cookies, as a browser has them."""
 
     def __init__(self, service: Service, scheme: str = "http") -> None:
-        app = make_app(service.door, hosts=(HOST,), pages=pages(service.door))
+        app = make_app(service.door, hosts=(HOST,), pages=page_routes(service.door))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         self._runner = service.runner
         self.client = httpx.AsyncClient(transport=transport, base_url=f"{scheme}://{HOST}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.gate.audit.use import erase
+from sayso.gate.audit.prune import erase_value
 from sayso.gate.rows.journal import record
-from sayso.service.live.last_used import Uses
+from sayso.service.live.last_used import LastUses
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WIPE, WRITE, Service
 
@@ -54,7 +54,7 @@ def test_what_was_allowed_is_told_with_its_arguments_and_what_was_erased_is_not(
     service.told("agent", "POST", "/v1/calls", WIPE)
     refused = decided(service, "verdict=deny")
     assert refused["decision"]["call"]["tool"] == "wipe"
-    erase(service.gate, refused["decision"]["seq"], "call", by="ana")
+    erase_value(service.gate, refused["decision"]["seq"], "call", by="ana")
     assert decided(service, "verdict=deny")["decision"]["call"] is None
 
 
@@ -104,7 +104,7 @@ def test_the_last_use_of_each_operation_is_told_with_the_policy(service: Service
 def test_the_last_use_is_the_newest_of_all_streams_and_read_only_once(service: Service, clock: Clock) -> None:
     service.told("agent", "POST", "/v1/calls", READ)
     early = clock.now
-    uses = Uses()
+    uses = LastUses()
     assert uses.known(service.gate)["files.read"].allowed_at == early
     with service.gate.store.write() as tx:
         tx.prune_entries("main", before=10_000)
@@ -112,4 +112,4 @@ def test_the_last_use_is_the_newest_of_all_streams_and_read_only_once(service: S
     with service.gate.store.write() as tx:
         record(tx, "DECIDED", operations=("files.read",), stream="worker")
     assert uses.known(service.gate)["files.read"].allowed_at == clock.now
-    assert Uses().known(service.gate)["files.read"].allowed_at == clock.now
+    assert LastUses().known(service.gate)["files.read"].allowed_at == clock.now

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from msgspec.json import decode, encode
 
-from sayso.cli.views.audit import show_verified, verified_json
-from sayso.core.audit.entry import rfc3339
-from sayso.gate.audit.use import verify_audit
+from sayso.cli.views.audit import show_verification, verification_to_json
+from sayso.core.audit.entry import format_timestamp
+from sayso.gate.audit.verify import verify_audit
 from sayso.gate.rows.journal import record
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.store.contract import MetaRow
 from tests.service.calling import READ, Service
 
@@ -34,7 +34,7 @@ def kept_as(service: Service, prefix: str) -> list[MetaRow]:
 @pytest.mark.parametrize("way", ["its name emptied", "its name changed", "made to look ended"])
 def test_an_agent_that_was_stopped_gets_no_new_session_by_hand(service: Service, way: str) -> None:
     session = own_session(service)
-    hear_message(service.gate, session, "stop")
+    record_message(service.gate, session, "stop")
     with service.gate.store.write() as tx:
         row = tx.session(session)
         assert row is not None
@@ -57,18 +57,18 @@ def test_a_trail_that_reports_tampering_is_not_said_to_be_of_a_store_nobody_chan
     for number in range(1, 3):
         with service.gate.store.write() as tx:
             record(tx, "TAMPERED", details={"finding": f"a row of the {number}. day"})
-            last = rfc3339(tx.now)
+            last = format_timestamp(tx.now)
         told = service.told("operator", "POST", "/v1/audit/verify", {})
         assert told["clean"]
         assert f"{number} report" in told["tampering"]
         assert last[:19] in told["tampering"]
     verified = verify_audit(service.gate)
-    show_verified(verified)
+    show_verification(verified)
     printed = capsys.readouterr().out
     assert "Nothing was changed" not in printed
     assert "2 reports of tampering" in printed
     assert last[:19] in printed
-    assert decode(encode(verified_json(verified)))["tampering"]["entries"] == 2
+    assert decode(encode(verification_to_json(verified)))["tampering"]["entries"] == 2
 
 
 def test_a_revoked_tokens_row_put_back_lets_nobody_in(service: Service) -> None:

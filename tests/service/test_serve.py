@@ -20,11 +20,11 @@ import httpx
 import pytest
 
 from sayso.doors.remote.connected import connect
-from sayso.doors.remote.finding import WrongService
-from sayso.doors.remote.line import Sent, Unreachable
+from sayso.doors.remote.discovery import WrongService
+from sayso.doors.remote.line import ServiceRequest, Unreachable
 from sayso.gate.open import open_gate, open_to_look
 from sayso.policy import load_preset
-from sayso.service.serve import Address, listen
+from sayso.service.serve import Address, open_sockets
 from tests.service.process import PATIENCE, ROOT, Home, Service, command, said
 
 
@@ -104,7 +104,7 @@ def test_its_socket_and_folder_are_its_owners_alone(home: Home, service: Service
 def test_answers_are_sent_at_once() -> None:
     """asyncio turns off the system's waiting for more only on sockets that name their protocol."""
     with ExitStack() as held:
-        (tcp,) = listen(Address(port=0), held)
+        (tcp,) = open_sockets(Address(port=0), held)
         assert tcp.proto == socket.IPPROTO_TCP
 
 
@@ -247,7 +247,7 @@ def test_a_client_that_finds_no_service_starts_its_own(home: Home) -> None:
 def test_where_the_service_has_a_user_of_its_own_no_client_starts_one(home: Home) -> None:
     recorded(home, os.getuid() + 1)
     with connect(None, "sayso_host_x") as gate, pytest.raises(Unreachable):
-        gate.door.line.ask(Sent("GET", "/v1/grants"), away=0.0)
+        gate.door.line.ask(ServiceRequest("GET", "/v1/grants"), away=0.0)
     assert not (home.folder / "XDG_RUNTIME_DIR" / "sayso").exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sayso.core.model import Assurance
 from sayso.gate.people.passkeys import Level, require_passkeys
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from tests.service.calling import PUSH, WRITE, Service
 from tests.service.test_conversation import CLAIMED, GRANT, call, say
 from tests.service.test_passkeys import Desk, desk, service
@@ -61,7 +61,7 @@ def test_a_program_that_hears_in_its_own_process_is_no_way_around_the_passkey(
     session = service.opened()
     desk.register()
     asked = shown(service, session, PUSH)
-    assert hear_message(service.gate, session, "yes", Assurance.ASSURED).answered is None
+    assert record_message(service.gate, session, "yes", Assurance.ASSURED).answered is None
     assert is_open(service, asked["question"])
 
 

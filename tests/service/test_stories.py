@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.gate.audit.use import erase
+from sayso.gate.audit.prune import erase_value
 from sayso.gate.questions.expiry import expire_questions
 from tests.gate.conftest import Clock
 from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
@@ -156,7 +156,7 @@ def test_what_was_erased_is_neither_shown_nor_found(service: Service) -> None:
     service.answer(question, "once")
     service.told("agent", "POST", f"/v1/calls/{call}/retry", {})
     (story,) = history(service, "text=hello")
-    erase(service.gate, story["seq"], "call", by="ana")
+    erase_value(service.gate, story["seq"], "call", by="ana")
     assert history(service, "text=hello") == []
     (story,) = history(service)
     assert story["call"] is None

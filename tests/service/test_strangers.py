@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sayso.service.http.connections import Strangers
-from sayso.service.running import Settings
-from sayso.service.serve import within_files
+from sayso.service.http.state import ServiceSettings
+from sayso.service.serve import fit_to_file_limit
 from tests.gate.conftest import Clock
 
 
@@ -68,7 +68,7 @@ def test_a_stranger_is_closed_after_its_time_and_a_letter_now_and_then_does_not_
 
 
 def test_strangers_and_waits_never_take_all_files_of_the_process() -> None:
-    few = within_files(Settings(), 256)
+    few = fit_to_file_limit(ServiceSettings(), 256)
     assert few.strangers + few.all_waits < 256
-    many = within_files(Settings(), 1_000_000)
-    assert (many.strangers, many.all_waits) == (Settings().strangers, Settings().all_waits)
+    many = fit_to_file_limit(ServiceSettings(), 1_000_000)
+    assert (many.strangers, many.all_waits) == (ServiceSettings().strangers, ServiceSettings().all_waits)

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.model import Mode
-from sayso.gate.figures.stories import Wanted, stories
+from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_items
-from sayso.gate.sessions.operator_grants import list_grants, page_of_grants, revoke_grant
+from sayso.gate.sessions.operator_grants import list_grants, list_grants_page, revoke_grant
 from tests.gate.conftest import Clock
 from tests.service.calling import WRITE, Service
 
@@ -47,9 +47,9 @@ def stricter(gate: Gate) -> Gate:
 
 def test_an_approval_that_a_stricter_policy_ended_is_not_told_as_allowed(service: Service) -> None:
     service.answer(service.asked(), "once")
-    (before,) = stories(service.gate, Wanted()).stories
+    (before,) = find_stories(service.gate, StoryFilter()).stories
     assert before.state == "allowed"
-    (story,) = stories(stricter(service.gate), Wanted()).stories
+    (story,) = find_stories(stricter(service.gate), StoryFilter()).stories
     assert story.state == "taken_back"
     last = story.steps[-1]
     assert (last.what, last.by) == ("taken_back", None)
@@ -63,7 +63,7 @@ def test_one_answer_is_one_row_of_the_grants(service: Service) -> None:
     (session,) = service.told("operator", "GET", "/v1/sessions")
     assert [one["id"] for one in session["grants"]] == [listed["id"]]
     assert len(list_grants(service.gate)) == 2, "both are live"
-    pages, more = page_of_grants(service.gate, limit=1)
+    pages, more = list_grants_page(service.gate, limit=1)
     assert ([one.id for one in pages], more) == ([listed["id"]], False)
 
 

@@ -13,9 +13,9 @@ import httpx
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from sayso.doors.python.results import Result
+from sayso.doors.python.calls.results import Result
 from sayso.doors.remote.connected import Connected, connect
-from sayso.doors.remote.line import Sent
+from sayso.doors.remote.line import ServiceRequest
 from tests.contract.postgres_place import new_schema, running_server
 from tests.service.process import Home, Service, a_home
 
@@ -49,7 +49,9 @@ class Program:
 
 def asked(operator: Connected) -> dict[int, str]:
     """The open questions, each by the number of its caller."""
-    found: list[dict[str, Any]] = operator.door.line.ask(Sent("GET", "/v1/questions", query={"limit": "200"}))
+    found: list[dict[str, Any]] = operator.door.line.ask(
+        ServiceRequest("GET", "/v1/questions", query={"limit": "200"})
+    )
     return {one["arguments"]["number"]: one["id"] for one in found}
 
 

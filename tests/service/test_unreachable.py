@@ -14,7 +14,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.core.errors import SaysoError
-from sayso.doors.remote.line import NEVER_THERE, Place, Sent, Unreachable, _Tries
+from sayso.doors.remote.line import NEVER_THERE, ServiceAddress, ServiceRequest, Unreachable, _Tries
 from tests.service.process import Home, Service
 
 PATIENCE = 20.0
@@ -76,7 +76,7 @@ def test_an_address_that_swallows_everything_is_told_in_seconds(black_hole: int)
 def test_a_coroutine_is_told_as_soon(closed_port: int) -> None:
     async def ask() -> None:
         with Sayso.connect(f"http://127.0.0.1:{closed_port}", "sayso_host_x") as gate:
-            await gate.door.line.ask_later(Sent("GET", "/v1/calls"))
+            await gate.door.line.ask_later(ServiceRequest("GET", "/v1/calls"))
 
     async def waited() -> None:
         async with asyncio.timeout(PATIENCE):
@@ -95,9 +95,9 @@ def test_every_address_is_tried_before_it_is_given_up(
 
 
 def test_a_refused_connection_is_not_paused_for_longer_than_what_is_left_of_two_seconds() -> None:
-    place = Place("http://127.0.0.1:9", lambda: None)
+    place = ServiceAddress("http://127.0.0.1:9", lambda: None)
     assert NEVER_THERE < 2
-    tries = _Tries(Sent("GET", "/v1/sessions"), 0.01, places=100, began=True)
+    tries = _Tries(ServiceRequest("GET", "/v1/sessions"), 0.01, places=100, began=True)
     for _ in range(20):
         assert tries.pause(httpx.ConnectError("refused"), place) <= 0.01
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.questions.wait import question_row
+from sayso.gate.questions.wait import load_question_row
 from sayso.service.live.waiters import BETWEEN, Waiters
 from tests.gate.conftest import Clock
 from tests.service.calling import HOST, READ, WRITE, Service
@@ -83,7 +83,7 @@ def test_an_agent_that_left_is_not_said_to_wait_and_starts_nothing(service: Serv
     service.runner.run(asyncio.wait_for(play(), 60))
     assert told[:1] == [question]
     assert service.told("agent", "GET", f"/v1/calls/{call}")["status"] == "pending"
-    assert question_row(service.gate, question).state == "answered"
+    assert load_question_row(service.gate, question).state == "answered"
 
 
 def test_who_waits_in_short_requests_waits_all_the_while(service: Service) -> None:

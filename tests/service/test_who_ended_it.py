@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sayso.cli.views.history import listed as listed_stories
+from sayso.cli.views.history import load_story_summaries as listed_stories
 from sayso.cli.views.history import story_lines
-from sayso.gate.figures.stories import Wanted
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.figures.stories import StoryFilter
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import end_session
+from sayso.gate.sessions.sessions import close_session
 from sayso.gate.sessions.stop import resume_session, stop_all, stop_session
 from tests.gate.conftest import Clock
 from tests.service.calling import READ, WRITE, Service
@@ -49,10 +49,10 @@ def end(service: Service, session: str, how: str) -> None:
     acts: dict[str, Callable[[], object]] = {
         "stop": lambda: stop_session(service.gate, session, by="ana"),
         "stop all": lambda: stop_all(service.gate, by="ana"),
-        "end": lambda: end_session(service.gate, session, by="ana"),
-        "end unnamed": lambda: end_session(service.gate, session),
+        "end": lambda: close_session(service.gate, session, by="ana"),
+        "end unnamed": lambda: close_session(service.gate, session),
         "revoke all": lambda: revoke_all(service.gate, session, by="ana"),
-        "say stop": lambda: hear_message(service.gate, session, "stop"),
+        "say stop": lambda: record_message(service.gate, session, "stop"),
     }
     acts[how]()
 
@@ -130,7 +130,7 @@ def test_history_on_a_terminal_says_who_took_it_back(service: Service) -> None:
     session = service.opened()
     asked_in(service, session)
     stop_session(service.gate, session, by="ana")
-    lines = story_lines(listed_stories(service.gate, Wanted(), 10))
+    lines = story_lines(listed_stories(service.gate, StoryFilter(), 10))
     assert any("taken back by ana: the session was stopped" in line for line in lines)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.model import Call, Operation, Piece, Risk, Verdict
-from sayso.core.words import offer
+from sayso.core.words import offer_text
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.questions.surface import Asked
+from sayso.gate.questions.surface import AskedQuestion
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
@@ -26,25 +26,25 @@ def asked_about(
     reason: str = "the policy requires approval",
     why: Callable[[], str] = lambda: "1 blocked: silent\n2 approval_required: the policy requires approval",
     **who: Any,
-) -> Asked:
+) -> AskedQuestion:
     """A question about this call, with these answers on offer."""
     request = make_request(call, [Operation(operation, because=because)], **who)
     ruling = Ruling(Verdict.ASK, "ask", reason)
     item = Item(operation, "git-remote", "remote git", risk, risk, risk, ruling)
     pinned = call.command or f"{operation} with exactly these arguments"
-    offers = tuple(Offer(answer, offer(answer, "remote git", pinned)) for answer in answers)
+    offers = tuple(Offer(answer, offer_text(answer, "remote git", pinned)) for answer in answers)
     question = Question("s1.q1", request, (item,), offers, "Proceed?", 1, NOW)
-    return Asked(question, NOW + 2 * HOUR, why)
+    return AskedQuestion(question, NOW + 2 * HOUR, why)
 
 
-def push(answers: tuple[str, ...] = ALL, **more: Any) -> Asked:
+def push(answers: tuple[str, ...] = ALL, **more: Any) -> AskedQuestion:
     """An agent wants to push."""
     command = "git push origin main"
     call = make_call("shell", {"command": command, "timeout": 30}, command=command, folder="/srv/app")
     return asked_about(call, answers, agent="coder", session="s1", **more)
 
 
-def mail(**arguments: Any) -> Asked:
+def mail(**arguments: Any) -> AskedQuestion:
     """An agent wants to send a message with these arguments."""
     call = make_call("send_mail", arguments, door="mcp", server="mail")
     return asked_about(call, operation="email.send", agent="secretary", session="s2")

@@ -7,7 +7,7 @@ import threading
 
 from sayso.core.model import Risk
 from sayso.core.words import visible
-from sayso.gate.questions.surface import Asked, Reply
+from sayso.gate.questions.surface import AskedQuestion, Reply
 
 Words = queue.Queue[str]
 
@@ -30,7 +30,7 @@ class Scripted:
     def able(self) -> bool:
         return True
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         self.show(asked)
         while not over.is_set():
             try:
@@ -43,17 +43,17 @@ class Scripted:
         self.open(asked).clear()
         return None
 
-    def open(self, asked: Asked) -> threading.Event:
+    def open(self, asked: AskedQuestion) -> threading.Event:
         """Set while it can be answered. Made by the surface or by the person, whoever comes first."""
         return self._open.setdefault(key(asked), threading.Event())
 
-    def words(self, asked: Asked) -> Words:
+    def words(self, asked: AskedQuestion) -> Words:
         return self._words.setdefault(key(asked), queue.Queue())
 
     def tell(self, notice: str) -> None:
         self._shown.append(visible(notice))
 
-    def show(self, asked: Asked) -> None:
+    def show(self, asked: AskedQuestion) -> None:
         call = asked.question.request.call
         parts = [call.tool, call.command or "", call.arguments.decode("utf-8", "backslashreplace")]
         self._shown += [self.made_visible(part) for part in parts]
@@ -62,13 +62,13 @@ class Scripted:
     def made_visible(self, text: str) -> str:
         return "".join(map(visible, text))
 
-    def take(self, asked: Asked, word: str) -> Reply | None:
+    def take(self, asked: AskedQuestion, word: str) -> Reply | None:
         return Reply(word, "kim") if asked.question.offers_answer(word) else None
 
-    def sees(self, asked: Asked) -> None:
+    def sees(self, asked: AskedQuestion) -> None:
         assert self.open(asked).wait(self.patience)
 
-    def answers(self, asked: Asked, word: str) -> None:
+    def answers(self, asked: AskedQuestion, word: str) -> None:
         self.sees(asked)
         self.words(asked).put(word)
 
@@ -79,7 +79,7 @@ class Scripted:
         return "\n".join(self._shown)
 
 
-def key(asked: Asked) -> str:
+def key(asked: AskedQuestion) -> str:
     return asked.question.request.digest
 
 
@@ -88,32 +88,32 @@ class Broken(Scripted):
 
 
 class AnswersThoughItIsOver(Broken):
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         return super().ask(asked, over) or Reply("deny", "kim", reason="too late")
 
 
 class NeverComesDown(Broken):
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         return super().ask(asked, over if over.is_set() else threading.Event())
 
 
 class TakesAnyWordForYes(Broken):
-    def take(self, asked: Asked, word: str) -> Reply | None:
+    def take(self, asked: AskedQuestion, word: str) -> Reply | None:
         return super().take(asked, word) or Reply("once", "kim")
 
 
 class TakesWhatIsNotOffered(Broken):
-    def take(self, asked: Asked, word: str) -> Reply | None:
+    def take(self, asked: AskedQuestion, word: str) -> Reply | None:
         return Reply(word, "kim") if word in ("once", "task", "temporary", "always", "deny") else None
 
 
 class DoesNotSayWho(Broken):
-    def take(self, asked: Asked, word: str) -> Reply | None:
+    def take(self, asked: AskedQuestion, word: str) -> Reply | None:
         return Reply(word, "") if asked.question.offers_answer(word) else None
 
 
 class RaisesOnOddText(Broken):
-    def show(self, asked: Asked) -> None:
+    def show(self, asked: AskedQuestion) -> None:
         asked.question.request.call.arguments.decode("ascii")
         super().show(asked)
 
@@ -134,7 +134,7 @@ class FoldsAndAllows(Broken):
 
 
 class AsksOnlyTheFirst(Broken):
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         busy = any(opened.is_set() for opened in self._open.values())
         return None if busy else super().ask(asked, over)
 
@@ -146,10 +146,10 @@ class MixesQuestionsUp(Broken):
         super().__init__()
         self._box: Words = queue.Queue()
 
-    def words(self, asked: Asked) -> Words:
+    def words(self, asked: AskedQuestion) -> Words:
         return self._box
 
-    def take(self, asked: Asked, word: str) -> Reply | None:
+    def take(self, asked: AskedQuestion, word: str) -> Reply | None:
         return Reply("once", "kim") if asked.question.risk < Risk.HIGH else super().take(asked, word)
 
 

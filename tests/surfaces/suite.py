@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sayso.core.model import Call, Risk
 from sayso.gate.deciding.request import make_call
-from sayso.gate.questions.surface import Asked, Reply, Surface
+from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
 from tests.surfaces.questions import ALL, asked_about, mail, push
 
 ONCE_ONLY = ("once", "deny")
@@ -48,10 +48,10 @@ class Seat(Protocol):
     @property
     def surface(self) -> Surface: ...
 
-    def sees(self, asked: Asked) -> None:
+    def sees(self, asked: AskedQuestion) -> None:
         """Wait until the question is shown and can be answered."""
 
-    def answers(self, asked: Asked, word: str) -> None:
+    def answers(self, asked: AskedQuestion, word: str) -> None:
         """Give this answer to a question that can be answered, by whatever that is done with here."""
 
     def look(self) -> None:
@@ -64,7 +64,7 @@ class Seat(Protocol):
 class Put:
     """A question put to a surface in a thread of its own, as the gate does."""
 
-    def __init__(self, seat: Seat, asked: Asked) -> None:
+    def __init__(self, seat: Seat, asked: AskedQuestion) -> None:
         self.over = threading.Event()
         self._seat, self._asked = seat, asked
         self._ended: list[Reply | BaseException | None] = []
@@ -190,7 +190,7 @@ def check_notices_of_odd_text_are_told(seat: Seat) -> None:
         seat.look()
 
 
-def odd_questions() -> list[Asked]:
+def odd_questions() -> list[AskedQuestion]:
     """Every place an agent can write to, with every odd text in it."""
     calls = [
         call
@@ -204,7 +204,7 @@ def odd_questions() -> list[Asked]:
     return [*odd, asked_about_bytes(b"{"), asked_about_bytes(b"\xff\x00"), asked_about_bytes(b"[1]")]
 
 
-def asked_about_bytes(arguments: bytes) -> Asked:
+def asked_about_bytes(arguments: bytes) -> AskedQuestion:
     """Arguments that no door would let through."""
     asked = push()
     call = Call("tool", arguments)
@@ -213,7 +213,7 @@ def asked_about_bytes(arguments: bytes) -> Asked:
     question = type(asked.question)(
         "s1.q1", changed, asked.question.items, asked.question.offers, "Proceed?", 1, asked.question.opened_at
     )
-    return Asked(question, float("inf"), asked.why)
+    return AskedQuestion(question, float("inf"), asked.why)
 
 
 CHECKS: dict[str, Callable[[Seat], None]] = {

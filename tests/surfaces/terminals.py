@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.gate.questions.surface import Asked, Reply
-from sayso.surfaces.terminal.prompt import ANSWER
+from sayso.gate.questions.surface import AskedQuestion, Reply
+from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
 from sayso.surfaces.terminal.terminal import Terminal
 from tests.surfaces.questions import NOW
 
@@ -100,7 +100,7 @@ class Asking:
     `seen` is what the reply says was shown whole; it is left out of the reply that tests compare.
     """
 
-    def __init__(self, terminal: Terminal, asked: Asked, screen: Screen) -> None:
+    def __init__(self, terminal: Terminal, asked: AskedQuestion, screen: Screen) -> None:
         self.over = threading.Event()
         self.seen: str | None = None
         self._screen = screen
@@ -113,7 +113,7 @@ class Asking:
     def answer(self, *lines: str) -> Reply | None:
         """Type each line at a prompt, and the reply that comes of it."""
         for line in lines:
-            self._screen.wait_for(f"\n{ANSWER}")
+            self._screen.wait_for(f"\n{ANSWER_PROMPT}")
             self._screen.type(f"{line}\n")
         return self.reply()
 
@@ -133,7 +133,7 @@ class Asking:
 
 
 @contextmanager
-def asking(asked: Asked, screen: Screen, **how: Any) -> Iterator[Asking]:
+def asking(asked: AskedQuestion, screen: Screen, **how: Any) -> Iterator[Asking]:
     """The question is open for the time of the block."""
     terminal = how.pop("terminal", None) or terminal_on(screen, **how)
     one = Asking(terminal, asked, screen)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sayso.surfaces.terminal.prompt import ANSWER, CONFIRM
+from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, CONFIRM_PROMPT
 from tests.surfaces.terminals import PATIENCE, Screen
 
 
@@ -67,7 +67,7 @@ def started(screen: Screen, role: str = "waits") -> Iterator[Program]:
 
 def test_the_question_comes_to_the_terminal_though_stdin_and_stdout_are_pipes(screen: Screen) -> None:
     with started(screen) as program:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type("once\n")
         program.says("pid")
         assert program.says("reply") == ["once", None, None]
@@ -77,7 +77,7 @@ def test_the_question_comes_to_the_terminal_though_stdin_and_stdout_are_pipes(sc
 def test_ctrl_c_denies_and_the_program_lives_on(screen: Screen) -> None:
     before = screen.modes
     with started(screen) as program:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type("\x03")
         program.says("pid")
         assert program.says("reply") == ["deny", "Ctrl-C at the terminal", None]
@@ -88,7 +88,7 @@ def test_ctrl_c_denies_and_the_program_lives_on(screen: Screen) -> None:
 def test_a_program_that_is_told_to_stop_puts_the_modes_back(screen: Screen) -> None:
     before = screen.modes
     with started(screen) as program:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         assert screen.modes != before
         os.kill(program.says("pid"), signal.SIGTERM)
         assert program.says("ended") == -signal.SIGTERM
@@ -98,7 +98,7 @@ def test_a_program_that_is_told_to_stop_puts_the_modes_back(screen: Screen) -> N
 def test_a_program_that_ends_by_itself_puts_the_modes_back(screen: Screen) -> None:
     before = screen.modes
     with started(screen, "leaves") as program:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         assert screen.modes != before
         program.says("pid")
         program.hears("leave")
@@ -136,11 +136,11 @@ def test_ctrl_c_in_the_editor_is_the_editors_own_business(
     )
     monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(script)]))
     with started(screen) as program:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type("edit\n")
         screen.wait_for("editing")
         screen.type("\x03")
-        screen.wait_for(CONFIRM)
+        screen.wait_for(CONFIRM_PROMPT)
         screen.type("allow\n")
         program.says("pid")
         assert program.says("reply") == ["edit", None, {"command": "ls"}]

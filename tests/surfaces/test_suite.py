@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.model import Risk
-from sayso.gate.questions.surface import Asked
-from sayso.surfaces.terminal.prompt import ANSWER
+from sayso.gate.questions.surface import AskedQuestion
+from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
 from tests.surfaces.scripted import BROKEN, Broken, Scripted
 from tests.surfaces.suite import CHECKS
 from tests.surfaces.terminals import Screen, terminal_on
@@ -20,20 +20,20 @@ class TerminalSeat:
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
         self.surface = terminal_on(screen)
-        self._facing: Asked | None = None
+        self._facing: AskedQuestion | None = None
 
-    def sees(self, asked: Asked) -> None:
+    def sees(self, asked: AskedQuestion) -> None:
         if self._facing is not asked:
             self.screen.wait_for(asked.question.request.digest)
-            self.screen.wait_for(f"\n{ANSWER}")
+            self.screen.wait_for(f"\n{ANSWER_PROMPT}")
             self._facing = asked
 
-    def answers(self, asked: Asked, word: str) -> None:
+    def answers(self, asked: AskedQuestion, word: str) -> None:
         self.sees(asked)
         high = asked.question.risk >= Risk.HIGH and word == "once"
         self.screen.type("allow\n" if high else f"{word}\n")
         if high or not asked.question.offers_answer(word):
-            self.screen.wait_for(f"\n{ANSWER}")  # it is asked again
+            self.screen.wait_for(f"\n{ANSWER_PROMPT}")  # it is asked again
 
     def look(self) -> None:
         self.screen.read()

@@ -14,7 +14,7 @@ import pytest
 from sayso.core.model import Piece, Risk
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import Reply, Surface
-from sayso.surfaces.terminal.prompt import ANSWER, APPROVE
+from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, APPROVE_PROMPT
 from sayso.surfaces.terminal.terminal import Terminal
 from tests.surfaces.questions import ALL, asked_about, mail, push
 from tests.surfaces.terminals import Screen, asking, terminal_on
@@ -71,7 +71,7 @@ def test_what_stands_on_the_card_can_be_typed(screen: Screen, typed: str, answer
 def test_anything_else_is_asked_again(screen: Screen, typed: str) -> None:
     with asking(push(), screen) as one:
         assert one.answer(typed, "o") == allowed("once")
-    assert screen.text.count(ANSWER) == 2
+    assert screen.text.count(ANSWER_PROMPT) == 2
     said = " ".join(screen.text.split())
     assert (
         "is no answer to this question. Answer once, task, 15 min, always, remember, deny, edit or why."
@@ -83,7 +83,7 @@ def test_anything_else_is_asked_again(screen: Screen, typed: str) -> None:
 def test_what_is_not_offered_is_not_shown_and_not_taken(screen: Screen, answer: str) -> None:
     with asking(push(ONCE_ONLY), screen) as one:
         assert one.answer(answer, "") == allowed("deny")
-    assert f" {answer} " not in screen.text.split(ANSWER)[0]
+    assert f" {answer} " not in screen.text.split(ANSWER_PROMPT)[0]
 
 
 def test_a_no_can_carry_a_reason(screen: Screen) -> None:
@@ -162,7 +162,7 @@ def test_where_high_risk_can_be_allowed_in_several_ways_it_asks_which(
     screen: Screen, typed: str, answer: str
 ) -> None:
     with asking(push(("once", "temporary", "always", "deny"), risk=Risk.HIGH), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type("allow\n")
         screen.wait_for("Allow how? [deny]: ")
         screen.type(f"{typed}\n")
@@ -171,7 +171,7 @@ def test_where_high_risk_can_be_allowed_in_several_ways_it_asks_which(
 
 def test_an_unknown_way_of_allowing_starts_again(screen: Screen) -> None:
     with asking(push(("once", "temporary", "deny"), risk=Risk.HIGH), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type("allow\n")
         screen.wait_for("Allow how? [deny]: ")
         screen.type("always\n")
@@ -184,7 +184,7 @@ def test_an_unknown_way_of_allowing_starts_again(screen: Screen) -> None:
 def test_long_text_is_folded_with_its_true_length_and_all_shows_it(screen: Screen) -> None:
     body = "".join(f"line {number}\n" for number in range(2000)) + "the end"
     with asking(mail(body=body), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         assert "line 9\\n" in screen.text
         assert "line 10\\n" not in screen.text
         assert f"… {len(body):,} characters in all; type all to see them" in screen.text
@@ -255,7 +255,7 @@ def test_to_confirm_shows_everything_and_takes_the_whole_word_only(
     terminal, said = terminal_on(screen), []
     asks = threading.Thread(target=lambda: said.append(terminal.confirm(asked, "once")), daemon=True)
     asks.start()
-    assert "THE-END" in screen.wait_for(APPROVE)
+    assert "THE-END" in screen.wait_for(APPROVE_PROMPT)
     screen.type(f"{typed}\n")
     asks.join(20)
     assert said == [confirmed]
@@ -282,7 +282,7 @@ def test_what_was_typed_before_and_in_the_first_half_second_is_no_answer(screen:
 def test_ctrl_c_is_a_no(screen: Screen, typed: str) -> None:
     before = screen.modes
     with asking(push(), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type(f"{typed}\x03")
         assert one.reply() == Reply("deny", "kim at the terminal", reason="Ctrl-C at the terminal")
     assert "Denied: Ctrl-C at the terminal." in screen.text
@@ -291,14 +291,14 @@ def test_ctrl_c_is_a_no(screen: Screen, typed: str) -> None:
 
 def test_the_end_of_input_is_a_no(screen: Screen) -> None:
     with asking(push(), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type("\x04")
         assert one.reply() == Reply("deny", "kim at the terminal", reason="the terminal was closed")
 
 
 def test_a_terminal_that_hangs_up_is_a_no(screen: Screen) -> None:
     with asking(push(), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.hang_up()
         assert one.reply() == Reply("deny", "kim at the terminal", reason="the terminal was closed")
 
@@ -306,7 +306,7 @@ def test_a_terminal_that_hangs_up_is_a_no(screen: Screen) -> None:
 def test_a_question_answered_elsewhere_is_taken_down(screen: Screen) -> None:
     before = screen.modes
     with asking(push(), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         screen.type("onc")
         one.over.set()
         assert one.reply() is None
@@ -325,13 +325,13 @@ def test_a_question_that_is_over_before_its_turn_is_not_shown(screen: Screen) ->
 def test_a_question_that_is_over_in_the_first_half_second_is_taken_down(screen: Screen) -> None:
     with asking(push(), screen, wait=lambda over, seconds: over.set()) as one:
         assert one.reply() is None
-    assert ANSWER not in screen.text
+    assert ANSWER_PROMPT not in screen.text
 
 
 def test_modes_are_put_back_after_an_answer(screen: Screen) -> None:
     before = screen.modes
     with asking(push(), screen) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         assert screen.modes != before
         screen.type("o\n")
         one.reply()
@@ -340,9 +340,9 @@ def test_modes_are_put_back_after_an_answer(screen: Screen) -> None:
 
 def test_two_questions_are_asked_one_after_the_other(screen: Screen) -> None:
     with asking(push(), screen) as first:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         with asking(mail(to="kim@example.com"), screen) as second:  # another surface on the same terminal
-            screen.wait_for("sayso: 1 more question waits.\n" + ANSWER)
+            screen.wait_for("sayso: 1 more question waits.\n" + ANSWER_PROMPT)
             assert "send_mail" not in screen.text
             screen.type("o\n")
             assert first.reply() == allowed("once")
@@ -352,11 +352,11 @@ def test_two_questions_are_asked_one_after_the_other(screen: Screen) -> None:
 
 def test_a_card_says_how_many_wait_behind_it(screen: Screen) -> None:
     with asking(push(), screen) as first:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         with asking(push(), screen) as second:
             screen.wait_for("1 more question waits")
             with asking(push(), screen) as third:
-                screen.wait_for("2 more questions wait.\n" + ANSWER)
+                screen.wait_for("2 more questions wait.\n" + ANSWER_PROMPT)
                 screen.type("\n")
                 first.reply()
                 screen.wait_for("Moderate risk. 1 more waits.")
@@ -368,9 +368,9 @@ def test_a_card_says_how_many_wait_behind_it(screen: Screen) -> None:
 
 def test_an_answer_typed_for_one_question_is_not_taken_for_the_next(screen: Screen) -> None:
     with asking(push(), screen) as first:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         with asking(mail(to="kim@example.com"), screen, wait=lambda *_: screen.type_ahead("o\n")) as second:
-            screen.wait_for("1 more question waits.\n" + ANSWER)
+            screen.wait_for("1 more question waits.\n" + ANSWER_PROMPT)
             screen.type("o\no\no\n")
             assert first.reply() == allowed("once")
             assert second.answer("d") == allowed("deny")
@@ -379,9 +379,9 @@ def test_an_answer_typed_for_one_question_is_not_taken_for_the_next(screen: Scre
 def test_a_notice_comes_between_keys_and_the_question_stays(screen: Screen) -> None:
     terminal = terminal_on(screen)
     with asking(push(), screen, terminal=terminal) as one:
-        screen.wait_for(ANSWER)
+        screen.wait_for(ANSWER_PROMPT)
         terminal.tell("git.push_force was attempted and blocked")
-        screen.wait_for("sayso: git.push_force was attempted and blocked\n" + ANSWER)
+        screen.wait_for("sayso: git.push_force was attempted and blocked\n" + ANSWER_PROMPT)
         screen.type("o\n")
         assert one.reply() == allowed("once")
 
@@ -422,7 +422,7 @@ def test_no_line_is_wider_than_the_terminal_or_80_columns(columns: int) -> None:
     screen = Screen(columns)
     with asking(mail(to="kim@example.com", body="word " * 200, link="y" * 300), screen) as one:
         one.answer("all", "d")
-    lines = screen.text.split(ANSWER)[0].splitlines()
+    lines = screen.text.split(ANSWER_PROMPT)[0].splitlines()
     assert max(map(len, lines)) <= min(columns or 80, 80)
     assert columns == 30 or max(map(len, lines)) >= min(columns or 80, 80) - 1
     screen.close()

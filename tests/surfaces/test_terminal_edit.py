@@ -13,9 +13,9 @@ import pytest
 
 from sayso.core.model import Risk
 from sayso.gate.deciding.request import make_call
-from sayso.gate.questions.surface import Asked, EditDecided, Reply
-from sayso.surfaces.terminal.edit import draft_of, editor_of
-from sayso.surfaces.terminal.prompt import ANSWER, CONFIRM
+from sayso.gate.questions.surface import AskedQuestion, EditDecided, Reply
+from sayso.surfaces.terminal.edit import find_editor, write_draft
+from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, CONFIRM_PROMPT
 from tests.surfaces.questions import asked_about, push
 from tests.surfaces.terminals import Asking, Screen, asking
 
@@ -33,7 +33,7 @@ def type_at(screen: Screen, *steps: tuple[str, str]) -> None:
 
 
 def by_line(one: Asking, screen: Screen, *lines: str) -> None:
-    type_at(screen, (ANSWER, "edit"), *((NEW_VALUE, line) for line in lines))
+    type_at(screen, (ANSWER_PROMPT, "edit"), *((NEW_VALUE, line) for line in lines))
 
 
 # --- line by line ---
@@ -42,7 +42,7 @@ def by_line(one: Asking, screen: Screen, *lines: str) -> None:
 def test_each_argument_is_asked_for_and_enter_keeps_it(screen: Screen) -> None:
     with asking(push(), screen) as one:
         by_line(one, screen, "git push origin topic", "")
-        type_at(screen, (CONFIRM, "allow"))
+        type_at(screen, (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "git push origin topic", "timeout": 30})
     assert 'command: "git push origin main"\n' in screen.text
     assert '"command": "git push origin topic",' in screen.text.split(NEW_VALUE)[-1]
@@ -51,7 +51,7 @@ def test_each_argument_is_asked_for_and_enter_keeps_it(screen: Screen) -> None:
 def test_what_replaces_text_is_text_and_what_replaces_a_number_is_json(screen: Screen) -> None:
     with asking(push(), screen) as one:
         by_line(one, screen, "5", "soon", "[1, 2", '{"a": 1, "a": 2}', "60")
-        type_at(screen, (CONFIRM, "allow"))
+        type_at(screen, (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "5", "timeout": 60})
     assert "this is not JSON" in screen.text
     assert "an object names the same key twice" in screen.text
@@ -61,7 +61,7 @@ def test_what_replaces_text_is_text_and_what_replaces_a_number_is_json(screen: S
 def test_an_edit_that_is_not_confirmed_allows_nothing(screen: Screen, said: str) -> None:
     with asking(push(), screen) as one:
         by_line(one, screen, "git push origin topic", "")
-        type_at(screen, (CONFIRM, said))
+        type_at(screen, (CONFIRM_PROMPT, said))
         assert one.answer("") == Reply("deny", "kim at the terminal")
 
 
@@ -82,7 +82,7 @@ def test_a_number_that_cannot_be_held_exactly_is_refused(screen: Screen) -> None
 def test_a_line_the_terminal_would_cut_off_is_not_taken(screen: Screen) -> None:
     with asking(push(), screen) as one:
         by_line(one, screen, "x" * 5000, "git push origin topic", "")
-        type_at(screen, (CONFIRM, "allow"))
+        type_at(screen, (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "git push origin topic", "timeout": 30})
     assert "longer than a terminal line" in screen.text
 
@@ -98,16 +98,16 @@ def test_ctrl_c_and_the_end_of_input_in_an_edit_are_a_no(screen: Screen, keys: s
     assert reply.answer == "deny"
 
 
-def no_arguments() -> Asked:
+def no_arguments() -> AskedQuestion:
     return asked_about(make_call("beep"))
 
 
-def only_no() -> Asked:
+def only_no() -> AskedQuestion:
     return push(("deny",))
 
 
 @pytest.mark.parametrize("asked", [no_arguments(), only_no()], ids=["no arguments", "nothing to allow"])
-def test_where_there_is_nothing_to_edit_it_is_asked_again(screen: Screen, asked: Asked) -> None:
+def test_where_there_is_nothing_to_edit_it_is_asked_again(screen: Screen, asked: AskedQuestion) -> None:
     with asking(asked, screen) as one:
         assert one.answer("edit", "") == Reply("deny", "kim at the terminal")
     assert NEW_VALUE not in screen.text
@@ -116,7 +116,7 @@ def test_where_there_is_nothing_to_edit_it_is_asked_again(screen: Screen, asked:
 # --- what the policy makes of it ---
 
 
-def decided(asked: Asked, risk: Risk, *, denied: bool = False) -> Asked:
+def decided(asked: AskedQuestion, risk: Risk, *, denied: bool = False) -> AskedQuestion:
     """The same question, and a policy that decides every edit of its call so."""
     verdict = EditDecided("d" * 64, risk, denied, "it is out of bounds")
     return msgspec.structs.replace(asked, decide_edit=lambda values: verdict)
@@ -125,7 +125,7 @@ def decided(asked: Asked, risk: Risk, *, denied: bool = False) -> Asked:
 def test_an_edit_that_raises_the_risk_says_so_before_it_is_confirmed(screen: Screen) -> None:
     with asking(decided(push(), Risk.HIGH), screen) as one:
         by_line(one, screen, "git push --force", "")
-        type_at(screen, (CONFIRM, "allow"))
+        type_at(screen, (CONFIRM_PROMPT, "allow"))
         reply = one.reply()
         assert reply is not None
         assert reply.seen_edited == "d" * 64
@@ -137,7 +137,7 @@ def test_an_edit_that_the_policy_denies_is_not_even_confirmed(screen: Screen) ->
         by_line(one, screen, "git push --force", "")
         assert one.answer("") == Reply("deny", "kim at the terminal")
     assert "the policy denies the edited call: it is out of bounds" in screen.text
-    assert CONFIRM not in screen.text
+    assert CONFIRM_PROMPT not in screen.text
 
 
 # --- in an editor ---
@@ -159,7 +159,7 @@ def test_the_arguments_are_edited_in_the_persons_editor(
 ) -> None:
     set_editor(monkeypatch, tmp_path, REPLACE, name)
     with asking(push(), screen) as one:
-        type_at(screen, (ANSWER, "e"), (CONFIRM, "allow"))
+        type_at(screen, (ANSWER_PROMPT, "e"), (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "git push origin topic", "timeout": 30})
 
 
@@ -169,7 +169,7 @@ def test_the_file_is_the_persons_alone_and_gone_afterwards(
     modes = "stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)"
     set_editor(monkeypatch, tmp_path, f"print('modes', *map(oct, ({modes})))\nprint('file', path)\n{REPLACE}")
     with asking(push(), screen) as one:
-        type_at(screen, (ANSWER, "edit"), (CONFIRM, "allow"))
+        type_at(screen, (ANSWER_PROMPT, "edit"), (CONFIRM_PROMPT, "allow"))
         one.reply()
     assert "modes 0o600 0o700\n" in screen.text
     path = Path(screen.text.partition("file ")[2].splitlines()[0])
@@ -208,7 +208,7 @@ def test_what_an_editor_leaves_is_read_strictly(
         assert one.answer("edit", "") == Reply("deny", "kim at the terminal")
     told = " ".join(screen.text.split())
     assert f"Not edited: {said}" in told or said in told
-    assert CONFIRM not in screen.text
+    assert CONFIRM_PROMPT not in screen.text
 
 
 def test_an_editor_that_does_not_start_is_said(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def test_a_draft_that_was_not_valid_is_there_again(
     again = "path.write_text('{\"command\": \"ls\"}' if path.read_text() == '{half\\n' else '{half')"
     set_editor(monkeypatch, tmp_path, again)
     with asking(push(), screen) as one:
-        type_at(screen, (ANSWER, "edit"), (ANSWER, "edit"), (CONFIRM, "allow"))
+        type_at(screen, (ANSWER_PROMPT, "edit"), (ANSWER_PROMPT, "edit"), (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "ls"})
 
 
@@ -235,7 +235,7 @@ def test_a_question_that_is_over_closes_the_editor(
         monkeypatch, tmp_path, "print('editor', os.getpid(), flush=True)\nimport time\ntime.sleep(600)"
     )
     with asking(push(), screen) as one:
-        type_at(screen, (ANSWER, "edit"))
+        type_at(screen, (ANSWER_PROMPT, "edit"))
         screen.wait_for("editor ")
         screen.wait_for("\n")
         one.over.set()
@@ -247,7 +247,7 @@ def test_a_question_that_is_over_closes_the_editor(
 
 
 def test_characters_that_would_not_show_are_escaped_in_the_draft() -> None:
-    assert draft_of({"to": "a\u202eb\x7f\U000e0041ü"}) == '{\n  "to": "a\\u202eb\\u007f\\udb40\\udc41ü"\n}'
+    assert write_draft({"to": "a\u202eb\x7f\U000e0041ü"}) == '{\n  "to": "a\\u202eb\\u007f\\udb40\\udc41ü"\n}'
 
 
 @pytest.mark.parametrize(
@@ -260,4 +260,4 @@ def test_characters_that_would_not_show_are_escaped_in_the_draft() -> None:
     ],
 )
 def test_which_editor_it_is(environ: dict[str, str], command: list[str]) -> None:
-    assert editor_of(environ) == command
+    assert find_editor(environ) == command

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from sayso.core.effects import (
-    Effect,
-    Granted,
-)
+from sayso.core.effects import Effect, GrantAdded
 from sayso.core.grants import Grant
 from sayso.core.model import Mode, Operation, Risk
-from sayso.core.plans.plan import render_plan
+from sayso.core.plans.plan import plan_from_parts
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Task
 from sayso.gate.deciding.request import make_call, make_request
@@ -27,8 +24,8 @@ POLICY = compile_policy(
 TASK = Task("session.t1", "work", 1, 4)
 COMMIT = make_request(make_call("commit", {"all": True}, workspace="/w"), [Operation("git.commit")])
 PUSH = make_request(make_call("push", {}, workspace="/w"), [Operation("git.push")])
-PLAN = render_plan(["a.py"], ["rename it"], None, None, ["files.edit"])
+PLAN = plan_from_parts(["a.py"], ["rename it"], None, None, ["files.edit"])
 
 
 def given(effects: tuple[Effect, ...]) -> list[Grant]:
-    return [effect.grant for effect in effects if isinstance(effect, Granted)]
+    return [effect.grant for effect in effects if isinstance(effect, GrantAdded)]

@@ -6,14 +6,14 @@ import msgspec
 
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import answer, open_question, show
-from sayso.core.deciding.showing import call_lines
+from sayso.core.deciding.questions import effects_of_answer, effects_of_showing, find_or_open_question
+from sayso.core.deciding.showing import describe_whole_call
 from sayso.core.decision import Question
-from sayso.core.effects import Granted, Lifted
-from sayso.core.grants import Grant, Held
+from sayso.core.effects import GrantAdded, SuspensionLifted
+from sayso.core.grants import Grant, HeldGrant
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
-from sayso.core.session import Session, Suspension, Task, View, apply
+from sayso.core.session import Session, Suspension, Task, View, apply_effects
 from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0
@@ -39,15 +39,15 @@ def call(*operations: str, command: str | None = None) -> Request:
 def asked(session: Session, request: Request, policy: Policy = POLICY) -> tuple[Question, Session]:
     view = View(session)
     decision = with_offers(decide(request, policy, view, NOW), request, policy, view, NOW)
-    question = open_question(decision, request, policy, session, NOW)
-    return question, apply(session, show(question, session))
+    question = find_or_open_question(decision, request, policy, session, NOW)
+    return question, apply_effects(session, effects_of_showing(question, session))
 
 
 def given(reply: str, request: Request, session: Session, policy: Policy = POLICY) -> list[Grant]:
     """What an answer gives beside the approval of the call."""
     question, session = asked(session, request, policy)
-    effects = answer(question, reply, policy, session, NOW, seen=request.digest)
-    return [effect.grant for effect in effects if isinstance(effect, Granted)][1:]
+    effects = effects_of_answer(question, reply, policy, session, NOW, seen=request.digest)
+    return [effect.grant for effect in effects if isinstance(effect, GrantAdded)][1:]
 
 
 def test_an_answer_that_makes_no_sense_is_not_offered_because_a_yes_would_lift_a_suspension() -> None:
@@ -56,7 +56,9 @@ def test_an_answer_that_makes_no_sense_is_not_offered_because_a_yes_would_lift_a
         "g1", "category", "git-local", Risk.MODERATE, NOW + 60, "session", ends_with="task", bound_to="task-1"
     )
     session = Session(
-        task=TASK, suspended={"git-local": Suspension("another call")}, grants={consent.key: (Held(consent),)}
+        task=TASK,
+        suspended={"git-local": Suspension("another call")},
+        grants={consent.key: (HeldGrant(consent),)},
     )
     question, _ = asked(session, call("commit"))
     assert [offer.answer for offer in question.offers] == ["once", "task", "temporary", "always", "deny"]
@@ -64,8 +66,8 @@ def test_an_answer_that_makes_no_sense_is_not_offered_because_a_yes_would_lift_a
 
 def test_where_nothing_is_suspended_a_yes_lifts_nothing() -> None:
     question, session = asked(Session(), call("commit"))
-    effects = answer(question, "once", POLICY, session, NOW)
-    assert not [effect for effect in effects if isinstance(effect, Lifted)]
+    effects = effects_of_answer(question, "once", POLICY, session, NOW)
+    assert not [effect for effect in effects if isinstance(effect, SuspensionLifted)]
 
 
 def test_a_tool_is_remembered_at_the_highest_risk_of_its_operations_and_then_with_its_arguments() -> None:
@@ -97,6 +99,6 @@ def test_a_question_shows_target_and_arguments_where_there_are_any() -> None:
     full = make_request(make_call("tool", {"all": True, "message": "done"}, target="a.py"), operations)
     items = decide(plain, POLICY, View(Session()), NOW).items
     facts = ["  tool: tool", "  does: git.commit (moderate risk)"]
-    assert call_lines(plain, items) == ["- git.commit", *facts]
+    assert describe_whole_call(plain, items) == ["- git.commit", *facts]
     arguments = ["  arguments:", "    all: true", '    message: "done"']
-    assert call_lines(full, items) == ["- git.commit a.py", *facts, *arguments]
+    assert describe_whole_call(full, items) == ["- git.commit a.py", *facts, *arguments]

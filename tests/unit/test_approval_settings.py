@@ -14,7 +14,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Mode
 from sayso.core.policy import Settings, compile_policy
 from sayso.doors.approval_manager import ApprovalManager
-from sayso.gate.settings import config_folder, in_chosen_mode
+from sayso.gate.settings import gate_config_folder, in_chosen_mode
 from sayso.policy import load_preset
 
 VALID = "paranoid, balanced or trusting"
@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("SAYSO_APPROVAL_MODE", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    folder = config_folder()
+    folder = gate_config_folder()
     assert folder.is_relative_to(tmp_path)
     folder.mkdir(parents=True)
     return folder

@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.conversation.hear import Heard, hear
-from sayso.core.conversation.lifecycle import show_plan
+from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.conversation.lifecycle import report_plan
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import open_question, show
-from sayso.core.effects import Granted, PlanEnded
-from sayso.core.grants import Grant, Held
+from sayso.core.deciding.questions import effects_of_showing, find_or_open_question
+from sayso.core.effects import GrantAdded, PlanEnded
+from sayso.core.grants import Grant, HeldGrant
 from sayso.core.model import Assurance, Operation, Request, Risk
-from sayso.core.plans.plan import render_plan
+from sayso.core.plans.plan import plan_from_parts
 from sayso.core.policy import Detail, Domain, Settings, compile_policy
-from sayso.core.session import Pending, Plan, Session, Task, View, apply
+from sayso.core.session import PendingPrompt, Plan, Session, Task, View, apply_effects
 from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0
@@ -28,7 +28,7 @@ POLICY = compile_policy(
     domains={"git": Domain(requires_approval=("commit", "push")), "files": Domain((), ("edit",))},
     operations={"git.push": Detail(risk=Risk.HIGH)},
 )
-PLAN = render_plan(["a.py"], ["rename it"], None, None, ["files.edit"])
+PLAN = plan_from_parts(["a.py"], ["rename it"], None, None, ["files.edit"])
 
 
 def call(*operations: str) -> Request:
@@ -40,17 +40,20 @@ def asking(session: Session, *requests: Request) -> Session:
     for request in requests:
         view = View(session)
         decision = with_offers(decide(request, POLICY, view, NOW), request, POLICY, view, NOW)
-        session = apply(session, show(open_question(decision, request, POLICY, session, NOW), session))
+        session = apply_effects(
+            session,
+            effects_of_showing(find_or_open_question(decision, request, POLICY, session, NOW), session),
+        )
     return session
 
 
 def heard(session: Session, text: str, now: float = NOW, **how: Any) -> tuple[Heard, Session]:
-    told = hear(session, text, POLICY, now, **how)
-    return told, apply(session, told.effects)
+    told = hear_text(session, text, POLICY, now, **how)
+    return told, apply_effects(session, told.effects)
 
 
 def grants(told: Heard) -> list[str]:
-    return [effect.grant.kind for effect in told.effects if isinstance(effect, Granted)]
+    return [effect.grant.kind for effect in told.effects if isinstance(effect, GrantAdded)]
 
 
 # Questions
@@ -127,7 +130,7 @@ def test_a_hesitant_yes_is_asked_back_once_and_then_answers() -> None:
     session = asking(Session(turn=5), call("git.commit"))
     first, session = heard(session, "ok")
     assert first.answered is None
-    assert session.pending == Pending("question", 6, "session.q1")
+    assert session.pending == PendingPrompt("question", 6, "session.q1")
     assert "git.commit" in first.announced[0]
     assert heard(session, "ok")[0].answered == "once"
 
@@ -146,7 +149,7 @@ def test_only_a_plain_yes_confirms_that_the_task_goes_on() -> None:
 def test_a_hesitant_yes_to_whether_the_task_goes_on_is_asked_back_once() -> None:
     session = Session(turn=5, task=UNCONFIRMED, tasks=1)
     told, session = heard(session, "ok")
-    assert (session.task, session.pending) == (UNCONFIRMED, Pending("still", 6))
+    assert (session.task, session.pending) == (UNCONFIRMED, PendingPrompt("still", 6))
     assert told.announced
     told, session = heard(session, "ok")
     assert session.task == TASK
@@ -156,14 +159,14 @@ def test_a_hesitant_yes_to_whether_the_task_goes_on_is_asked_back_once() -> None
 @pytest.mark.parametrize(
     ("pending", "ends"),
     [
-        (Pending("still", 5), True),
-        (Pending("still", 4), False),
-        (Pending("plan", 5), False),
+        (PendingPrompt("still", 5), True),
+        (PendingPrompt("still", 4), False),
+        (PendingPrompt("plan", 5), False),
         (None, False),
     ],
 )
 def test_a_no_ends_the_task_only_right_after_it_was_asked_whether_it_goes_on(
-    pending: Pending | None, ends: bool
+    pending: PendingPrompt | None, ends: bool
 ) -> None:
     _, after = heard(Session(turn=5, task=TASK, tasks=1, pending=pending), "no")
     assert after.task is not None
@@ -188,11 +191,11 @@ def test_only_a_clear_yes_right_after_a_plan_accepts_it(since: int, word: str, a
     assert after.plan is not None
     assert after.plan.accepted is accepted
     waits = since >= 3 and not accepted
-    assert (after.pending == Pending("plan", 6, plan="session.p1")) is waits
+    assert (after.pending == PendingPrompt("plan", 6, plan="session.p1")) is waits
 
 
 def test_asked_back_any_yes_accepts_the_plan() -> None:
-    session = msgspec.structs.replace(planned(9, 2), pending=Pending("plan", 9, plan="session.p1"))
+    session = msgspec.structs.replace(planned(9, 2), pending=PendingPrompt("plan", 9, plan="session.p1"))
     told, after = heard(session, "ok")
     assert grants(told) == ["operation"]
     assert after.plan is not None
@@ -207,14 +210,14 @@ def test_an_accepted_plan_is_not_accepted_a_second_time() -> None:
 
 
 def test_a_change_to_a_plan_under_way_ends_its_consent_until_the_new_one_is_agreed_to() -> None:
-    session = apply(Session(turn=4), show_plan(Session(turn=4), PLAN, shown=True).effects)
+    session = apply_effects(Session(turn=4), report_plan(Session(turn=4), PLAN, shown=True).effects)
     _, session = heard(session, "yes")
     assert session.held
     told, after = heard(session, "yes, but skip b.py")
     assert not after.held
     assert after.plan is not None
     assert (after.plan.accepted, after.plan.since) == (False, after.turn)
-    assert after.pending == Pending("plan", after.turn, plan="session.p1")
+    assert after.pending == PendingPrompt("plan", after.turn, plan="session.p1")
     assert after.plan.text != PLAN
     assert after.plan.text.text in told.announced[0]
     assert PlanEnded("changed") in told.effects
@@ -231,7 +234,7 @@ def test_a_change_to_a_new_plan_leaves_the_consent_of_the_one_under_way_alone() 
     under_way = Plan("session.p0", PLAN, 2, 2, accepted=True, started=True)
     given = Grant("g1", "operation", "files.edit", Risk.MODERATE, NOW + 60, "session", group="session.p0")
     session = msgspec.structs.replace(
-        planned(5, 5), shelved=under_way, grants={given.key: (Held(given),)}, granted=1
+        planned(5, 5), shelved=under_way, grants={given.key: (HeldGrant(given),)}, granted=1
     )
     _, after = heard(session, "yes, but skip b.py")
     assert after.shelved == under_way

@@ -12,34 +12,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.core.audit.entry import (
+    AuditEntry,
     AuditError,
-    Entry,
-    append,
+    append_entry,
     chain_hash,
-    encode,
+    encode_entry,
+    format_timestamp,
     genesis,
     leaf_content,
-    read,
     read_body,
-    rfc3339,
+    read_entry,
     split_leaf,
 )
 from sayso.core.audit.merkle import leaf_hash
-from sayso.core.audit.text import json_line, pruned_line, read_json_line, text_line
-from sayso.core.digest import canonical, decode
+from sayso.core.audit.text import format_json_line, format_pruned_line, format_text_line, parse_json_line
+from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
 from tests.property.audit_trails import entry
 
 AT = 1_794_729_600.0  # 2026-11-15T08:00:00Z
 
 
-def granted(**details: Any) -> Entry:
-    return Entry(1, AT, "GRANTED", "s-1", "claude", ("git.push",), details)
+def granted(**details: Any) -> AuditEntry:
+    return AuditEntry(1, AT, "GRANTED", "s-1", "claude", ("git.push",), details)
 
 
 def test_a_body_is_canonical_json_with_the_time_as_utc_text() -> None:
-    body = encode(Entry(1, AT + 0.25, "GRANTED", "s", "a", ("git.push",), {"uses": 1}, {"to": "ab" * 32}))
-    assert body == canonical(
+    body = encode_entry(
+        AuditEntry(1, AT + 0.25, "GRANTED", "s", "a", ("git.push",), {"uses": 1}, {"to": "ab" * 32})
+    )
+    assert body == encode_canonical(
         {
             "agent": "a",
             "at": "2026-11-15T08:00:00.250000Z",
@@ -56,7 +58,7 @@ def test_a_body_is_canonical_json_with_the_time_as_utc_text() -> None:
 
 def test_the_hash_is_sha256_of_tag_hash_before_and_body_and_so_the_leaf_of_the_tree() -> None:
     first = genesis()
-    body, head = append(first, granted(uses=1))
+    body, head = append_entry(first, granted(uses=1))
     assert head.hash == hashlib.sha256(b"\x00sayso/audit/1\n" + first.hash + body).digest()
     assert head.hash == leaf_hash(leaf_content(first.hash, body)) == chain_hash(first.hash, body)
     assert split_leaf(leaf_content(first.hash, body)) == (first.hash, body)
@@ -67,15 +69,17 @@ def test_two_streams_begin_differently_so_that_an_entry_cannot_pass_between_them
 
 
 def test_an_entry_that_is_not_the_next_one_of_its_stream_is_refused() -> None:
-    _, head = append(genesis(), entry(1))
+    _, head = append_entry(genesis(), entry(1))
     for other in (entry(1), entry(3), entry(2, stream="worker-1")):
         with pytest.raises(AuditError, match="does not follow"):
-            append(head, other)
+            append_entry(head, other)
 
 
 def test_an_entry_is_read_back_as_it_was() -> None:
-    written = Entry(7, AT + 0.125, "ASKED", "s", "a", ("x.y", "x.z"), {"n": [1, None, "é"]}, {"c": "0" * 64})
-    assert read(encode(written)) == written
+    written = AuditEntry(
+        7, AT + 0.125, "ASKED", "s", "a", ("x.y", "x.z"), {"n": [1, None, "é"]}, {"c": "0" * 64}
+    )
+    assert read_entry(encode_entry(written)) == written
 
 
 @pytest.mark.parametrize(
@@ -112,18 +116,18 @@ def test_an_entry_is_read_back_as_it_was() -> None:
 def test_an_entry_that_does_not_say_one_clear_thing_is_refused(changed: dict[str, Any]) -> None:
     fields: dict[str, Any] = {"seq": 1, "at": AT, "event": "GRANTED"} | changed
     with pytest.raises(AuditError):
-        encode(Entry(**fields))
+        encode_entry(AuditEntry(**fields))
 
 
 @pytest.mark.parametrize("value", [float("inf"), 2**60 + 1, "\ud800", {1: 2}, b"bytes", {"\udfff": 1}])
 def test_details_without_a_canonical_form_are_refused(value: object) -> None:
     with pytest.raises(NotCanonical):
-        encode(granted(value=value))
+        encode_entry(granted(value=value))
 
 
 def test_events_of_the_seeds_keep_their_names() -> None:
     for event in ("GRANTED", "USER_INITIATED_COVERED", "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT"):
-        assert read_body(encode(Entry(1, AT, event))).event == event
+        assert read_body(encode_entry(AuditEntry(1, AT, event))).event == event
 
 
 def test_details_nested_too_deeply_to_be_read_back_are_refused() -> None:
@@ -132,26 +136,26 @@ def test_details_nested_too_deeply_to_be_read_back_are_refused() -> None:
         for depth in range(1, 100):
             value = wrap(value)
             if depth < 60:
-                assert read(encode(granted(value=value))).details == {"value": value}
+                assert read_entry(encode_entry(granted(value=value))).details == {"value": value}
         with pytest.raises(NotCanonical):
-            encode(granted(value=value))
+            encode_entry(granted(value=value))
 
 
 @pytest.mark.parametrize("event", ["GRANTED", "RUN", "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT", "A1_B2", "A" * 64])
 def test_an_event_is_upper_case_words_joined_by_underscores(event: str) -> None:
-    assert read_body(encode(Entry(1, AT, event))).event == event
+    assert read_body(encode_entry(AuditEntry(1, AT, event))).event == event
 
 
 def test_details_that_cannot_be_changed_in_place_are_spelled_like_others() -> None:
-    plain = encode(Entry(1, AT, "RUN", details={"b": 1, "a": 2}, commitments={"c": "1" * 64}))
-    proxied = Entry(
+    plain = encode_entry(AuditEntry(1, AT, "RUN", details={"b": 1, "a": 2}, commitments={"c": "1" * 64}))
+    proxied = AuditEntry(
         1,
         AT,
         "RUN",
         details=MappingProxyType({"b": 1, "a": 2}),
         commitments=MappingProxyType({"c": "1" * 64}),
     )
-    assert encode(proxied) == plain
+    assert encode_entry(proxied) == plain
 
 
 values = st.recursive(
@@ -164,14 +168,14 @@ values = st.recursive(
 @given(st.dictionaries(st.text(), values, max_size=5))
 def test_the_quick_spelling_is_always_the_canonical_one(details: dict[str, Any]) -> None:
     try:
-        expected = canonical(details)
+        expected = encode_canonical(details)
     except NotCanonical:
         with pytest.raises(NotCanonical):
-            encode(granted(details=details))
+            encode_entry(granted(details=details))
         return
-    body = encode(Entry(1, AT, "RUN", details=details))
+    body = encode_entry(AuditEntry(1, AT, "RUN", details=details))
     assert b'"details":' + expected + b',"event"' in body
-    assert canonical(decode(body)) == body
+    assert encode_canonical(decode_canonical(body)) == body
 
 
 @pytest.mark.parametrize(
@@ -196,19 +200,19 @@ def test_the_quick_spelling_is_always_the_canonical_one(details: dict[str, Any])
     ],
 )
 def test_numbers_are_spelled_as_everywhere(value: float) -> None:
-    assert b'"details":{"n":' + canonical(value) + b"}" in encode(granted(n=value))
+    assert b'"details":{"n":' + encode_canonical(value) + b"}" in encode_entry(granted(n=value))
 
 
 def test_keys_are_sorted_as_everywhere() -> None:
     details = {"\U00010000": 1, "\uffff": 2, "z": 3, "é": {"\U0001f600": 1, "\ufffd": 2}}
-    assert canonical(details) in encode(granted(**details))
-    assert sorted(details) != list(decode(canonical(details)))
+    assert encode_canonical(details) in encode_entry(granted(**details))
+    assert sorted(details) != list(decode_canonical(encode_canonical(details)))
 
 
 @given(st.floats(0, 2**33))
 def test_times_are_written_so_that_text_sorts_as_time_does(at: float) -> None:
-    assert rfc3339(at) <= rfc3339(at + 1e-3)
-    assert abs(read(encode(Entry(1, at, "RUN"))).at - at) < 1e-6
+    assert format_timestamp(at) <= format_timestamp(at + 1e-3)
+    assert abs(read_entry(encode_entry(AuditEntry(1, at, "RUN"))).at - at) < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -218,34 +222,40 @@ def test_times_are_written_so_that_text_sorts_as_time_does(at: float) -> None:
         b"{}",
         b"[]",
         b"\xff",
-        encode(granted()).replace(b'"seq":1', b'"seq":1.0'),
-        encode(granted()).replace(b'{"agent"', b'{ "agent"'),
-        encode(granted()).replace(b'"seq":1', b'"seq":"1"'),
-        encode(granted()).replace(b"2026-11-15T", b"2026-13-15T"),
-        encode(granted()).replace(b"2026-11-15T", b"2026-11-15 "),
-        encode(granted()).replace(b'"stream"', b'"streem"'),
-        encode(granted())[:-1] + b',"zone":"x"}',
+        encode_entry(granted()).replace(b'"seq":1', b'"seq":1.0'),
+        encode_entry(granted()).replace(b'{"agent"', b'{ "agent"'),
+        encode_entry(granted()).replace(b'"seq":1', b'"seq":"1"'),
+        encode_entry(granted()).replace(b"2026-11-15T", b"2026-13-15T"),
+        encode_entry(granted()).replace(b"2026-11-15T", b"2026-11-15 "),
+        encode_entry(granted()).replace(b'"stream"', b'"streem"'),
+        encode_entry(granted())[:-1] + b',"zone":"x"}',
     ],
 )
 def test_bytes_that_no_entry_is_spelled_with_are_not_read(body: bytes) -> None:
     with pytest.raises(AuditError):
-        read(body)
+        read_entry(body)
 
 
 # --- lines ---
 
 
 def test_a_line_is_time_event_operation_and_details() -> None:
-    body = encode(Entry(1, AT + 0.9, "EXECUTED", "s-1", "claude", ("git.push",), {"via": "individual"}))
-    assert text_line(body) == (
+    body = encode_entry(
+        AuditEntry(1, AT + 0.9, "EXECUTED", "s-1", "claude", ("git.push",), {"via": "individual"})
+    )
+    assert format_text_line(body) == (
         "2026-11-15T08:00:00Z | EXECUTED | git.push | agent=claude session=s-1 via=individual"
     )
-    assert text_line(encode(Entry(1, AT, "POLICY"))) == "2026-11-15T08:00:00Z | POLICY | - | -"
-    assert pruned_line(3, "main") == "- | - | - | the body of entry 3 of main was pruned"
+    assert (
+        format_text_line(encode_entry(AuditEntry(1, AT, "POLICY"))) == "2026-11-15T08:00:00Z | POLICY | - | -"
+    )
+    assert format_pruned_line(3, "main") == "- | - | - | the body of entry 3 of main was pruned"
 
 
 def test_a_detail_named_like_a_field_of_the_entry_does_not_pass_for_it() -> None:
-    line = text_line(encode(Entry(1, AT, "RUN", "s-1", "claude", (), {"agent": "operator"})))
+    line = format_text_line(
+        encode_entry(AuditEntry(1, AT, "RUN", "s-1", "claude", (), {"agent": "operator"}))
+    )
     assert line.endswith("| agent=claude session=s-1 details.agent=operator")
 
 
@@ -265,7 +275,9 @@ def test_a_detail_named_like_a_field_of_the_entry_does_not_pass_for_it() -> None
     ],
 )
 def test_a_value_cannot_pass_for_another_field_or_line_or_hide(text: str) -> None:
-    line = text_line(encode(Entry(1, AT, "BLOCKED", text, text, (text,), {"why": text, text or "n": 1})))
+    line = format_text_line(
+        encode_entry(AuditEntry(1, AT, "BLOCKED", text, text, (text,), {"why": text, text or "n": 1}))
+    )
     assert len(line.splitlines()) == 1
     assert line.count("|") == 3
     assert line.isprintable()
@@ -273,21 +285,21 @@ def test_a_value_cannot_pass_for_another_field_or_line_or_hide(text: str) -> Non
 
 
 def test_a_long_value_is_folded_and_says_so() -> None:
-    line = text_line(encode(granted(text="x " * 5_000)))
+    line = format_text_line(encode_entry(granted(text="x " * 5_000)))
     assert len(line) < 3_000
     assert line.endswith("… (10000 characters in all)")
 
 
 def test_an_exported_line_holds_the_very_bytes_and_can_be_read_back() -> None:
-    body, head = append(genesis(), entry(1, rule="safe", text="a\nb\u2028"))
+    body, head = append_entry(genesis(), entry(1, rule="safe", text="a\nb\u2028"))
     row = (1, body, genesis().hash, head.hash)
-    line = json_line(row, "main")
+    line = format_json_line(row, "main")
     assert body in line
     assert b"\n" not in line
-    assert canonical(json.loads(line)) == line
-    assert read_json_line(line) == ("main", row)
+    assert encode_canonical(json.loads(line)) == line
+    assert parse_json_line(line) == ("main", row)
     pruned = (1, None, genesis().hash, head.hash)
-    assert read_json_line(json_line(pruned, "main")) == ("main", pruned)
+    assert parse_json_line(format_json_line(pruned, "main")) == ("main", pruned)
 
 
 @pytest.mark.parametrize(
@@ -295,4 +307,4 @@ def test_an_exported_line_holds_the_very_bytes_and_can_be_read_back() -> None:
 )
 def test_a_line_that_was_not_exported_is_refused(line: bytes) -> None:
     with pytest.raises(AuditError):
-        read_json_line(line)
+        parse_json_line(line)

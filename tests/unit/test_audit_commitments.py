@@ -7,9 +7,16 @@ from itertools import count
 import msgspec
 import pytest
 
-from sayso.core.audit.commitments import Sealed, State, commitment, opens, reveal, seal
-from sayso.core.audit.entry import AuditError, Entry, append, genesis
-from sayso.core.audit.verify import verify
+from sayso.core.audit.commitments import (
+    RevealState,
+    SaltedValue,
+    commit_values,
+    commitment_of,
+    opens,
+    reveal_values,
+)
+from sayso.core.audit.entry import AuditEntry, AuditError, append_entry, genesis
+from sayso.core.audit.verify import verify_rows
 
 SECRETS = {"recipient": "ana@example.com", "body": {"text": "hello", "parts": [1, 2]}}
 
@@ -19,26 +26,26 @@ def salts() -> object:
     return lambda: next(numbers).to_bytes(32, "big")
 
 
-def sealed() -> tuple[dict[str, str], dict[str, Sealed]]:
-    committed, kept = seal(SECRETS, salts())  # type: ignore[arg-type]
+def sealed() -> tuple[dict[str, str], dict[str, SaltedValue]]:
+    committed, kept = commit_values(SECRETS, salts())  # type: ignore[arg-type]
     return committed, {each.name: each for each in kept}
 
 
 def test_what_is_kept_opens_its_commitment_and_is_shown() -> None:
     committed, kept = sealed()
-    assert {name: shown.value for name, shown in reveal(committed, kept).items()} == SECRETS
+    assert {name: shown.value for name, shown in reveal_values(committed, kept).items()} == SECRETS
 
 
 def test_an_erased_value_is_told_as_erased_and_the_chain_still_verifies() -> None:
     committed, kept = sealed()
-    body, head = append(genesis(), Entry(1, 1.0, "DECIDED", commitments=committed))
+    body, head = append_entry(genesis(), AuditEntry(1, 1.0, "DECIDED", commitments=committed))
     assert b"ana@example.com" not in body
     del kept["recipient"]
-    shown = reveal(committed, kept)
-    assert shown["recipient"].state is State.ERASED
+    shown = reveal_values(committed, kept)
+    assert shown["recipient"].state is RevealState.ERASED
     assert shown["recipient"].value is None
-    assert shown["body"].state is State.KEPT
-    assert verify([(1, body, genesis().hash, head.hash)]).clean
+    assert shown["body"].state is RevealState.KEPT
+    assert verify_rows([(1, body, genesis().hash, head.hash)]).clean
 
 
 @pytest.mark.parametrize(
@@ -54,14 +61,14 @@ def test_an_erased_value_is_told_as_erased_and_the_chain_still_verifies() -> Non
 def test_a_value_that_was_put_in_its_place_is_told_as_forged(change: dict[str, object]) -> None:
     committed, kept = sealed()
     kept["recipient"] = msgspec.structs.replace(kept["recipient"], **change)
-    shown = reveal(committed, kept)["recipient"]
-    assert shown.state is State.FORGED
+    shown = reveal_values(committed, kept)["recipient"]
+    assert shown.state is RevealState.FORGED
     assert shown.value is None
 
 
 def test_the_same_value_under_another_salt_or_name_has_another_commitment() -> None:
     hashes = {
-        commitment(Sealed(name, value, salt * 32))
+        commitment_of(SaltedValue(name, value, salt * 32))
         for name in ("to", "cc")
         for value in (b'"a"', b'"b"')
         for salt in (b"1", b"2")
@@ -71,12 +78,12 @@ def test_the_same_value_under_another_salt_or_name_has_another_commitment() -> N
 
 def test_a_salt_that_comes_twice_or_is_short_is_refused() -> None:
     with pytest.raises(AuditError, match="twice"):
-        seal(SECRETS, lambda: bytes(32))
+        commit_values(SECRETS, lambda: bytes(32))
     with pytest.raises(AuditError, match="32 bytes"):
-        seal({"one": 1}, lambda: bytes(16))
+        commit_values({"one": 1}, lambda: bytes(16))
 
 
 def test_a_value_that_is_not_canonical_cannot_be_slipped_under_its_commitment() -> None:
-    broken = Sealed("to", b"{not json", bytes(32))
-    assert opens(broken, commitment(broken))
-    assert reveal({"to": commitment(broken)}, {"to": broken})["to"].state is State.FORGED
+    broken = SaltedValue("to", b"{not json", bytes(32))
+    assert opens(broken, commitment_of(broken))
+    assert reveal_values({"to": commitment_of(broken)}, {"to": broken})["to"].state is RevealState.FORGED

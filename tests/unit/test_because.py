@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from sayso.core.deciding.decide import decide
-from sayso.core.deciding.questions import open_question
+from sayso.core.deciding.questions import find_or_open_question
 from sayso.core.model import Operation, Piece
 from sayso.core.session import Session, View
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.policy import load_text
-from sayso.reading.evidence import LONGEST, MOST, named_in
+from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES, pieces_named_in
 from tests.unit.deciding import NOW, bare
 from tests.unit.resolving import read_operations
 
@@ -92,8 +92,8 @@ def test_what_two_parts_make_alike_is_one_operation_with_both_parts() -> None:
 
 def test_parts_are_few_and_short() -> None:
     (operation,) = read("write", path=[f"../{number}{'x' * 1000}" for number in range(100)])
-    assert len(operation.because) == MOST
-    assert all(len(part.text) <= LONGEST for part in operation.because)
+    assert len(operation.because) == MAX_PIECES
+    assert all(len(part.text) <= MAX_PIECE_LENGTH for part in operation.because)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_parts_are_few_and_short() -> None:
 )
 def test_of_a_condition_the_arguments_it_names_are_told(condition: str, named: list[str]) -> None:
     args = {"a": 1, "b": {"c": 3}, "d e": True, "list": [], "empty": ""}
-    assert [part.text for part in named_in([condition], args)] == named
+    assert [part.text for part in pieces_named_in([condition], args)] == named
 
 
 def test_parts_change_no_digest_and_no_decision() -> None:
@@ -130,5 +130,5 @@ def test_a_question_tells_the_parts_of_what_it_asks_for_only() -> None:
     request = make_request(make_call("write", {"path": "a"}, command="b"), operations)
     session = Session("session")
     decision = decide(request, POLICY, View(session, reviews={"files": NOW}), NOW)
-    question = open_question(decision, request, POLICY, session, NOW)
+    question = find_or_open_question(decision, request, POLICY, session, NOW)
     assert question.because == (Piece("path", "a"), Piece(None, "b"))

@@ -16,34 +16,34 @@ from sayso.core.audit.checkpoint import (
     Checkpoint,
     Signer,
     checkpoint_text,
+    decode_base64,
     open_checkpoint,
     parse_checkpoint,
     parse_note,
     sign_checkpoint,
-    unbase64,
 )
-from sayso.core.audit.entry import leaf_content, read, split_leaf
-from sayso.core.audit.merkle import Frontier, extend, prove_inclusion
+from sayso.core.audit.entry import leaf_content, read_entry, split_leaf
+from sayso.core.audit.merkle import Frontier, extend_tree, prove_inclusion
 from sayso.core.audit.receipt import Receipt, check_receipt, format_receipt, parse_receipt
 from sayso.core.errors import SaysoError
 from sayso.gate.rows.keys import (
-    Key,
     KeyRefused,
+    SigningKey,
     format_verifier_key,
-    key_id,
     load_key,
     load_or_make_key,
     make_key,
+    make_signer,
+    make_verifier,
+    note_key_id,
     parse_verifier_key,
-    public_key,
+    public_key_of,
     save_key,
-    signer,
-    verifier,
 )
 from tests.property.audit_trails import KEY, ORIGIN, TRUSTED, rows
 
 POINT = Checkpoint(ORIGIN, 20_852_163, bytes(range(32)))
-NOTE = sign_checkpoint(POINT, [signer(KEY)])
+NOTE = sign_checkpoint(POINT, [make_signer(KEY)])
 
 
 def test_a_checkpoint_is_origin_size_root_a_blank_line_and_a_signature() -> None:
@@ -52,7 +52,7 @@ def test_a_checkpoint_is_origin_size_root_a_blank_line_and_a_signature() -> None
     dash, name, encoded = signed.removesuffix("\n").split(" ")
     assert (dash, name) == ("\u2014", ORIGIN)
     content = base64.b64decode(encoded)
-    assert content[:4] == key_id(ORIGIN, public_key(KEY))
+    assert content[:4] == note_key_id(ORIGIN, public_key_of(KEY))
     assert len(content) == 4 + 64
     assert TRUSTED[0].verify(f"{text}\n".encode(), content[4:])
 
@@ -68,7 +68,7 @@ def test_key_ids_are_made_as_the_note_format_makes_them() -> None:
 
 
 def test_a_public_key_can_be_handed_on_as_text() -> None:
-    text = format_verifier_key(ORIGIN, public_key(KEY))
+    text = format_verifier_key(ORIGIN, public_key_of(KEY))
     assert open_checkpoint(NOTE, [parse_verifier_key(text)]) == POINT
     for broken in (text[:-4], text.replace("+", "-", 1), text.replace("sayso", "other"), "", "a+b+c"):
         with pytest.raises(KeyRefused):
@@ -77,18 +77,18 @@ def test_a_public_key_can_be_handed_on_as_text() -> None:
 
 def test_signatures_of_unknown_keys_are_passed_over_but_do_not_count() -> None:
     witness = make_key("witness.example")
-    note = sign_checkpoint(POINT, [signer(witness), signer(KEY)])
+    note = sign_checkpoint(POINT, [make_signer(witness), make_signer(KEY)])
     assert open_checkpoint(note, TRUSTED) == POINT
     with pytest.raises(BadCheckpoint, match="no key"):
-        open_checkpoint(sign_checkpoint(POINT, [signer(witness)]), TRUSTED)
+        open_checkpoint(sign_checkpoint(POINT, [make_signer(witness)]), TRUSTED)
     with pytest.raises(BadCheckpoint, match="no key"):
         open_checkpoint(NOTE, [])
 
 
 def test_one_false_signature_of_a_trusted_key_spoils_the_note() -> None:
-    liar = Signer(ORIGIN, key_id(ORIGIN, public_key(KEY)), lambda text: bytes(64))
+    liar = Signer(ORIGIN, note_key_id(ORIGIN, public_key_of(KEY)), lambda text: bytes(64))
     with pytest.raises(BadCheckpoint, match="false"):
-        open_checkpoint(sign_checkpoint(POINT, [signer(KEY), liar]), TRUSTED)
+        open_checkpoint(sign_checkpoint(POINT, [make_signer(KEY), liar]), TRUSTED)
 
 
 def test_a_checkpoint_of_another_log_is_refused() -> None:
@@ -142,7 +142,7 @@ def test_a_checkpoint_has_one_spelling(text: str) -> None:
 
 def test_extension_lines_are_kept_and_signed() -> None:
     extended = msgspec.structs.replace(POINT, extensions=("one", "two"))
-    assert open_checkpoint(sign_checkpoint(extended, [signer(KEY)]), TRUSTED) == extended
+    assert open_checkpoint(sign_checkpoint(extended, [make_signer(KEY)]), TRUSTED) == extended
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ def test_what_cannot_be_written_on_one_line_is_not_signed(changed: dict[str, obj
 def test_a_note_without_signatures_or_with_too_many_is_refused() -> None:
     with pytest.raises(BadCheckpoint, match="needs a signature"):
         sign_checkpoint(POINT, [])
-    assert len(parse_note(sign_checkpoint(POINT, [signer(KEY)] * 16)).signatures) == 16
+    assert len(parse_note(sign_checkpoint(POINT, [make_signer(KEY)] * 16)).signatures) == 16
     with pytest.raises(BadCheckpoint):
-        parse_note(sign_checkpoint(POINT, [signer(KEY)] * 33))
+        parse_note(sign_checkpoint(POINT, [make_signer(KEY)] * 33))
     with pytest.raises(BadCheckpoint, match="not read"):
         parse_note(NOTE + b"x" * (1 << 20))
 
@@ -167,7 +167,7 @@ def test_a_note_without_signatures_or_with_too_many_is_refused() -> None:
 @pytest.mark.parametrize("text", ["YQ", "YQ= =", "YR==", "YQ==\n", "Y-==", "é"])
 def test_base64_has_one_spelling(text: str) -> None:
     with pytest.raises(BadCheckpoint):
-        unbase64(text)
+        decode_base64(text)
 
 
 # --- receipts ---
@@ -176,11 +176,11 @@ def test_base64_has_one_spelling(text: str) -> None:
 def receipt(index: int = 4, size: int = 9) -> bytes:
     stored = list(rows(size))
     leaves = [row[3] for row in stored]
-    tree = extend(Frontier(), leaves)[0]
+    tree = extend_tree(Frontier(), leaves)[0]
     path = prove_inclusion(index, size, lambda height, first, count: leaves[first : first + count])
     _, body, prev, _ = stored[index]
     assert body is not None
-    note = sign_checkpoint(Checkpoint(ORIGIN, size, tree.root), [signer(KEY)])
+    note = sign_checkpoint(Checkpoint(ORIGIN, size, tree.root), [make_signer(KEY)])
     return format_receipt(Receipt(leaf_content(prev, body), index, path, note))
 
 
@@ -189,7 +189,7 @@ def test_a_receipt_proves_its_entry_offline(size: int) -> None:
     for index in range(size):
         proven, checkpoint = check_receipt(receipt(index, size), TRUSTED, ORIGIN)
         assert checkpoint.size == size
-        assert read(split_leaf(proven.content)[1]).seq == index + 1
+        assert read_entry(split_leaf(proven.content)[1]).seq == index + 1
 
 
 def test_a_receipt_for_another_entry_place_or_log_proves_nothing() -> None:
@@ -272,14 +272,14 @@ def test_a_name_that_would_break_a_note_is_refused(name: str) -> None:
 
 
 def test_a_key_does_not_show_its_secret() -> None:
-    key = Key(ORIGIN, b"s3cret" + bytes(26))
+    key = SigningKey(ORIGIN, b"s3cret" + bytes(26))
     assert "s3cret" not in repr(key)
     assert "s3cret" not in str([key])
 
 
 def test_bytes_that_are_no_public_key_are_refused() -> None:
     with pytest.raises(KeyRefused):
-        verifier(ORIGIN, b"short")
+        make_verifier(ORIGIN, b"short")
 
 
 @pytest.mark.parametrize(

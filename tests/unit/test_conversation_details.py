@@ -8,17 +8,17 @@ import msgspec
 import pytest
 
 from sayso.core.conversation import lifecycle
-from sayso.core.conversation.hear import Heard, hear
+from sayso.core.conversation.hear import Heard, hear_text
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Assurance, Risk
 from sayso.core.policy import Policy, Settings
-from sayso.core.session import Pending, Plan, Session, apply
+from sayso.core.session import PendingPrompt, Plan, Session, apply_effects
 from tests.unit.conversing import DAY, NOW, PLAN, POLICY, TASK, given
 
 
 def heard(session: Session, text: str, policy: Policy = POLICY, **how: Any) -> tuple[Heard, Session]:
-    told = hear(session, text, policy, NOW, **how)
-    return told, apply(session, told.effects)
+    told = hear_text(session, text, policy, NOW, **how)
+    return told, apply_effects(session, told.effects)
 
 
 def test_standing_consent_is_recorded_for_this_workspace_with_who_when_and_at_which_risk() -> None:
@@ -46,8 +46,8 @@ def test_standing_consent_is_recorded_for_this_workspace_with_who_when_and_at_wh
 
 
 def test_a_plan_agreed_to_gives_a_grant_for_each_operation_on_its_targets() -> None:
-    session = apply(
-        Session(turn=4, granted=7), lifecycle.show_plan(Session(turn=4), PLAN, shown=True).effects
+    session = apply_effects(
+        Session(turn=4, granted=7), lifecycle.report_plan(Session(turn=4), PLAN, shown=True).effects
     )
     told, after = heard(session, "yes")
     assert given(told.effects) == [
@@ -114,7 +114,7 @@ def test_a_stop_is_lifted_only_by_a_message_at_least_as_sure(
 
 def test_a_new_message_ends_what_the_last_one_allowed() -> None:
     session = Session(
-        turn=3, slash="/go", slash_calls=4, imperatives=("git status",), pending=Pending("plan", 3)
+        turn=3, slash="/go", slash_calls=4, imperatives=("git status",), pending=PendingPrompt("plan", 3)
     )
     _, after = heard(session, "fix the parser")
     assert (after.turn, after.heard_at, after.slash, after.slash_calls) == (4, NOW, None, 0)

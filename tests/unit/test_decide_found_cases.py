@@ -9,15 +9,15 @@ import pytest
 
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import answer, open_question, show
+from sayso.core.deciding.questions import effects_of_answer, effects_of_showing, find_or_open_question
 from sayso.core.decision import Decision
-from sayso.core.grants import Grant, Held, Kind, Pins
+from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import Decay, Detail, Domain, Policy, compile_policy
-from sayso.core.session import Plan, Run, Scope, Session, Task, View, apply
+from sayso.core.session import Plan, Run, Scope, Session, Task, View, apply_effects
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -28,13 +28,13 @@ COMMIT = make_request(make_call("shell", {}, command="git commit", workspace="/w
 TASK = Task("task-1", "work", 1, 1)
 
 
-def grant(kind: Kind, value: str, **fields: Any) -> Grant:
+def grant(kind: GrantKind, value: str, **fields: Any) -> Grant:
     usual = {"risk": Risk.MODERATE, "expires_at": NOW + 60, "session": "session", "given_at": NOW}
     return Grant("g1", kind, value, **{**usual, **fields})
 
 
 def held(one: Grant, **fields: Any) -> Session:
-    return Session(turn=2, heard_at=NOW, workspace="/w", grants={one.key: (Held(one),)}, **fields)
+    return Session(turn=2, heard_at=NOW, workspace="/w", grants={one.key: (HeldGrant(one),)}, **fields)
 
 
 def decided(session: Session, policy: Policy = POLICY, request: Request = COMMIT, **view: Any) -> Decision:
@@ -67,7 +67,7 @@ def test_a_consent_to_a_category_is_held_to_what_it_was_pinned_to() -> None:
 
 
 @pytest.mark.parametrize(("kind", "value"), [("run", "run-1"), ("workflow", "digest")])
-def test_a_run_whose_lease_has_lapsed_carries_nothing(kind: Kind, value: str) -> None:
+def test_a_run_whose_lease_has_lapsed_carries_nothing(kind: GrantKind, value: str) -> None:
     session = held(grant(kind, value, pins=Pins(operations=("git.commit",))))
     assert decided(session, scope=Scope(run=Run("run-1", "digest"))).rule == "workflow_grant"
     assert decided(session, scope=Scope(run=Run("run-1", "digest", alive=False))).rule == "ask"
@@ -113,9 +113,9 @@ def test_an_approval_given_in_a_safe_callers_scope_serves_there_and_not_where_th
     view = View(Session(), scope=Scope(reducers={"git.commit": Risk.MODERATE}))
     decision = with_offers(decide(request, POLICY, view, NOW), request, POLICY, view, NOW)
     assert decision.rule == "ask"
-    question = open_question(decision, request, POLICY, view.session, NOW)
-    session = apply(view.session, show(question, view.session))
-    session = apply(session, answer(question, "once", POLICY, session, NOW))
+    question = find_or_open_question(decision, request, POLICY, view.session, NOW)
+    session = apply_effects(view.session, effects_of_showing(question, view.session))
+    session = apply_effects(session, effects_of_answer(question, "once", POLICY, session, NOW))
     again = decide(request, POLICY, msgspec.structs.replace(view, session=session), NOW)
     assert again.rule == "approved_call"
     assert decide(request, POLICY, View(session), NOW).rule == "risky"

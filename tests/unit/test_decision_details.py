@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from sayso.core import words
-from sayso.core.deciding.decide import Check, decide, explain
-from sayso.core.grants import Grant, Held, Kind, Pins
+from sayso.core.deciding.decide import TracedCheck, decide, explain
+from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Suspension, View
 from sayso.gate.deciding.request import make_call, make_request
@@ -77,7 +77,7 @@ def test_an_allow_is_explained_as_well_up_to_the_check_that_spoke() -> None:
     view = View(Session(), reviews={"files": NOW})
     decision, (trace,) = explain(READ, POLICY, view, NOW)
     assert decision == decide(READ, POLICY, view, NOW)
-    assert trace.checks[-1] == Check("autonomous", True, words.AUTONOMOUS)
+    assert trace.checks[-1] == TracedCheck("autonomous", True, words.AUTONOMOUS)
     assert not any(check.spoke for check in trace.checks[:-1])
     assert (trace.operation, trace.risk, trace.weight, trace.tier) == (
         "files.read",
@@ -95,7 +95,7 @@ def test_an_allow_is_explained_as_well_up_to_the_check_that_spoke() -> None:
 def test_with_an_untrusted_clock_even_the_identical_retry_asks() -> None:
     retry = retry_of(COMMIT, "git.commit")
     session = Session(
-        turn=1, suspended={"git.commit": Suspension(COMMIT.digest)}, grants={retry.key: (Held(retry),)}
+        turn=1, suspended={"git.commit": Suspension(COMMIT.digest)}, grants={retry.key: (HeldGrant(retry),)}
     )
     assert decided(POLICY, session).rule == "task_grant"
     assert decided(POLICY, session, time_trusted=False).rule == "ask"
@@ -103,7 +103,7 @@ def test_with_an_untrusted_clock_even_the_identical_retry_asks() -> None:
 
 def test_a_low_confidence_is_the_reason_only_where_it_is_low() -> None:
     sure = msgspec.structs.replace(COMMIT, confidence=0.85)
-    assert decided(SURE, Session()).reason == words.unsure(0.0, 0.85)
+    assert decided(SURE, Session()).reason == words.low_confidence_reason(0.0, 0.85)
     assert decided(SURE, Session(), sure, notices=False).reason == words.APPROVAL_REQUIRED
 
 
@@ -132,9 +132,9 @@ def consenting(*categories: str, tasks: int) -> Session:
 @pytest.mark.parametrize(
     ("session", "reason"),
     [
-        (consenting(tasks=1), words.first_in_category("git.commit")),
-        (consenting(tasks=2), words.new_task("git.commit")),
-        (consenting("files.edit", tasks=2), words.first_in_category("git.commit")),
+        (consenting(tasks=1), words.first_in_category_reason("git.commit")),
+        (consenting(tasks=2), words.new_task_reason("git.commit")),
+        (consenting("files.edit", tasks=2), words.first_in_category_reason("git.commit")),
         (consenting("git.commit", tasks=1), words.APPROVAL_REQUIRED),
         (consenting("git.commit", tasks=2), words.APPROVAL_REQUIRED),
     ],
@@ -169,14 +169,14 @@ def test_a_reading_raises_the_weight_only_where_it_raises_the_risk_and_never_low
     assert weighed(declared, weight, reading) is after
 
 
-def running(kind: Kind, **pins: Any) -> Session:
+def running(kind: GrantKind, **pins: Any) -> Session:
     value = {"run": "run-1", "workflow": "digest"}[kind]
     given = Grant("g1", kind, value, Risk.MODERATE, NOW + 60, "session", Pins(**pins))
-    return Session(grants={given.key: (Held(given),)})
+    return Session(grants={given.key: (HeldGrant(given),)})
 
 
 @pytest.mark.parametrize("kind", ["run", "workflow"])
-def test_a_workflows_grant_that_names_no_operations_carries_none(kind: Kind) -> None:
+def test_a_workflows_grant_that_names_no_operations_carries_none(kind: GrantKind) -> None:
     scope = Scope(run=Run("run-1", "digest"))
     assert decided(POLICY, running(kind, operations=("git.commit",)), scope=scope).rule == "workflow_grant"
     assert decided(POLICY, running(kind), scope=scope).rule == "ask"

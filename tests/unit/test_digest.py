@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.digest import MAX_DEPTH, call_digest, canonical, decode, parse, sha256
+from sayso.core.digest import MAX_DEPTH, call_digest, decode_canonical, encode_canonical, parse_json, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call
 
@@ -57,13 +57,13 @@ def double(bits: str) -> float:
 
 @pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
 def test_a_double_is_written_as_the_rfc_lists_it(bits: str, text: str) -> None:
-    assert canonical(double(bits)) == text.encode()
+    assert encode_canonical(double(bits)) == text.encode()
 
 
 @pytest.mark.parametrize("bits", ["7fffffffffffffff", "7ff0000000000000", "fff0000000000000"])
 def test_a_double_that_is_no_number_is_refused_as_the_rfc_says(bits: str) -> None:
     with pytest.raises(NotCanonical):
-        canonical(double(bits))
+        encode_canonical(double(bits))
 
 
 def test_keys_are_sorted_by_their_utf_16_units_as_in_the_rfcs_example() -> None:
@@ -76,7 +76,9 @@ def test_keys_are_sorted_by_their_utf_16_units_as_in_the_rfcs_example() -> None:
         "\u0080": "Control",
         "\u00f6": "Latin Small Letter O With Diaeresis",
     }
-    written = json.loads(canonical(members), object_pairs_hook=lambda pairs: [value for _, value in pairs])
+    written = json.loads(
+        encode_canonical(members), object_pairs_hook=lambda pairs: [value for _, value in pairs]
+    )
     assert written == [
         "Carriage Return",
         "One",
@@ -94,7 +96,7 @@ def test_the_rfcs_sample_object_comes_out_as_printed_there() -> None:
         "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
         "literals": [null, true, false]
     }"""
-    assert canonical(parse(sample)).decode() == (
+    assert encode_canonical(parse_json(sample)).decode() == (
         '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],'
         '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}'
     )
@@ -126,7 +128,7 @@ def test_the_rfcs_sample_object_comes_out_as_printed_there() -> None:
     ],
 )
 def test_a_value_has_one_spelling(value: object, text: str) -> None:
-    assert canonical(value).decode() == text
+    assert encode_canonical(value).decode() == text
 
 
 class Colour(enum.Enum):
@@ -164,11 +166,11 @@ class Text(str):
 )
 def test_what_has_no_one_spelling_is_refused(value: object) -> None:
     with pytest.raises(NotCanonical):
-        canonical(value)
+        encode_canonical(value)
 
 
 def test_a_subclass_of_text_is_spelled_as_its_text() -> None:
-    assert canonical(Text("a")) == b'"a"'
+    assert encode_canonical(Text("a")) == b'"a"'
 
 
 def nested(depth: int) -> list[Any]:
@@ -179,16 +181,16 @@ def nested(depth: int) -> list[Any]:
 
 
 def test_nesting_is_taken_to_a_limit_and_refused_beyond() -> None:
-    assert canonical(nested(MAX_DEPTH)) == b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
+    assert encode_canonical(nested(MAX_DEPTH)) == b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
     with pytest.raises(NotCanonical):
-        canonical(nested(MAX_DEPTH + 1))
+        encode_canonical(nested(MAX_DEPTH + 1))
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(NotCanonical):
-        canonical(endless)
+        encode_canonical(endless)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 )
 def test_text_that_is_not_plain_json_is_refused(text: str | bytes) -> None:
     with pytest.raises(NotCanonical):
-        parse(text)
+        parse_json(text)
 
 
 # Whole numbers up to 2**53: beyond them the text of a double need not be a number that a double holds.
@@ -235,9 +237,9 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_reading_canonical_text_and_writing_it_again_gives_the_same_text(value: Any) -> None:
-    once = canonical(value)
-    assert parse(once) == value
-    assert canonical(parse(once)) == once
+    once = encode_canonical(value)
+    assert parse_json(once) == value
+    assert encode_canonical(parse_json(once)) == once
 
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=5)
@@ -251,48 +253,48 @@ PLAIN = st.recursive(
 @given(VALUES | PLAIN)
 def test_the_quick_way_and_the_full_way_spell_alike(value: Any) -> None:
     """Inside a mapping that is no dict everything takes the full way."""
-    assert canonical(MappingProxyType({"v": value})) == b'{"v":' + canonical(value) + b"}"
+    assert encode_canonical(MappingProxyType({"v": value})) == b'{"v":' + encode_canonical(value) + b"}"
 
 
 @pytest.mark.parametrize("character", [chr(code) for code in range(0x100)])
 def test_every_character_is_spelled_alike_in_both_ways(character: str) -> None:
     members = {character: character}
-    assert canonical(members) == canonical(MappingProxyType(members))
-    assert canonical({"v": character}) == canonical(MappingProxyType({"v": character}))
+    assert encode_canonical(members) == encode_canonical(MappingProxyType(members))
+    assert encode_canonical({"v": character}) == encode_canonical(MappingProxyType({"v": character}))
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), SCALARS))
 def test_the_order_in_which_members_were_written_does_not_matter(members: dict[str, Any]) -> None:
-    assert canonical(members) == canonical(dict(reversed(members.items())))
+    assert encode_canonical(members) == encode_canonical(dict(reversed(members.items())))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_finite_double_is_read_back_as_itself(value: float) -> None:
-    assert float(canonical(value)) == value
+    assert float(encode_canonical(value)) == value
 
 
 @given(st.integers())
 def test_a_whole_number_is_written_as_the_double_it_is_or_refused(value: int) -> None:
     try:
-        written = canonical(value)
+        written = encode_canonical(value)
     except NotCanonical:
         assert abs(value) > 2**53
     else:
-        assert written == canonical(float(value))
+        assert written == encode_canonical(float(value))
 
 
 @pytest.mark.parametrize("value", [2**68, -(2**68), 2**53 + 2, 2**60, 10**20, 10**21, 2**1000])
 def test_a_whole_number_a_double_holds_is_written_as_that_double(value: int) -> None:
     """One value, one spelling: whether it came as an integer or as a float must not change a digest."""
-    assert canonical(value) == canonical(float(value))
+    assert encode_canonical(value) == encode_canonical(float(value))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_what_was_accepted_once_is_accepted_when_read_back(value: float) -> None:
     """Arguments are digested, kept as bytes and decoded again; no number may get stuck on the way."""
-    once = canonical({"n": value})
-    assert decode(once) == {"n": value}
-    assert canonical(decode(once)) == once
+    once = encode_canonical({"n": value})
+    assert decode_canonical(once) == {"n": value}
+    assert encode_canonical(decode_canonical(once)) == once
 
 
 # What a digest binds

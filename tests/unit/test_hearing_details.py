@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.conversation.hear import Heard, allowlisted, consented, hear
-from sayso.core.effects import Claimed, Revoked
-from sayso.core.grants import Grant, Held, Pins
+from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries, list_category_grants
+from sayso.core.effects import GrantRevoked, MessageClaimed
+from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.model import Assurance, Risk
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import Domain, SlashCommand, compile_policy
-from sayso.core.session import Pending, Plan, Session, Task, apply
+from sayso.core.session import PendingPrompt, Plan, Session, Task, apply_effects
 
 NOW = 1_800_000_000.0
 POLICY = compile_policy(
@@ -24,17 +24,17 @@ TASK = Task("session.t1", "work", 1, 4)
 
 
 def heard(session: Session, text: str, **how: Any) -> tuple[Heard, Session]:
-    told = hear(session, text, POLICY, NOW, **how)
-    return told, apply(session, told.effects)
+    told = hear_text(session, text, POLICY, NOW, **how)
+    return told, apply_effects(session, told.effects)
 
 
-def entry(name: str, command: str, workspace: str = "/w", **fields: Any) -> Held:
+def entry(name: str, command: str, workspace: str = "/w", **fields: Any) -> HeldGrant:
     given = Grant(name, "command", command, Risk.LOW, NOW + 60, "session", Pins(workspace=workspace))
-    return Held(msgspec.structs.replace(given, **fields))
+    return HeldGrant(msgspec.structs.replace(given, **fields))
 
 
-def listing(*entries: Held, **fields: Any) -> Session:
-    rows: dict[tuple[str, str], tuple[Held, ...]] = {}
+def listing(*entries: HeldGrant, **fields: Any) -> Session:
+    rows: dict[tuple[str, str], tuple[HeldGrant, ...]] = {}
     for each in entries:
         rows[each.grant.key] = (*rows.get(each.grant.key, ()), each)
     return Session(workspace="/w", turn=4, grants=rows, **fields)
@@ -54,8 +54,8 @@ def listing(*entries: Held, **fields: Any) -> Session:
 )
 def test_what_a_hook_claims_the_user_allowed_is_put_to_the_operator(text: str, kind: str | None) -> None:
     told, after = heard(Session(), text, assurance=Assurance.CLAIMED)
-    claimed = [effect for effect in told.effects if isinstance(effect, Claimed)]
-    assert claimed == ([] if kind is None else [Claimed(text, kind)])
+    claimed = [effect for effect in told.effects if isinstance(effect, MessageClaimed)]
+    assert claimed == ([] if kind is None else [MessageClaimed(text, kind)])
     assert bool([line for line in told.did if line.startswith("claimed only")]) is bool(claimed)
     assert (after.held, after.slash, after.imperatives) == ((), None, ())
 
@@ -90,15 +90,15 @@ def test_what_was_idle_or_never_started_is_told_to_have_ended() -> None:
 def test_the_allowlist_is_what_is_live_in_this_workspace() -> None:
     here, there = entry("g1", "git push"), entry("g2", "git push", "/v")
     over = entry("g3", "git status", expires_at=NOW)
-    other = Held(Grant("g4", "operation", "git.commit", Risk.LOW, NOW + 60, "session"))
+    other = HeldGrant(Grant("g4", "operation", "git.commit", Risk.LOW, NOW + 60, "session"))
     session = listing(here, there, over, other)
-    assert allowlisted(session, NOW) == [here]
+    assert list_allowlist_entries(session, NOW) == [here]
 
 
 def test_a_revoked_command_is_revoked_in_every_workspace_and_an_unknown_one_is_said_to_be_none() -> None:
     session = listing(entry("g1", "git push"), entry("g2", "git push", "/v"), entry("g3", "git status"))
     told, after = heard(session, "Revoke consent for: git push")
-    revoked = [effect for effect in told.effects if isinstance(effect, Revoked)]
+    revoked = [effect for effect in told.effects if isinstance(effect, GrantRevoked)]
     assert [effect.grant for effect in revoked] == ["g1", "g2"]
     assert told.cleared == ("standing consent for git push",)
     assert [held.grant.id for held in after.held if not held.revoked] == ["g3"]
@@ -139,20 +139,20 @@ def test_a_query_shows_the_list_without_risks_and_on_request_the_consents_of_the
 # Tasks
 
 
-def of_the_task(task: str, **fields: Any) -> Held:
+def of_the_task(task: str, **fields: Any) -> HeldGrant:
     given = Grant(
         "g1", "category", "git-local", Risk.MODERATE, NOW + 60, "session", ends_with="task", bound_to=task
     )
-    return Held(msgspec.structs.replace(given, **fields))
+    return HeldGrant(msgspec.structs.replace(given, **fields))
 
 
 def test_consented_to_is_what_is_live_and_was_given_in_this_task() -> None:
     good = of_the_task(TASK.id)
-    assert consented(listing(good, task=TASK), NOW) == [good.grant]
-    assert consented(listing(good), NOW) == []
-    assert consented(listing(of_the_task("session.t0"), task=TASK), NOW) == []
-    assert consented(listing(of_the_task(TASK.id, expires_at=NOW), task=TASK), NOW) == []
-    assert consented(listing(of_the_task(TASK.id, kind="operation"), task=TASK), NOW) == []
+    assert list_category_grants(listing(good, task=TASK), NOW) == [good.grant]
+    assert list_category_grants(listing(good), NOW) == []
+    assert list_category_grants(listing(of_the_task("session.t0"), task=TASK), NOW) == []
+    assert list_category_grants(listing(of_the_task(TASK.id, expires_at=NOW), task=TASK), NOW) == []
+    assert list_category_grants(listing(of_the_task(TASK.id, kind="operation"), task=TASK), NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_every_25_turns_a_task_with_consents_has_to_be_confirmed(turn: int, asks
     told, after = heard(session, "fix the parser")
     assert after.task is not None
     assert after.task.unconfirmed is asks
-    assert (after.pending == Pending("still", turn + 1)) is asks
+    assert (after.pending == PendingPrompt("still", turn + 1)) is asks
     assert ("Still working on work, consent still valid?" in told.announced) is asks
     without = Session(turn=turn, task=task, tasks=1)
     assert heard(without, "fix the parser")[1].pending is None
@@ -192,7 +192,7 @@ def test_every_25_turns_a_task_with_consents_has_to_be_confirmed(turn: int, asks
 
 def test_a_slash_command_can_query_and_without_a_task_there_is_none_to_show() -> None:
     policy = msgspec.structs.replace(POLICY, slash_commands={"/mine": SlashCommand(query="consents")})
-    (shown,) = hear(Session(), "/mine", policy, NOW).announced
+    (shown,) = hear_text(Session(), "/mine", policy, NOW).announced
     assert 'Current Workflow: "none"' in shown
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read
+from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read_message
 
 SLASHES = ("/commit", "/pr", "/branch", "/status", "/diff")
 
 
 def hear(text: str) -> Message:
-    return read(text, SLASHES)
+    return read_message(text, SLASHES)
 
 
 # --- slash commands -----------------------------------------------------------------------------------------
@@ -26,8 +26,8 @@ def test_a_name_that_is_not_registered_is_no_slash_command() -> None:
 
 
 def test_the_allowlist_query_is_a_query_until_it_is_registered_and_then_both() -> None:
-    assert read("/allowlist", ()) == Message(text="/allowlist", kind="query", query="allowlist")
-    assert read("/allowlist", ("/allowlist",)) == Message(
+    assert read_message("/allowlist", ()) == Message(text="/allowlist", kind="query", query="allowlist")
+    assert read_message("/allowlist", ("/allowlist",)) == Message(
         text="/allowlist", kind="slash", slash="/allowlist", query="allowlist"
     )
 

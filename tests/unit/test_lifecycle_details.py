@@ -11,18 +11,18 @@ from sayso.core import words
 from sayso.core.conversation import lifecycle
 from sayso.core.deciding.decide import decide
 from sayso.core.effects import (
-    Changed,
-    Cleared,
-    Granted,
-    Lifted,
+    CategorySuspended,
+    ConsentCleared,
+    GrantAdded,
     PlanEnded,
-    Suspended,
+    SessionChanged,
+    SuspensionLifted,
 )
 from sayso.core.model import Operation, Request, Risk
-from sayso.core.plans.plan import render_plan
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
+from sayso.core.plans.plan import plan_from_parts
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
-from sayso.core.session import Plan, Session, Suspension, Task, View, apply
+from sayso.core.session import Plan, Session, Suspension, Task, View, apply_effects
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import COMMIT, NOW, PLAN, POLICY, TASK
 
@@ -30,12 +30,12 @@ from tests.unit.conversing import COMMIT, NOW, PLAN, POLICY, TASK
 def test_a_concrete_plan_is_numbered_and_puts_the_one_under_way_aside() -> None:
     under_way = Plan("session.p1", PLAN, 2, 2, accepted=True)
     session = Session(turn=4, plan=under_way, plans=1, task=TASK)
-    after = apply(session, lifecycle.show_plan(session, PLAN).effects)
+    after = apply_effects(session, lifecycle.report_plan(session, PLAN).effects)
     assert after.plan == Plan("session.p2", PLAN, 4, 4)
     assert (after.shelved, after.plans) == (under_way, 2)
     assert after.task is not None
     assert after.task.plan_turn == 4
-    newer = apply(after, lifecycle.show_plan(after, PLAN).effects)
+    newer = apply_effects(after, lifecycle.report_plan(after, PLAN).effects)
     assert newer.shelved == under_way
 
 
@@ -43,18 +43,20 @@ def test_a_plan_that_is_not_concrete_replaces_none_and_leaves_the_task_alone() -
     vague = PlanText("we could look around")
     assert not vague.concrete
     under_way = Plan("session.p1", PLAN, 2, 2, accepted=True)
-    assert lifecycle.show_plan(Session(turn=4, plan=under_way), vague).effects == ()
-    after = apply(Session(turn=4, task=TASK), lifecycle.show_plan(Session(turn=4, task=TASK), vague).effects)
+    assert lifecycle.report_plan(Session(turn=4, plan=under_way), vague).effects == ()
+    after = apply_effects(
+        Session(turn=4, task=TASK), lifecycle.report_plan(Session(turn=4, task=TASK), vague).effects
+    )
     assert after.plan == Plan("session.p1", vague, 4, 4)
     assert (after.task, after.shelved) == (TASK, None)
 
 
 def test_a_task_the_host_begins_ends_the_one_before() -> None:
-    first = lifecycle.begin_task(Session(turn=4), "docs", NOW)
-    assert first.effects == (Changed({"task": Task("session.t1", "docs", 4, 4), "tasks": 1}),)
+    first = lifecycle.report_task_begin(Session(turn=4), "docs", NOW)
+    assert first.effects == (SessionChanged({"task": Task("session.t1", "docs", 4, 4), "tasks": 1}),)
     assert (first.announced, first.cleared) == ((), ())
-    second = lifecycle.begin_task(Session(turn=4, task=TASK, tasks=1), "docs", NOW)
-    assert [type(effect) for effect in second.effects] == [Cleared, Changed]
+    second = lifecycle.report_task_begin(Session(turn=4, task=TASK, tasks=1), "docs", NOW)
+    assert [type(effect) for effect in second.effects] == [ConsentCleared, SessionChanged]
     assert second.announced
     assert second.cleared
 
@@ -62,9 +64,9 @@ def test_a_task_the_host_begins_ends_the_one_before() -> None:
 @pytest.mark.parametrize(
     ("report", "reach"),
     [
-        (lifecycle.end_task, "task"),
-        (lifecycle.switch, "all_but_allowlist"),
-        (lifecycle.end_session, "everything"),
+        (lifecycle.report_task_end, "task"),
+        (lifecycle.report_switch, "all_but_allowlist"),
+        (lifecycle.report_session_end, "everything"),
     ],
 )
 def test_the_end_of_a_task_a_context_or_a_session_clears_as_much_as_it_should(
@@ -77,31 +79,35 @@ def test_the_end_of_a_task_a_context_or_a_session_clears_as_much_as_it_should(
 def outcome(
     session: Session, ok: bool, request: Request = COMMIT, policy: Policy = POLICY
 ) -> lifecycle.Report:
-    return lifecycle.outcome(session, request, decide(request, policy, View(session), NOW), ok, policy, NOW)
+    return lifecycle.report_call_end(
+        session, request, decide(request, policy, View(session), NOW), ok, policy, NOW
+    )
 
 
 def test_a_success_lifts_the_suspension_of_the_identical_call_only() -> None:
     same, other = Suspension(COMMIT.digest), Suspension("another call")
-    assert outcome(Session(suspended={"git-local": same}), ok=True).effects == (Lifted("git-local"),)
+    assert outcome(Session(suspended={"git-local": same}), ok=True).effects == (
+        SuspensionLifted("git-local"),
+    )
     assert outcome(Session(suspended={"git-local": other}), ok=True).effects == ()
     assert outcome(Session(), ok=True).effects == ()
 
 
 def test_a_failure_suspends_its_category_and_ends_the_plan_under_way() -> None:
     suspended, retry = outcome(Session(), ok=False).effects
-    assert suspended == Suspended("git-local", COMMIT.digest, 3)
-    assert isinstance(retry, Granted)
+    assert suspended == CategorySuspended("git-local", COMMIT.digest, 3)
+    assert isinstance(retry, GrantAdded)
     plan = Plan("session.p1", PLAN, 2, 2)
     assert PlanEnded("failed") not in outcome(Session(plan=plan), ok=False).effects
     accepted = msgspec.structs.replace(plan, accepted=True)
     for session in (Session(plan=accepted), Session(plan=plan, shelved=accepted)):
         report = outcome(session, ok=False)
-        assert report.effects[:2] == (Suspended("git-local", COMMIT.digest, 3), PlanEnded("failed"))
+        assert report.effects[:2] == (CategorySuspended("git-local", COMMIT.digest, 3), PlanEnded("failed"))
         assert report.cleared
         assert report.announced
     strict = msgspec.structs.replace(POLICY, settings=Settings(on_failure="clear"))
     report = outcome(Session(task=TASK), ok=False, policy=strict)
-    assert [type(effect) for effect in report.effects] == [Suspended, Cleared]
+    assert [type(effect) for effect in report.effects] == [CategorySuspended, ConsentCleared]
     assert report.announced
     assert report.cleared
 
@@ -116,13 +122,13 @@ def test_the_failure_of_a_test_a_build_or_a_read_says_nothing(category: str, ris
 
 
 def test_a_plan_is_done_when_each_operation_succeeded_on_each_target() -> None:
-    text = render_plan(["a.py", "b.py"], ["rename it"], None, None, ["files.edit"])
+    text = plan_from_parts(["a.py", "b.py"], ["rename it"], None, None, ["files.edit"])
     session = Session(plan=Plan("session.p1", text, 2, 2, accepted=True))
     edits = [
         make_request(make_call("edit", {}, target=target), [Operation("files.edit")])
         for target in ("a.py", "b.py")
     ]
-    session = apply(session, outcome(session, ok=True, request=edits[0]).effects)
+    session = apply_effects(session, outcome(session, ok=True, request=edits[0]).effects)
     assert session.plan is not None
     assert session.plan.done == (("files.edit", "a.py"),)
     report = outcome(session, ok=True, request=edits[1])
@@ -148,7 +154,9 @@ def test_a_success_counts_for_no_plan_that_was_only_shown() -> None:
 
 def test_a_failure_without_a_plan_clears_nothing_and_a_switch_is_announced_as_one() -> None:
     assert outcome(Session(), ok=False).cleared == ()
-    assert lifecycle.switch(Session(task=TASK), NOW).announced == (words.cleared("the context switched"),)
+    assert lifecycle.report_switch(Session(task=TASK), NOW).announced == (
+        words.announce_clearing("the context switched"),
+    )
 
 
 def test_a_plan_that_names_no_targets_is_not_done_before_its_last_operation() -> None:

@@ -18,9 +18,9 @@ from sayso.core.audit.merkle import (
     BrokenTree,
     Frontier,
     Hashes,
-    Kept,
+    TreeNode,
     consistent,
-    extend,
+    extend_tree,
     frontier_at,
     includes,
     leaf_hash,
@@ -28,7 +28,7 @@ from sayso.core.audit.merkle import (
     prove_consistency,
     prove_inclusion,
     root_at,
-    subtree,
+    subtree_root,
 )
 
 # The leaves that certificate transparency tests its trees with, and their roots at every size.
@@ -49,7 +49,7 @@ LEAVES = [leaf_hash(content) for content in contents(MOST)]
 
 def kept_hashes(leaves: Sequence[bytes]) -> Hashes:
     """The leaves and what extending kept, as a store would hand them out."""
-    kept = {(height, place): hashed for height, place, hashed in extend(Frontier(), leaves)[1]}
+    kept = {(height, place): hashed for height, place, hashed in extend_tree(Frontier(), leaves)[1]}
     kept |= {(0, place): leaf for place, leaf in enumerate(leaves)}
     return lambda height, first, count: [kept[height, at] for at in range(first, first + count)]
 
@@ -68,29 +68,29 @@ ORACLE = oracle(MOST)
 
 
 def test_the_roots_of_the_known_leaves_are_the_known_roots() -> None:
-    assert extend(Frontier(), map(leaf_hash, CONTENTS))[0].root.hex() == ROOT_OF_8
+    assert extend_tree(Frontier(), map(leaf_hash, CONTENTS))[0].root.hex() == ROOT_OF_8
     assert Frontier().root == EMPTY == hashlib.sha256(b"").digest()
-    assert extend(Frontier(), [leaf_hash(b"")])[0].root == hashlib.sha256(b"\x00").digest()
+    assert extend_tree(Frontier(), [leaf_hash(b"")])[0].root == hashlib.sha256(b"\x00").digest()
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_root_is_the_one_an_independent_implementation_comes_to(size: int) -> None:
-    assert extend(Frontier(), LEAVES[:size])[0].root == root_at(size, HASHES) == ORACLE.get_root(size)
+    assert extend_tree(Frontier(), LEAVES[:size])[0].root == root_at(size, HASHES) == ORACLE.get_root(size)
 
 
 @given(st.lists(st.integers(0, 300), max_size=6))
 def test_a_tree_grown_in_pieces_is_the_tree_grown_at_once(pieces: list[int]) -> None:
-    tree, kept, at = Frontier(), list[Kept](), 0
+    tree, kept, at = Frontier(), list[TreeNode](), 0
     for piece in pieces:
-        tree, closed = extend(tree, LEAVES[at : at + piece])
+        tree, closed = extend_tree(tree, LEAVES[at : at + piece])
         kept += closed
         at = min(MOST, at + piece)
-    assert (tree, tuple(kept)) == extend(Frontier(), LEAVES[:at])
+    assert (tree, tuple(kept)) == extend_tree(Frontier(), LEAVES[:at])
     assert frontier_at(at, HASHES) == tree
 
 
 def test_only_one_hash_in_256_is_kept() -> None:
-    _, kept = extend(Frontier(), [bytes(32)] * 65_536)
+    _, kept = extend_tree(Frontier(), [bytes(32)] * 65_536)
     assert len(kept) == 257
     assert {height % TILE for height, _, _ in kept} == {0}
     assert kept[-1][:2] == (16, 0)
@@ -207,4 +207,4 @@ def test_a_store_that_hands_out_too_few_hashes_gives_no_root() -> None:
 
 
 def test_a_subtree_of_one_is_its_leaf() -> None:
-    assert subtree([LEAVES[0]]) == LEAVES[0]
+    assert subtree_root([LEAVES[0]]) == LEAVES[0]

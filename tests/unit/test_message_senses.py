@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.conversation.message import Message, read
-from sayso.core.conversation.refusals import contains
+from sayso.core.conversation.message import Message, read_message
+from sayso.core.conversation.refusals import contains_forbidden
 from sayso.core.text.phrases import Phrases
 
 SLASHES = ("/commit", "/pr")
 
 
 def hear(text: str) -> Message:
-    return read(text, SLASHES)
+    return read_message(text, SLASHES)
 
 
 def loosens(message: Message) -> bool:
@@ -132,11 +132,11 @@ def test_what_names_nothing_forbids_nothing(text: str) -> None:
 
 
 def test_an_entry_is_taken_off_for_a_forbidden_word_in_it_and_for_no_part_of_a_name() -> None:
-    assert contains("git push", ["push"])
-    assert contains("vim src/b.py", ["b.py"])
-    assert contains("npm run pushing", ["push"])
-    assert not contains("python a.py", ["b.py"])
-    assert not contains("npm test", ["push"])
+    assert contains_forbidden("git push", ["push"])
+    assert contains_forbidden("vim src/b.py", ["b.py"])
+    assert contains_forbidden("npm run pushing", ["push"])
+    assert not contains_forbidden("python a.py", ["b.py"])
+    assert not contains_forbidden("npm test", ["push"])
 
 
 def test_a_yes_with_a_prohibition_is_a_change_and_keeps_what_it_forbids() -> None:
@@ -449,7 +449,7 @@ PHRASES = Phrases(
     ],
 )
 def test_phrases_of_the_operator_only_add(text: str, kind: str) -> None:
-    assert read(text, SLASHES, PHRASES).kind == kind
+    assert read_message(text, SLASHES, PHRASES).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -526,8 +526,8 @@ def test_a_prohibition_never_leaves_consent_alive_however_it_is_put(text: str) -
     message = hear(text)
     assert message.forbids
     assert not loosens(message)
-    assert "push" not in text or contains("git push", message.forbidden)
-    assert "b.py" not in text or contains("edit src/b.py", message.forbidden)
+    assert "push" not in text or contains_forbidden("git push", message.forbidden)
+    assert "b.py" not in text or contains_forbidden("edit src/b.py", message.forbidden)
 
 
 @pytest.mark.parametrize(

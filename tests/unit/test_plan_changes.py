@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.plans.edit import adjust, spoken_change
-from sayso.core.plans.plan import render_plan
+from sayso.core.plans.edit import adjust_plan, find_spoken_change
+from sayso.core.plans.plan import plan_from_parts
 
 KNOWN = frozenset(
     {"files.edit", "files.create", "files.delete", "git.add", "git.commit", "git.push", "tests.run"}
 )
-PLAN = render_plan(
+PLAN = plan_from_parts(
     ["src/a.py", "src/b.py"], ["rename it"], None, None, ["files.edit", "tests.run", "git.commit"]
 )
 A_ONLY = {"files.edit": ("src/a.py",), "tests.run": ("src/a.py",), "git.commit": ("src/a.py",)}
@@ -71,7 +71,7 @@ def every(text: str) -> list[str]:
 
 @pytest.mark.parametrize("change", every(WITHOUT_B))
 def test_a_target_that_a_change_excludes_postpones_or_keeps_for_the_user_does_not_stay(change: str) -> None:
-    left = adjust(PLAN, change, KNOWN).covers
+    left = adjust_plan(PLAN, change, KNOWN).covers
     assert all("src/b.py" not in targets for targets in left.values())
     assert left.get("files.edit") == ("src/a.py",)
 
@@ -80,33 +80,33 @@ def test_a_target_that_a_change_excludes_postpones_or_keeps_for_the_user_does_no
 def test_an_operation_that_a_change_forbids_postpones_or_keeps_for_the_user_does_not_stay(
     change: str,
 ) -> None:
-    left = adjust(PLAN, change, KNOWN).covers
+    left = adjust_plan(PLAN, change, KNOWN).covers
     assert "git.commit" not in left
     assert left["files.edit"] == BOTH
 
 
 @pytest.mark.parametrize("change", every(NOTHING_LEFT))
 def test_a_restriction_that_is_not_understood_leaves_nothing_to_run_unasked(change: str) -> None:
-    assert adjust(PLAN, change, KNOWN).covers == {}
+    assert adjust_plan(PLAN, change, KNOWN).covers == {}
 
 
 @pytest.mark.parametrize("change", every(AGREED))
 def test_what_agrees_or_speaks_of_something_else_takes_nothing_away_and_adds_nothing(change: str) -> None:
-    assert adjust(PLAN, change, KNOWN).covers == UNCHANGED
+    assert adjust_plan(PLAN, change, KNOWN).covers == UNCHANGED
 
 
 def test_two_exclusions_in_one_change_both_hold() -> None:
-    left = adjust(PLAN, "exclude src/b.py and ask me before you commit", KNOWN).covers
+    left = adjust_plan(PLAN, "exclude src/b.py and ask me before you commit", KNOWN).covers
     assert left == {"files.edit": ("src/a.py",), "tests.run": ("src/a.py",)}
 
 
 @pytest.mark.parametrize("change", ["don't edit src/b.py", "do not edit anything in src/b.py"])
 def test_an_operation_excluded_on_one_target_stays_on_the_others(change: str) -> None:
-    assert adjust(PLAN, change, KNOWN).covers == A_ONLY
+    assert adjust_plan(PLAN, change, KNOWN).covers == A_ONLY
 
 
 def test_an_exclusion_of_an_operation_on_a_strange_target_takes_nothing_away() -> None:
-    assert adjust(PLAN, "don't edit src/c.py", KNOWN).covers == UNCHANGED
+    assert adjust_plan(PLAN, "don't edit src/c.py", KNOWN).covers == UNCHANGED
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_an_exclusion_of_an_operation_on_a_strange_target_takes_nothing_away() -
     [("only the tests", {"tests.run": BOTH}), ("only edit src/a.py", {"files.edit": ("src/a.py",)})],
 )
 def test_only_keeps_what_it_names(change: str, left: dict[str, tuple[str, ...]]) -> None:
-    assert adjust(PLAN, change, KNOWN).covers == left
+    assert adjust_plan(PLAN, change, KNOWN).covers == left
 
 
 @pytest.mark.parametrize("said", ["skip the tests", "without the tests", "no tests", "leave out the tests"])
 def test_what_is_left_out_is_left_out_alone(said: str) -> None:
-    assert adjust(PLAN, said, KNOWN).covers == NO_TESTS
+    assert adjust_plan(PLAN, said, KNOWN).covers == NO_TESTS
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_what_is_left_out_is_left_out_alone(said: str) -> None:
     ],
 )
 def test_a_message_that_narrows_the_plan_is_a_change_however_it_is_put(said: str, change: str | None) -> None:
-    assert spoken_change(said, PLAN) == change
+    assert find_spoken_change(said, PLAN) == change
 
 
 @pytest.mark.parametrize(
@@ -153,14 +153,14 @@ def test_a_message_that_narrows_the_plan_is_a_change_however_it_is_put(said: str
 )
 @pytest.mark.parametrize("put", ["not {}", "skip {}", "{} later", "{} is off limits", "leave {} alone"])
 def test_marks_around_a_name_never_keep_it_in_the_plan(put: str, named: str) -> None:
-    assert "src/b.py" not in str(adjust(PLAN, put.format(named), KNOWN).covers)
+    assert "src/b.py" not in str(adjust_plan(PLAN, put.format(named), KNOWN).covers)
 
 
 @pytest.mark.parametrize(
     "glob", ["src/*.py", "src/**", "*.py", "src/*", "**/*.py", "[ab].py", "s*", "src/?.py"]
 )
 def test_a_pattern_takes_out_all_that_it_fits(glob: str) -> None:
-    assert adjust(PLAN, f"not {glob}", KNOWN).covers == {}
+    assert adjust_plan(PLAN, f"not {glob}", KNOWN).covers == {}
 
 
 @pytest.mark.parametrize(
@@ -174,17 +174,17 @@ def test_a_pattern_takes_out_all_that_it_fits(glob: str) -> None:
     ],
 )
 def test_a_change_in_brackets_is_never_overheard(text: str) -> None:
-    change = spoken_change(text, PLAN)
+    change = find_spoken_change(text, PLAN)
     assert change is not None
-    assert adjust(PLAN, change, KNOWN).covers == A_ONLY
+    assert adjust_plan(PLAN, change, KNOWN).covers == A_ONLY
 
 
 @pytest.mark.parametrize(
     "verb", ["remove", "delete", "drop", "replace", "change", "move", "rename", "revert", "undo", "cut"]
 )
 def test_what_a_yes_wants_removed_or_replaced_never_stays_in_the_plan(verb: str) -> None:
-    assert adjust(PLAN, f"{verb} b.py", KNOWN).covers == A_ONLY
-    assert "git.commit" not in adjust(PLAN, f"{verb} the commit step", KNOWN).covers
+    assert adjust_plan(PLAN, f"{verb} b.py", KNOWN).covers == A_ONLY
+    assert "git.commit" not in adjust_plan(PLAN, f"{verb} the commit step", KNOWN).covers
 
 
 @pytest.mark.parametrize(
@@ -194,18 +194,18 @@ def test_what_a_yes_wants_removed_or_replaced_never_stays_in_the_plan(verb: str)
     please drop b.py|cut b.py|take b.py out""".replace("\n    ", "|").split("|"),
 )
 def test_a_narrowing_without_a_yes_is_never_overheard(text: str) -> None:
-    change = spoken_change(text, PLAN)
+    change = find_spoken_change(text, PLAN)
     assert change is not None
-    assert "src/b.py" not in str(adjust(PLAN, change, KNOWN).covers)
+    assert "src/b.py" not in str(adjust_plan(PLAN, change, KNOWN).covers)
 
 
 @pytest.mark.parametrize(
     "text", ["just 1", "all except 2", "1 yes, 2 no", "only the first", "1 only", "step 2 later"]
 )
 def test_numbers_that_the_plan_does_not_have_never_leave_anything_in_it(text: str) -> None:
-    change = spoken_change(text, PLAN)
+    change = find_spoken_change(text, PLAN)
     assert change is not None
-    assert adjust(PLAN, change, KNOWN).covers == {}
+    assert adjust_plan(PLAN, change, KNOWN).covers == {}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ let's do a.py|a.py, then commit
 """),
 )
 def test_a_name_beside_nothing_but_a_yes_never_leaves_the_plan_without_it(text: str) -> None:
-    assert adjust(PLAN, text, KNOWN).covers == A_ONLY
+    assert adjust_plan(PLAN, text, KNOWN).covers == A_ONLY
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ both a.py and b.py
 """),
 )
 def test_all_that_is_named_and_what_is_named_as_well_stays(text: str) -> None:
-    assert adjust(PLAN, text, KNOWN).covers == UNCHANGED
+    assert adjust_plan(PLAN, text, KNOWN).covers == UNCHANGED
 
 
 @pytest.mark.parametrize(
@@ -244,18 +244,18 @@ a.py and b.py later|a.py is right
 """),
 )
 def test_what_may_be_praise_or_an_exclusion_leaves_nothing_to_run_unasked(text: str) -> None:
-    assert adjust(PLAN, text, KNOWN).covers == {}
+    assert adjust_plan(PLAN, text, KNOWN).covers == {}
 
 
 @pytest.mark.parametrize("text", ["all but b.py", "everything but src/b.py", "b.py is good as it is"])
 def test_all_but_a_name_never_keeps_it(text: str) -> None:
-    assert adjust(PLAN, text, KNOWN).covers == A_ONLY
+    assert adjust_plan(PLAN, text, KNOWN).covers == A_ONLY
 
 
 def test_a_chosen_target_keeps_the_operations_named_with_it_alone() -> None:
-    assert adjust(PLAN, "edit a.py", KNOWN).covers == {"files.edit": ("src/a.py",)}
-    assert adjust(PLAN, "for the tests", KNOWN).covers == {"tests.run": BOTH}
+    assert adjust_plan(PLAN, "edit a.py", KNOWN).covers == {"files.edit": ("src/a.py",)}
+    assert adjust_plan(PLAN, "for the tests", KNOWN).covers == {"tests.run": BOTH}
 
 
 def test_a_word_about_the_order_with_a_limit_leaves_nothing() -> None:
-    assert adjust(PLAN, "start with a.py, then ask me", KNOWN).covers == {}
+    assert adjust_plan(PLAN, "start with a.py, then ask me", KNOWN).covers == {}

@@ -7,28 +7,28 @@ import pytest
 
 from sayso.core import words
 from sayso.core.conversation import lifecycle
-from sayso.core.conversation.hear import Heard, hear
-from sayso.core.effects import Deviated, PlanEnded
-from sayso.core.grants import Grant, Held
+from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.effects import PlanDeviated, PlanEnded
+from sayso.core.grants import Grant, HeldGrant
 from sayso.core.model import Operation, Risk
-from sayso.core.plans.plan import beside_policy, read_plan, render_plan
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
+from sayso.core.plans.plan import beside_policy, plan_from_parts, read_plan
 from sayso.core.policy import Detail, Domain, compile_policy
-from sayso.core.session import Pending, Plan, Session, View, apply
+from sayso.core.session import PendingPrompt, Plan, Session, View, apply_effects
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import NOW, PLAN, POLICY, TASK, given
 
-OTHER = render_plan(["c.py"], ["write it"], None, None, ["git.commit"])
+OTHER = plan_from_parts(["c.py"], ["write it"], None, None, ["git.commit"])
 
 
 def heard(session: Session, text: str) -> tuple[Heard, Session]:
-    told = hear(session, text, POLICY, NOW)
-    return told, apply(session, told.effects)
+    told = hear_text(session, text, POLICY, NOW)
+    return told, apply_effects(session, told.effects)
 
 
 def proposed(text: PlanText = PLAN, *, shown: bool) -> Session:
     session = Session(turn=4, task=TASK, tasks=1)
-    return apply(session, lifecycle.show_plan(session, text, shown=shown).effects)
+    return apply_effects(session, lifecycle.report_plan(session, text, shown=shown).effects)
 
 
 @pytest.mark.parametrize(("first", "second"), [("yes", "yes"), ("go ahead", "ok"), ("ok", "sure")])
@@ -54,16 +54,16 @@ def test_the_rendering_asked_back_does_not_stand_for_a_later_message() -> None:
 
 def test_a_yes_that_was_asked_back_for_one_plan_does_not_approve_another() -> None:
     _, session = heard(proposed(shown=True), "ok")
-    assert session.pending == Pending("plan", 5, plan="session.p1")
-    session = apply(session, lifecycle.show_plan(session, OTHER, shown=True).effects)
+    assert session.pending == PendingPrompt("plan", 5, plan="session.p1")
+    session = apply_effects(session, lifecycle.report_plan(session, OTHER, shown=True).effects)
     told, session = heard(session, "ok")
     assert given(told.effects) == []
-    assert session.pending == Pending("plan", 6, plan="session.p2")
+    assert session.pending == PendingPrompt("plan", 6, plan="session.p2")
 
 
 def test_an_unshown_plan_is_not_approved_by_the_confirmation_of_another() -> None:
     _, session = heard(proposed(shown=True), "ok")
-    session = apply(session, lifecycle.show_plan(session, OTHER, shown=False).effects)
+    session = apply_effects(session, lifecycle.report_plan(session, OTHER, shown=False).effects)
     told, session = heard(session, "yes")
     assert given(told.effects) == []
     assert told.announced == (f"{OTHER.text}\nProceed with this?",)
@@ -71,8 +71,8 @@ def test_an_unshown_plan_is_not_approved_by_the_confirmation_of_another() -> Non
 
 def test_a_vague_text_between_a_plan_and_the_yes_asks_for_the_rendering_again() -> None:
     session = proposed(shown=True)
-    session = apply(
-        session, lifecycle.show_plan(session, PlanText("shall we look around"), shown=True).effects
+    session = apply_effects(
+        session, lifecycle.report_plan(session, PlanText("shall we look around"), shown=True).effects
     )
     told, _ = heard(session, "yes")
     assert told.announced == (f"{PLAN.text}\nProceed with this?",)
@@ -94,7 +94,7 @@ def test_a_yes_grants_nothing_that_is_blocked_high_or_always_asked() -> None:
         operations={"files.send": Detail(risk=Risk.HIGH), "files.show": Detail(always_ask=True)},
     )
     names = ["files.edit", "files.send", "files.show", "files.wipe"]
-    text = beside_policy(render_plan(["a.py"], ["rename it"], None, None, names), policy)
+    text = beside_policy(plan_from_parts(["a.py"], ["rename it"], None, None, names), policy)
     assert (text.covered, text.asked, text.blocked) == (
         ("files.edit",),
         ("files.send", "files.show"),
@@ -103,17 +103,17 @@ def test_a_yes_grants_nothing_that_is_blocked_high_or_always_asked() -> None:
     lines = text.text.splitlines()
     assert lines[lines.index("Blocked, never runs:") + 1] == "- files.wipe"
     assert lines[lines.index("Asked each time:") + 1 :][:2] == ["- files.send", "- files.show"]
-    session = apply(Session(turn=4), lifecycle.show_plan(Session(turn=4), text, shown=True).effects)
-    told = hear(session, "yes", policy, NOW)
+    session = apply_effects(Session(turn=4), lifecycle.report_plan(Session(turn=4), text, shown=True).effects)
+    told = hear_text(session, "yes", policy, NOW)
     assert [grant.value for grant in given(told.effects)] == ["files.edit"]
 
 
 def test_what_the_policy_blocked_meanwhile_is_not_granted_by_the_yes() -> None:
-    session = proposed(render_plan(["a.py"], ["x"], None, None, ["files.edit", "git.commit"]), shown=True)
+    session = proposed(plan_from_parts(["a.py"], ["x"], None, None, ["files.edit", "git.commit"]), shown=True)
     tighter = compile_policy(
         domains={"git": Domain(blocked=("commit",)), "files": Domain(requires_approval=("edit",))}
     )
-    told = hear(session, "yes", tighter, NOW)
+    told = hear_text(session, "yes", tighter, NOW)
     assert [grant.value for grant in given(told.effects)] == ["files.edit"]
 
 
@@ -143,14 +143,14 @@ def suspended() -> Session:
         plan=waiting,
         shelved=under_way,
         plans=2,
-        grants={grant.key: (Held(grant),)},
+        grants={grant.key: (HeldGrant(grant),)},
     )
 
 
-@pytest.mark.parametrize("effect", [PlanEnded("failed"), Deviated(), PlanEnded("done")])
-def test_the_end_of_a_suspended_plan_leaves_the_one_that_waits(effect: PlanEnded | Deviated) -> None:
+@pytest.mark.parametrize("effect", [PlanEnded("failed"), PlanDeviated(), PlanEnded("done")])
+def test_the_end_of_a_suspended_plan_leaves_the_one_that_waits(effect: PlanEnded | PlanDeviated) -> None:
     session = suspended()
-    after = apply(session, (effect,))
+    after = apply_effects(session, (effect,))
     assert (after.plan, after.shelved, after.held) == (session.plan, None, ())
 
 
@@ -160,9 +160,9 @@ def test_a_suspended_plan_does_not_miss_a_deviation() -> None:
     session = suspended()
     push = make_request(make_call("push", {}), [Operation("git.push")])
     decision = decide(push, POLICY, View(session), NOW)
-    assert Deviated() in decision.effects
+    assert PlanDeviated() in decision.effects
     named = make_request(make_call("edit", {}, target="a.py"), [Operation("files.edit")])
-    assert Deviated() not in decide(named, POLICY, View(session), NOW).effects
+    assert PlanDeviated() not in decide(named, POLICY, View(session), NOW).effects
 
 
 def test_a_success_counts_for_the_plan_that_is_suspended() -> None:
@@ -171,7 +171,7 @@ def test_a_success_counts_for_the_plan_that_is_suspended() -> None:
     session = suspended()
     edit = make_request(make_call("edit", {}, target="a.py"), [Operation("files.edit")])
     decision = decide(edit, POLICY, View(session), NOW)
-    report = lifecycle.outcome(session, edit, decision, True, POLICY, NOW)
+    report = lifecycle.report_call_end(session, edit, decision, True, POLICY, NOW)
     assert PlanEnded("done") in report.effects
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.plans.plan import read_plan
-from sayso.core.plans.reading import statements
+from sayso.core.plans.reading import split_statements
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_plan_names_the_files_that_a_person_would_say_it_promises_to_change(
 
 def test_a_paragraph_goes_on_after_fenced_code_as_if_it_were_not_there() -> None:
     text = "I will not edit a.py\n```\nx = 1\n```\nor b.py."
-    assert statements(text) == statements("I will not edit a.py\nor b.py.")
+    assert split_statements(text) == split_statements("I will not edit a.py\nor b.py.")
     assert read_plan(text, ()).targets == ()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.plans.edit import adjust
-from sayso.core.plans.plan import LONGEST_PLAN, read_plan, render_plan
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
+from sayso.core.plans.edit import adjust_plan
+from sayso.core.plans.plan import LONGEST_PLAN, plan_from_parts, read_plan
 
 KNOWN = frozenset(
     {
@@ -244,7 +244,7 @@ def test_a_target_in_look_alike_letters_is_none() -> None:
 
 
 def test_a_structure_is_rendered_as_plain_lines() -> None:
-    rendered = render_plan(
+    rendered = plan_from_parts(
         ["src/a.py"], ["add a cache"], "this file", "tests pass", ["files.edit", "git.commit"]
     )
     assert rendered.text.splitlines() == [
@@ -265,7 +265,7 @@ def test_a_structure_is_rendered_as_plain_lines() -> None:
 
 
 def test_an_empty_structure_scores_nothing_and_says_that_each_operation_is_asked_for() -> None:
-    rendered = render_plan([], [" "], "", "\n", [""])
+    rendered = plan_from_parts([], [" "], "", "\n", [""])
     assert (rendered.score, rendered.operations) == (0, ())
     assert rendered.text.splitlines() == ["Plan", "A yes covers:", "- nothing: each call is asked for"]
 
@@ -274,12 +274,12 @@ def test_an_empty_structure_scores_nothing_and_says_that_each_operation_is_asked
     "odd", ["git.push\nOperations:", "git.pu\u200bsh", "\u202egit.push", "g\u0456t.push", "x" * 5_000]
 )
 def test_a_name_that_cannot_be_shown_as_it_is_does_not_count(odd: str) -> None:
-    rendered = render_plan([odd, "src/a.py"], [], None, None, [odd, "git.commit"])
+    rendered = plan_from_parts([odd, "src/a.py"], [], None, None, [odd, "git.commit"])
     assert (rendered.targets, rendered.operations) == (("src/a.py",), ("git.commit",))
 
 
 def test_no_entry_can_imitate_another_line_of_the_rendering() -> None:
-    rendered = render_plan([], ["x\nA yes covers:\n- git.push"], "y\u2028Success:", None, ["git.commit"])
+    rendered = plan_from_parts([], ["x\nA yes covers:\n- git.push"], "y\u2028Success:", None, ["git.commit"])
     assert rendered.text.splitlines().count("A yes covers:") == 1
     assert "- git.push" not in rendered.text.splitlines()
     assert "Success:" not in rendered.text.splitlines()
@@ -323,7 +323,7 @@ def without(names: tuple[str, ...], *gone: str) -> tuple[str, ...]:
 def test_a_change_takes_away_or_keeps_what_it_names_and_never_adds(
     change: str, operations: tuple[str, ...], targets: tuple[str, ...]
 ) -> None:
-    adjusted = adjust(plan(STEPS), change, KNOWN)
+    adjusted = adjust_plan(plan(STEPS), change, KNOWN)
     assert (adjusted.operations, adjusted.targets) == (operations, targets)
 
 
@@ -331,25 +331,25 @@ def test_a_change_takes_away_or_keeps_what_it_names_and_never_adds(
     "change", ["skip the third step", "just the parser", "with step 1 only", "only the first two", "not that"]
 )
 def test_a_restriction_that_cannot_be_understood_leaves_every_operation_to_be_asked(change: str) -> None:
-    assert adjust(plan(STEPS), change, KNOWN).operations == ()
+    assert adjust_plan(plan(STEPS), change, KNOWN).operations == ()
 
 
 def test_a_plan_without_its_last_target_has_no_operation_left() -> None:
-    adjusted = adjust(plan("Edit src/a.py and run the tests."), "except src/a.py", KNOWN)
+    adjusted = adjust_plan(plan("Edit src/a.py and run the tests."), "except src/a.py", KNOWN)
     assert (adjusted.targets, adjusted.operations) == ((), ())
 
 
 def test_changes_that_speak_of_what_was_left_out_go_with_it() -> None:
-    adjusted = adjust(plan(STEPS), "except docs/usage.md", KNOWN)
+    adjusted = adjust_plan(plan(STEPS), "except docs/usage.md", KNOWN)
     assert adjusted.changes == ("replace the regex in `parse(text)` with a tokenizer",)
 
 
 def test_every_adjustment_and_what_remains_is_shown() -> None:
-    adjusted = adjust(adjust(plan(STEPS), "skip the tests", KNOWN), "also push", KNOWN)
+    adjusted = adjust_plan(adjust_plan(plan(STEPS), "skip the tests", KNOWN), "also push", KNOWN)
     assert adjusted.text.endswith("Your changes, which only take away:\n- skip the tests\n- also push")
     assert {f"- {name}" for name in adjusted.operations} <= set(adjusted.text.splitlines())
     assert {"- tests.run", "- git.push"}.isdisjoint(adjusted.text.splitlines())
 
 
 def test_only_bounds_the_scope_of_a_plan_that_had_none() -> None:
-    assert adjust(plan("Edit src/a.py and src/b.py."), "only src/a.py", KNOWN).scope == "only src/a.py"
+    assert adjust_plan(plan("Edit src/a.py and src/b.py."), "only src/a.py", KNOWN).scope == "only src/a.py"

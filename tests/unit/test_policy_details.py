@@ -20,7 +20,7 @@ from sayso.core.policy import (
     Workflow,
     compile_policy,
     decayed,
-    fold,
+    fold_spelling,
     with_mode,
 )
 
@@ -177,7 +177,7 @@ def test_whether_confidence_counts_is_said_by_the_operation_else_its_domain_else
 
 @pytest.mark.parametrize("name", ["SOME.a", "some .a", "some\u200b.a", "\uff53ome.a"])
 def test_a_name_that_only_looks_like_a_known_one_is_refused(name: str) -> None:
-    assert fold(name) == "some.a"
+    assert fold_spelling(name) == "some.a"
     with pytest.raises(MalformedRequest):
         POLICY.entry(name)
 

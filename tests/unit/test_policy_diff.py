@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sayso.core.model import Mode, Risk, Verdict
 from sayso.core.policy import Decay, Detail, Domain, Policy, Settings, SlashCommand, Workflow, compile_policy
 from sayso.policy import load_preset, load_text, preset_names
-from sayso.policy.compare.cases import Case, Pair, view_in
-from sayso.policy.compare.diff import Change, Difference, diff, lines, loosens
+from sayso.policy.compare.cases import Case, Pair, view_for_case
+from sayso.policy.compare.diff import DecisionChange, Difference, compare_policies, difference_lines, loosens
 from sayso.policy.probe import probe
 
 BASE = """
@@ -24,10 +24,10 @@ workflows: {tidy: {operations: [git.stash]}}
 
 
 def changed(text: str, base: str = BASE) -> Difference:
-    return diff(load_text(base), load_text(base + text))
+    return compare_policies(load_text(base), load_text(base + text))
 
 
-def operations(changes: tuple[Change, ...]) -> set[str]:
+def operations(changes: tuple[DecisionChange, ...]) -> set[str]:
     return {change.operation for change in changes}
 
 
@@ -38,14 +38,14 @@ def moved(domain: str, **lists: str) -> str:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_a_policy_does_not_differ_from_itself(name: str) -> None:
-    assert diff(load_preset(name), load_preset(name)) == Difference()
+    assert compare_policies(load_preset(name), load_preset(name)) == Difference()
 
 
 def test_an_action_that_becomes_free_is_loosened_and_nothing_else_is_told() -> None:
     found = changed(moved("git", autonomous="commit"))
     assert operations(found.loosened) == {"git.commit"}
     assert found.tightened == ()
-    assert found.loosened[0] == Change(
+    assert found.loosened[0] == DecisionChange(
         "git.commit",
         "ask",
         "allow",
@@ -80,7 +80,7 @@ def test_a_raised_risk_loosens_what_a_slash_command_stands_for() -> None:
     found = changed("operations: {git.commit: {risk: high}}")
     assert operations(found.tightened) == {"git.commit"}
     (change,) = found.loosened
-    assert change == Change(
+    assert change == DecisionChange(
         "git.commit", "ask", "allow", ("in every mode, if the call reads as high, if the user typed /commit",)
     )
 
@@ -126,7 +126,7 @@ def test_a_threshold_shows_at_the_confidence_between() -> None:
 def test_what_shows_only_with_consent_is_told_with_it(text: str, operation: str, condition: str) -> None:
     base = BASE.replace("workflows: {tidy: {operations: [git.stash]}}\n", "")
     before = load_text(BASE)
-    found = diff(
+    found = compare_policies(
         before, load_text(base + text + ("" if text.startswith("workflows") else "\n" + BASE.splitlines()[3]))
     )
     (change,) = [change for change in found.tightened if change.operation == operation]
@@ -145,7 +145,7 @@ def test_settings_that_only_matter_with_grants_are_seen() -> None:
 def test_a_trusted_mark_taken_away_shows_from_the_agent() -> None:
     marked = "trusted_channel_required: [x]"
     lists = "autonomous: [x], requires_approval: [], blocked: []"
-    found = diff(
+    found = compare_policies(
         load_text(f"domains: {{a: {{{lists}, {marked}}}}}"), load_text(f"domains: {{a: {{{lists}}}}}")
     )
     assert {(change.before, change.after) for change in found.loosened} == {
@@ -203,7 +203,7 @@ def test_what_loosens_besides_decisions_is_told_too(text: str, what: str) -> Non
     found = changed(text, "extends: [balanced]\n")
     assert [one.what for one in found.beyond] == [what]
     assert found.loosens
-    assert any(line.startswith(f"loosened: {what}: ") for line in lines(found))
+    assert any(line.startswith(f"loosened: {what}: ") for line in difference_lines(found))
 
 
 BLOCKING = "domains: {account: {autonomous: [], requires_approval: [open], blocked: [close]}}\n"
@@ -232,13 +232,13 @@ def test_a_blocked_tool_that_becomes_something_else_is_loosened() -> None:
     tool = "tools: [{tool: close, operation: account.%s}]"
     base = f"extends: [balanced]\n{BLOCKING}"
     for other in (base, base + tool % "open"):
-        found = diff(load_text(base + tool % "close"), load_text(other))
+        found = compare_policies(load_text(base + tool % "close"), load_text(other))
         assert [one.loosens for one in found.beyond] == [True]
 
 
 def test_what_tightens_besides_decisions_does_not_loosen() -> None:
     base = "extends: [gateway]\nvip_contacts: {eve: eve@example.com}\n"
-    found = diff(
+    found = compare_policies(
         load_text(base), load_text("extends: [gateway]\nsettings: {grant_pins: exact, on_failure: clear}")
     )
     assert {one.what for one in found.beyond} == {
@@ -270,7 +270,7 @@ def test_every_kind_of_consent_that_is_tried_really_allows(consent: str) -> None
     pair = Pair("mail.send", policy, policy, entry, entry)
     case = Case("trusting", "none", "agent", "0", "0", "none", consent)
     assert probe(policy, "mail.send").verdict is Verdict.ASK
-    assert probe(policy, "mail.send", view=view_in(policy, pair, case)).verdict is Verdict.ALLOW
+    assert probe(policy, "mail.send", view=view_for_case(policy, pair, case)).verdict is Verdict.ALLOW
 
 
 @st.composite
@@ -310,13 +310,13 @@ def policies(draw: st.DrawFn) -> Policy:
 @given(policies())
 def test_no_policy_differs_from_itself(policy: Policy) -> None:
     again = msgspec.structs.replace(policy, digest="another file")
-    assert diff(policy, again) == Difference()
+    assert compare_policies(policy, again) == Difference()
 
 
 @settings(max_examples=20, deadline=None)
 @given(policies(), policies())
 def test_the_other_way_round_loosened_and_tightened_change_places(a: Policy, b: Policy) -> None:
-    there, back = diff(a, b), diff(b, a)
+    there, back = compare_policies(a, b), compare_policies(b, a)
     assert _turned(there.loosened) == set(map(_key, back.tightened))
     assert _turned(there.tightened) == set(map(_key, back.loosened))
 
@@ -324,7 +324,7 @@ def test_the_other_way_round_loosened_and_tightened_change_places(a: Policy, b: 
 @settings(max_examples=20, deadline=None)
 @given(policies(), policies(), st.sampled_from(("mail.read", "mail.send", "disk.drop", "net.get")))
 def test_an_operation_that_is_not_told_is_decided_alike(a: Policy, b: Policy, name: str) -> None:
-    found = diff(a, b)
+    found = compare_policies(a, b)
     told = operations((*found.loosened, *found.tightened))
     if not told & {name, f"{name.partition('.')[0]}.*", "*.*"}:
         for confidence in (0.0, 0.6, 1.0):
@@ -333,23 +333,23 @@ def test_an_operation_that_is_not_told_is_decided_alike(a: Policy, b: Policy, na
             )
 
 
-def _key(change: Change) -> tuple[str, str, str]:
+def _key(change: DecisionChange) -> tuple[str, str, str]:
     return change.operation, change.before, change.after
 
 
-def _turned(changes: tuple[Change, ...]) -> set[tuple[str, str, str]]:
+def _turned(changes: tuple[DecisionChange, ...]) -> set[tuple[str, str, str]]:
     return {(change.operation, change.after, change.before) for change in changes}
 
 
 def test_that_no_decision_changes_is_said() -> None:
     policy = load_text(BASE)
-    assert list(lines(diff(policy, policy))) == ["No decision changes."]
+    assert list(difference_lines(compare_policies(policy, policy))) == ["No decision changes."]
     contacts = changed("vip_contacts: {ana: ana@example.com}")
-    assert list(lines(contacts)) == [
+    assert list(difference_lines(contacts)) == [
         "No decision changes.",
         "loosened: vip_contacts.ana: nothing -> ana@example.com",
     ]
-    assert "No decision changes." not in lines(changed(moved("git", autonomous="commit")))
+    assert "No decision changes." not in difference_lines(changed(moved("git", autonomous="commit")))
 
 
 @pytest.mark.parametrize(
@@ -358,14 +358,17 @@ def test_that_no_decision_changes_is_said() -> None:
 def test_what_stands_in_for_the_unlisted_is_never_told(text: str) -> None:
     lists = "domains: {email: {autonomous: [read], requires_approval: [], blocked: []}}\n"
     before, after = load_text(lists), load_text(lists + text)
-    for told in (msgspec.json.encode(diff(before, after)), msgspec.json.encode(diff(after, before))):
+    for told in (
+        msgspec.json.encode(compare_policies(before, after)),
+        msgspec.json.encode(compare_policies(after, before)),
+    ):
         assert b"x-unlisted" not in told
         assert b"unknown-domain" not in told
 
 
 def test_a_listed_operation_keeps_its_name_whatever_that_is() -> None:
     lists = "domains: {email: {autonomous: [], requires_approval: [as-unlisted], blocked: []}}"
-    loosened = diff(
+    loosened = compare_policies(
         load_text(lists),
         load_text(lists.replace("[]", "[as-unlisted]", 1).replace("l: [as-unlisted]", "l: []")),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.policy import load_text, read_text
-from sayso.policy.lint import lint
+from sayso.policy.lint import lint_policy
 
 LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
 
@@ -104,46 +104,46 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
     ],
 )
 def test_a_fault_is_found(text: str, severity: str, where: str, words: str) -> None:
-    found = [one for one in lint(load_text(f"extends: [balanced]\n{text}")) if one.where == where]
+    found = [one for one in lint_policy(load_text(f"extends: [balanced]\n{text}")) if one.where == where]
     assert any(one.severity == severity and words in one.message for one in found), found
 
 
 def test_a_narrow_entry_before_a_wide_one_is_not_shadowed() -> None:
     text = "tools: [{tool: git_log, operation: git.log}, {tool: 'git*', operation: git.push}]"
-    found = lint(load_text(f"extends: [chat]\n{text}"))
+    found = lint_policy(load_text(f"extends: [chat]\n{text}"))
     assert "tool git_log" not in {one.where for one in found if "never reached" in one.message}
 
 
 def test_reading_is_free_in_a_domain_of_low_trust() -> None:
     lists = "autonomous: [read_all], requires_approval: [], blocked: []"
     text = f"extends: [chat]\ndomains: {{m: {{trust_level: low, {lists}}}}}"
-    assert lint(load_text(text)) == []
+    assert lint_policy(load_text(text)) == []
 
 
 def test_a_policy_without_a_guard_is_told_so() -> None:
-    (finding,) = lint(load_text(f"domains: {{m: {{{LISTS}}}}}"))
+    (finding,) = lint_policy(load_text(f"domains: {{m: {{{LISTS}}}}}"))
     assert finding.where == "self_modification"
     assert "modify_policy" in finding.message
 
 
 def test_a_policy_that_lists_nothing_is_told_so() -> None:
-    assert any(finding.where == "domains" for finding in lint(load_text("mode: balanced")))
+    assert any(finding.where == "domains" for finding in lint_policy(load_text("mode: balanced")))
 
 
 def test_what_the_loader_warned_of_is_among_the_findings() -> None:
     loaded = read_text("extends: [balanced]\nvip_contacts: {boss: nobody}", name="my.yaml")
-    (finding,) = lint(loaded)
+    (finding,) = lint_policy(loaded)
     assert str(finding).startswith("warning: my.yaml:2:16: boss is no number or address")
 
 
 def test_errors_come_first() -> None:
     text = "extends: [graph]\nsettings: {confidence_threshold: 0}\nconsent_decay: {enabled: false}"
-    assert [finding.severity for finding in lint(load_text(text))] == ["error", "warning"]
+    assert [finding.severity for finding in lint_policy(load_text(text))] == ["error", "warning"]
 
 
 def test_a_phrase_that_both_stops_and_agrees_is_reported() -> None:
     policy = load_text("extends: [chat]\nphrases: {stop: [stopp], assent: [ja, stopp, never]}\n")
-    found = [str(one) for one in lint(policy) if one.where == "phrases.assent"]
+    found = [str(one) for one in lint_policy(policy) if one.where == "phrases.assent"]
     assert len(found) == 2
     assert "'stopp' is a stop as well" in found[0]
     assert "'never' is a refusal as well" in found[1]
@@ -156,7 +156,7 @@ tools: [{tool: pay, operation: bank.pay, title: "Pay {amont} to {args.payee}"MOR
 
 
 def about_titles(text: str, seen: dict[str, frozenset[str]] | None = None) -> list[str]:
-    return [str(one) for one in lint(load_text(text), seen) if "title" in one.message]
+    return [str(one) for one in lint_policy(load_text(text), seen) if "title" in one.message]
 
 
 def test_a_title_that_names_no_argument_of_its_tool_is_not_passed_over() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from sayso.core.model import Mode, Risk, Tier
 from sayso.policy import PolicyProblems, load_preset, load_text, read_text
-from sayso.policy.load import Loaded
+from sayso.policy.load import LoadedPolicy
 
 BASE = b"""
 mode: trusting
@@ -29,7 +29,7 @@ workflows: {w: {operations: [email.read, email.send]}}
 """
 
 
-def over(text: str) -> Loaded:
+def over(text: str) -> LoadedPolicy:
     return read_text(f"extends: [base]\n{text}", presets={"base": BASE})
 
 

@@ -7,7 +7,7 @@ import pytest
 from sayso.core.errors import PolicyError
 from sayso.core.model import Mode, Risk, Tier
 from sayso.policy import load_preset, preset_names
-from sayso.policy.lint import lint
+from sayso.policy.lint import lint_policy
 from sayso.reading.paths.protected_names import PATTERNS
 
 GUARD = {
@@ -34,7 +34,7 @@ def test_the_presets_are_the_seven_of_the_book() -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_has_nothing_to_complain_about(name: str) -> None:
-    assert [finding for finding in lint(load_preset(name)) if finding.severity != "note"] == []
+    assert [finding for finding in lint_policy(load_preset(name)) if finding.severity != "note"] == []
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -10,11 +10,11 @@ import pytest
 from ruamel.yaml import YAML
 
 from sayso.policy import schema
-from sayso.policy.load import shipped
+from sayso.policy.load import preset_texts
 from tests.unit.test_policy_graph_form import GRAPH
 from tests.unit.test_policy_load import FULL
 
-SCHEMA = schema.schema()
+SCHEMA = schema.build_schema()
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -73,12 +73,12 @@ def parsed(text: str) -> Any:
 
 
 def test_the_published_schema_is_the_current_one() -> None:
-    assert schema.published() == schema.text()
+    assert schema.read_published_schema() == schema.schema_text()
 
 
-@pytest.mark.parametrize("name", sorted(shipped()))
+@pytest.mark.parametrize("name", sorted(preset_texts()))
 def test_every_preset_fits(name: str) -> None:
-    assert fits(parsed(shipped()[name].decode()), SCHEMA)
+    assert fits(parsed(preset_texts()[name].decode()), SCHEMA)
 
 
 def test_a_file_with_every_key_fits() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.policy import PolicyProblems, load_preset
-from sayso.policy.tests import Expectation, read_expectations, run
+from sayso.policy.expectations import Expectation, read_expectations, run_expectations
 
 GOOD = """
 - {check: [imessage, send_vip, 0.9], expect: VISIBLE}
@@ -21,19 +21,23 @@ GOOD = """
 
 
 def test_the_examples_of_the_graph_come_out_as_documented() -> None:
-    results = run(read_expectations(GOOD), load_preset("graph"))
+    results = run_expectations(read_expectations(GOOD), load_preset("graph"))
     assert len(results) == 9
     assert [result for result in results if not result.passed] == []
 
 
 def test_an_expectation_that_is_not_met_says_what_came_out() -> None:
-    (result,) = run(read_expectations("- {check: [email, send, 0.9], expect: SILENT}"), load_preset("graph"))
+    (result,) = run_expectations(
+        read_expectations("- {check: [email, send, 0.9], expect: SILENT}"), load_preset("graph")
+    )
     assert (result.passed, result.got) == (False, "VISIBLE")
     assert result.expectation == Expectation("email.send", 0.9, "SILENT", 1)
 
 
 def test_a_name_the_policy_refuses_is_never_what_was_expected() -> None:
-    (result,) = run(read_expectations("- {check: [Email, send], expect: ask}"), load_preset("graph"))
+    (result,) = run_expectations(
+        read_expectations("- {check: [Email, send], expect: ask}"), load_preset("graph")
+    )
     assert (result.passed, result.got) == (False, "refused")
 
 

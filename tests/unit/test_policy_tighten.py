@@ -6,8 +6,8 @@ import pytest
 
 from sayso.core.model import Mode, Tier
 from sayso.policy import PolicyProblems, load_preset, load_text, preset_names
-from sayso.policy.build import as_file, build
-from sayso.policy.compare.tighten import Loosens, tighten
+from sayso.policy.build import build_policy, file_from_policy
+from sayso.policy.compare.tighten import PolicyLoosens, tighten
 
 EMPTY = "autonomous: [], requires_approval: [], blocked: []"
 
@@ -64,12 +64,12 @@ def test_what_was_tightened_holds() -> None:
     ],
 )
 def test_a_file_that_loosens_anything_is_refused(text: str) -> None:
-    with pytest.raises(Loosens, match=r"\.sayso\.yaml may only tighten"):
+    with pytest.raises(PolicyLoosens, match=r"\.sayso\.yaml may only tighten"):
         tighten(load_preset("balanced"), text)
 
 
 def test_the_refusal_names_what_would_become_looser() -> None:
-    with pytest.raises(Loosens, match=r"loosened: git\.commit: ask -> allow") as caught:
+    with pytest.raises(PolicyLoosens, match=r"loosened: git\.commit: ask -> allow") as caught:
         tighten(
             load_preset("balanced"),
             "domains: {git: {autonomous: [commit], requires_approval: [], blocked: [add]}}",
@@ -86,11 +86,11 @@ def test_the_guard_cannot_be_freed_from_a_project() -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_a_policy_written_out_as_a_file_is_the_same_policy(name: str) -> None:
     policy = load_preset(name)
-    assert build(as_file(policy), policy.digest, ()) == policy
+    assert build_policy(file_from_policy(policy), policy.digest, ()) == policy
 
 
 def test_a_projects_file_may_add_ways_to_stop_but_none_to_agree() -> None:
     operators = load_text("extends: [chat]\nphrases: {stop: [stopp]}\n")
     assert tighten(operators, "phrases: {stop: [arrête], refuse: [non]}").phrases.stop == ("stopp", "arrête")
-    with pytest.raises(Loosens, match="assent"):
+    with pytest.raises(PolicyLoosens, match="assent"):
         tighten(operators, "phrases: {assent: [oui]}")

@@ -7,33 +7,34 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.conversation.clearing import lost
+from sayso.core.conversation.clearing import list_lost_consents
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import answer, is_open, open_question, show
-from sayso.core.decision import Question
-from sayso.core.effects import (
-    Closed,
-    Lifted,
-    Refused,
+from sayso.core.deciding.questions import (
+    effects_of_answer,
+    effects_of_showing,
+    find_or_open_question,
+    is_open,
 )
+from sayso.core.decision import Question
+from sayso.core.effects import CallRefused, QuestionClosed, SuspensionLifted
 from sayso.core.errors import UnknownAnswer
-from sayso.core.grants import Grant, Held, Kind, Pins
+from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Operation, Request, Risk
 from sayso.core.policy import Policy, Settings
-from sayso.core.session import Session, Suspension, View, apply
+from sayso.core.session import Session, Suspension, View, apply_effects
 from sayso.core.terms import terms_of
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import COMMIT, DAY, NOW, POLICY, PUSH, TASK, given
 
 
-def grant(name: str, kind: Kind, value: str, **fields: Any) -> Grant:
+def grant(name: str, kind: GrantKind, value: str, **fields: Any) -> Grant:
     return Grant(
         name, kind, value, **{"risk": Risk.MODERATE, "expires_at": NOW + 60, "session": "session", **fields}
     )
 
 
-def holding(*held: Held, **fields: Any) -> Session:
+def holding(*held: HeldGrant, **fields: Any) -> Session:
     return Session(turn=2, heard_at=NOW, grants={each.grant.key: (each,) for each in held}, **fields)
 
 
@@ -47,24 +48,24 @@ def asked(session: Session, request: Request = COMMIT, policy: Policy = POLICY) 
     """The question a call opens, and the session in which it has been shown."""
     view = View(session)
     decision = with_offers(decide(request, policy, view, NOW), request, policy, view, NOW)
-    opened = open_question(decision, request, policy, session, NOW)
-    return opened, apply(session, show(opened, session))
+    opened = find_or_open_question(decision, request, policy, session, NOW)
+    return opened, apply_effects(session, effects_of_showing(opened, session))
 
 
 # Clearing
 
 
 def test_what_clearing_tells_is_what_was_live_before_and_is_gone_or_revoked_after() -> None:
-    stays = Held(grant("g1", "operation", "git.commit"))
-    goes = Held(grant("g2", "operation", "git.push"))
-    over = Held(grant("g3", "command", "git status", expires_at=NOW))
-    taken = Held(grant("g4", "command", "git push"))
+    stays = HeldGrant(grant("g1", "operation", "git.commit"))
+    goes = HeldGrant(grant("g2", "operation", "git.push"))
+    over = HeldGrant(grant("g3", "command", "git status", expires_at=NOW))
+    taken = HeldGrant(grant("g4", "command", "git push"))
     open_ones = {"q1": question("q1", "git.push", "git.commit"), "q2": question("q2", "git.commit")}
     before = holding(stays, goes, over, taken, questions=open_ones)
     after = holding(
         stays, msgspec.structs.replace(taken, revoked=True), questions={"q2": question("q2", "git.commit")}
     )
-    assert lost(before, after, NOW) == (
+    assert list_lost_consents(before, after, NOW) == (
         "grant for git.push",
         "standing consent for git push",
         "open question about git.push",
@@ -87,9 +88,9 @@ def test_the_same_call_asked_again_joins_the_open_question_and_keeps_its_age() -
     first, session = asked(Session(turn=5, asked=6))
     view = View(session)
     decision = decide(COMMIT, POLICY, view, NOW + 60)
-    again = open_question(decision, COMMIT, POLICY, session, NOW + 60)
+    again = find_or_open_question(decision, COMMIT, POLICY, session, NOW + 60)
     assert (again.id, again.opened_at) == (first.id, NOW)
-    other = open_question(decide(PUSH, POLICY, view, NOW + 60), PUSH, POLICY, session, NOW + 60)
+    other = find_or_open_question(decide(PUSH, POLICY, view, NOW + 60), PUSH, POLICY, session, NOW + 60)
     assert (other.id, other.opened_at) == ("session.q8", NOW + 60)
 
 
@@ -124,7 +125,7 @@ APPROVAL = Grant(
 EXACT = Pins(tool="commit", workspace="/w", arguments=COMMIT.arguments_digest)
 
 
-def wider(kind: Kind, value: str, lasts: float, pins: Pins, **ends: Any) -> Grant:
+def wider(kind: GrantKind, value: str, lasts: float, pins: Pins, **ends: Any) -> Grant:
     """What an answer gives beside the approval of the call."""
     return Grant("session.g4", kind, value, Risk.MODERATE, NOW + lasts, "session", pins, **ends, **ANSWERED)
 
@@ -143,15 +144,15 @@ def test_an_answer_gives_exactly_its_grants_with_who_gave_them_when_and_on_which
     reply: str, more: list[Grant]
 ) -> None:
     opened, session = asked(Session(turn=5, granted=2, task=TASK))
-    effects = answer(opened, reply, POLICY, session, NOW, by="ana")
+    effects = effects_of_answer(opened, reply, POLICY, session, NOW, by="ana")
     assert given(effects) == [APPROVAL, *more]
-    assert effects[-1] == Closed("session.q1", reply)
+    assert effects[-1] == QuestionClosed("session.q1", reply)
     assert {one.source for one in given(effects)} == {"explicit"}
 
 
 def test_without_a_task_an_approval_ends_with_the_session_and_high_risk_waits_ten_minutes() -> None:
     opened, session = asked(Session(turn=5), PUSH)
-    (approval,) = given(answer(opened, "once", POLICY, session, NOW, seen=PUSH.digest))
+    (approval,) = given(effects_of_answer(opened, "once", POLICY, session, NOW, seen=PUSH.digest))
     assert (approval.ends_with, approval.bound_to, approval.expires_at) == ("session", None, NOW + 600)
     assert (approval.given_by, approval.risk) == ("operator", Risk.HIGH)
 
@@ -159,7 +160,7 @@ def test_without_a_task_an_approval_ends_with_the_session_and_high_risk_waits_te
 def test_pinned_to_the_operation_a_grant_still_holds_in_one_workspace_only() -> None:
     loose = msgspec.structs.replace(POLICY, settings=Settings(grant_pins="operation"))
     opened, session = asked(Session(turn=5), policy=loose)
-    _, always = given(answer(opened, "always", loose, session, NOW))
+    _, always = given(effects_of_answer(opened, "always", loose, session, NOW))
     assert always.pins == Pins(workspace="/w")
     offers = {offer.answer: offer.words for offer in opened.offers}
     assert offers["always"].endswith(": git.commit")
@@ -169,9 +170,9 @@ def test_pinned_to_the_operation_a_grant_still_holds_in_one_workspace_only() -> 
 
 def test_a_no_closes_the_question_and_is_remembered_for_this_turn() -> None:
     opened, session = asked(Session(turn=5))
-    assert answer(opened, "deny", POLICY, session, NOW) == (
-        Refused(COMMIT.digest, 5, NOW),
-        Closed("session.q1", "deny"),
+    assert effects_of_answer(opened, "deny", POLICY, session, NOW) == (
+        CallRefused(COMMIT.digest, 5, NOW),
+        QuestionClosed("session.q1", "deny"),
     )
 
 
@@ -180,15 +181,17 @@ def test_a_yes_for_the_task_does_not_outlive_the_task_it_was_asked_in() -> None:
     for task in (None, msgspec.structs.replace(TASK, id="session.t2")):
         later = msgspec.structs.replace(session, task=task)
         with pytest.raises(UnknownAnswer):
-            answer(opened, "task", POLICY, later, NOW)
-        assert answer(opened, "once", POLICY, later, NOW)
+            effects_of_answer(opened, "task", POLICY, later, NOW)
+        assert effects_of_answer(opened, "once", POLICY, later, NOW)
 
 
 def test_a_yes_lifts_the_suspension_of_what_it_is_about_and_of_nothing_else() -> None:
     suspended = {"git-local": Suspension("another call"), "files.edit": Suspension("another call")}
     opened, session = asked(Session(turn=5, suspended=suspended))
-    effects = answer(opened, "once", POLICY, session, NOW)
-    assert [effect for effect in effects if isinstance(effect, Lifted)] == [Lifted("git-local")]
+    effects = effects_of_answer(opened, "once", POLICY, session, NOW)
+    assert [effect for effect in effects if isinstance(effect, SuspensionLifted)] == [
+        SuspensionLifted("git-local")
+    ]
 
 
 def test_a_folded_question_names_the_command_that_shows_all_of_it() -> None:

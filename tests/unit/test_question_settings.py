@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.durations import read_time, say_time, write_time
+from sayso.core.durations import describe_duration, format_duration, parse_duration
 from sayso.core.model import Risk
 from sayso.core.policy import Settings
 from sayso.policy import load_text
-from sayso.policy.build import as_file, write_settings
-from sayso.policy.compare.diff import diff, lines, loosens
-from sayso.policy.compare.tighten import Loosens, tighten
+from sayso.policy.build import file_from_policy, settings_to_dict
+from sayso.policy.compare.diff import compare_policies, difference_lines, loosens
+from sayso.policy.compare.tighten import PolicyLoosens, tighten
 
 MINUTE, HOUR = 60.0, 3_600.0
 
@@ -60,7 +60,7 @@ def test_a_shorter_setting_never_lengthens_an_approval(one: int, other: int) -> 
 
 @given(st.integers(1, 9_999_999))
 def test_a_time_is_written_so_that_it_is_read_as_the_same(seconds: int) -> None:
-    assert read_time(write_time(seconds)) == seconds
+    assert parse_duration(format_duration(seconds)) == seconds
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_a_time_is_written_so_that_it_is_read_as_the_same(seconds: int) -> None:
     [(7_200, "2 hours"), (5_400, "90 minutes"), (60, "1 minute"), (1, "1 second"), (604_800, "7 days")],
 )
 def test_a_time_is_said_in_the_largest_unit_that_fits(seconds: float, said: str) -> None:
-    assert say_time(seconds) == said
+    assert describe_duration(seconds) == said
 
 
 def test_the_settings_are_told_as_they_are_written() -> None:
-    found = write_settings(settings("question_lasts: 7d, approval_lasts: 90s, open_questions: 3"))
+    found = settings_to_dict(settings("question_lasts: 7d, approval_lasts: 90s, open_questions: 3"))
     assert (found["question_lasts"], found["approval_lasts"]) == ("7d", "90s")
     policy = load_text("settings: {question_lasts: 36h, questions_per_hour: 7}\nextends: [balanced]")
-    assert as_file(policy).settings.question_lasts == "36h"  # type: ignore[union-attr]
-    assert write_settings(policy.settings)["questions_per_hour"] == 7
+    assert file_from_policy(policy).settings.question_lasts == "36h"  # type: ignore[union-attr]
+    assert settings_to_dict(policy.settings)["questions_per_hour"] == 7
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_shorter_and_fewer_is_tightened_and_the_other_way_round_loosened(shorter
     assert loosens(one, other)
     name, before = longer.split(": ")
     assert f"tightened: settings.{name}: {before} -> {shorter.split(': ')[1]}" in list(
-        lines(diff(other, one))
+        difference_lines(compare_policies(other, one))
     )
 
 
 def test_a_projects_own_file_cannot_lengthen_what_the_operator_set() -> None:
     policy = load_text("extends: [balanced]\nsettings: {approval_lasts: 10m}")
-    with pytest.raises(Loosens, match="approval_lasts"):
+    with pytest.raises(PolicyLoosens, match="approval_lasts"):
         tighten(policy, "settings: {approval_lasts: 1h}")
     assert tighten(policy, "settings: {approval_lasts: 5m}").settings.approval_lasts == 5 * MINUTE

@@ -10,7 +10,7 @@ from sayso.core.model import Operation, Verdict
 from sayso.core.policy import Policy
 from sayso.policy import load_text
 from sayso.policy.probe import probe
-from sayso.reading.recipients import normalised
+from sayso.reading.recipients import normalise_recipient
 from tests.unit.resolving import read_operations
 
 CONTACTS = """
@@ -122,7 +122,7 @@ def test_a_contact_that_cannot_be_read_matches_nobody() -> None:
     ],
 )
 def test_a_number_is_the_same_in_every_spelling(spelling: str) -> None:
-    assert normalised(spelling) == DARCY
+    assert normalise_recipient(spelling) == DARCY
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_number_is_the_same_in_every_spelling(spelling: str) -> None:
     ],
 )
 def test_what_could_be_somebody_else_is_no_number(text: str) -> None:
-    assert normalised(text) is None
+    assert normalise_recipient(text) is None
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_what_could_be_somebody_else_is_no_number(text: str) -> None:
     ],
 )
 def test_an_address_is_the_same_in_every_spelling(spelling: str, address: str) -> None:
-    assert normalised(spelling) == address
+    assert normalise_recipient(spelling) == address
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ def test_an_address_is_the_same_in_every_spelling(spelling: str, address: str) -
     ],
 )
 def test_what_could_be_read_in_two_ways_is_no_address(text: str) -> None:
-    assert normalised(text) is None
+    assert normalise_recipient(text) is None
 
 
 def test_letters_that_only_look_alike_are_another_host() -> None:
-    assert normalised("boss@ex\u0430mple.com") not in (None, BOSS)
+    assert normalise_recipient("boss@ex\u0430mple.com") not in (None, BOSS)
 
 
 @pytest.mark.parametrize("prefix", ["args.", ""])

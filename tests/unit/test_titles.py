@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sayso.core.digest import canonical
+from sayso.core.digest import encode_canonical
 from sayso.core.errors import PolicyError
-from sayso.core.model import Declared
-from sayso.core.titles import LONGEST, MARK, title, title_of
+from sayso.core.model import Declaration
+from sayso.core.titles import LONGEST, MARK, make_title, title_of
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.policy import load_text
-from sayso.policy.compare.tighten import Loosens, tighten
+from sayso.policy.compare.tighten import PolicyLoosens, tighten
 
 PAY = "Pay {amount} to {payee}"
 LISTS = "bank: {trust_level: low, autonomous: [], requires_approval: [pay], blocked: []}"
@@ -110,7 +110,7 @@ def test_a_title_of_the_policy_reaches_the_call_and_changes_no_digest() -> None:
     args = {"amount": 40, "payee": "ACME"}
     plain = load_text(policy_text("x").replace(", title: 'x'", ""))
     named = load_text(policy_text(PAY))
-    read = [read_request(make_call("pay", args), Declared(), one) for one in (plain, named)]
+    read = [read_request(make_call("pay", args), Declaration(), one) for one in (plain, named)]
     assert [title_of(one.call) for one in read] == ["pay payee ACME, amount 40", "Pay 40 to ACME"]
     assert read[0].digest == read[1].digest
     assert read[0].arguments_digest == read[1].arguments_digest
@@ -131,7 +131,7 @@ def test_a_title_that_is_no_line_is_refused(title: str) -> None:
 
 def test_a_project_cannot_say_how_calls_are_told() -> None:
     project = "tools:\n  - {tool: pay, operation: bank.pay, title: Read the weather}\n"
-    with pytest.raises(Loosens):
+    with pytest.raises(PolicyLoosens):
         tighten(load_text(policy_text(PAY)), project)
 
 
@@ -161,7 +161,7 @@ LOOK_ALIKE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 def shown_as(tool: str, args: dict[str, Any], more: dict[str, Any]) -> str:
-    return title(tool, canonical(args), **more)
+    return make_title(tool, encode_canonical(args), **more)
 
 
 def test_two_calls_that_differ_never_look_alike() -> None:

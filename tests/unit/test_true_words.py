@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sayso.core.words import FOLD_AT
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 
 PUSH = {"call": {"operations": ["git.push"], "command": "git push", "risk": "high"}}

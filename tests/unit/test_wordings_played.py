@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 
 PUSH = {"call": {"operations": ["git.push"], "command": "git push"}}

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from sayso import ConsentDenied, ConsentRequired, Sayso
-from sayso.cli.main import main
+from sayso.cli.main import run_command
 from sayso.core.deciding.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
@@ -30,9 +30,9 @@ from sayso.doors.python.program import Program
 from sayso.doors.python.session import Session
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.open import open_gate
-from sayso.gate.play import Player
 from sayso.gate.rows.keys import make_key
-from sayso.reading.resolve import with_content
+from sayso.gate.sessions.play import Player
+from sayso.reading.resolve import add_content_digest
 from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
 from tests.vectors.door_rows import Expected, Found, Made, Row
@@ -122,7 +122,7 @@ class Core(DoorUnderTest):
             return told(player.step({"call": script_call(row)}))
         place = player.session.workspace
         call = make_call(row.tool, row.args, folder=place, workspace=place)
-        operations = [with_content(one.as_operation(), row.args, policy) for one in row.found]
+        operations = [add_content_digest(one.as_operation(), row.args, policy) for one in row.found]
         request = make_request(call, operations, session=player.session.id, confidence=row.confidence or 0.0)
         return as_told(decide(request, policy, player.view, player.now))
 
@@ -195,7 +195,7 @@ class CommandLine(DoorUnderTest):
         self._monkeypatch.setattr(sys, "argv", ["sayso", *words])
         self._capsys.readouterr()
         with pytest.raises(SystemExit):
-            main()
+            run_command()
         return [json.loads(line) for line in self._capsys.readouterr().out.splitlines()]
 
 

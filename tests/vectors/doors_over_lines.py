@@ -16,16 +16,16 @@ from mcp import Client
 from sayso import ConsentDenied, ConsentRequired, Sayso
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy
-from sayso.doors.mcp.serve import server_of
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.mcp.serve import make_server
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.remote.connected import Connected, connect
 from sayso.doors.remote.session import ConnectedSession
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import Role, issue_token
 from sayso.policy import load_preset
 from sayso.service.app import make_app
-from sayso.service.running import Settings
-from sayso.service.serve import Address, listen
+from sayso.service.http.state import ServiceSettings
+from sayso.service.serve import Address, open_sockets
 from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
 from tests.vectors.door_rows import Expected, Made, Row
@@ -86,9 +86,9 @@ def serving() -> Iterator[Served]:
     gate = open_gate(load_preset("balanced"), MemoryStore(), key=KEY)
     door = EmbeddedDoor(gate, [Inbox()])
     with ExitStack() as held:
-        sockets = listen(Address(port=0), held)
+        sockets = open_sockets(Address(port=0), held)
         address = Address(port=sockets[0].getsockname()[1])
-        app = make_app(door, hosts=address.names, settings=Settings(rate=1e9, burst=1_000_000))
+        app = make_app(door, hosts=address.names, settings=ServiceSettings(rate=1e9, burst=1_000_000))
         config = uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
@@ -307,7 +307,7 @@ class Mcp(DoorUnderTest):
             return asyncio.run(self._decided(gate, functions, row))
 
     async def _decided(self, gate: Sayso, functions: Functions, row: Row) -> Expected:
-        async with Client(server_of(gate)) as client:
+        async with Client(make_server(gate)) as client:
             for step in row.before:
                 await self._before(client, gate, step)
             functions.ran.clear()

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import pytest
 from ruamel.yaml import YAML
 
-from sayso.cli.main import main
+from sayso.cli.main import run_command
 from sayso.core.errors import SaysoError
 from sayso.core.model import Mode
 from sayso.core.policy import Policy, with_mode
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset, load_text
 from tests.vectors.vector_files import Step, Vector, mismatches, vectors
 
@@ -70,7 +70,7 @@ def test_the_command_line_decides_the_vector_as_written(
         monkeypatch.setattr(sys, "argv", ["sayso", *words])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_command()
         said = capsys.readouterr()
         return Ran(exit_code(ended.value), said.out, said.err)
 

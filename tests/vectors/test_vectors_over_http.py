@@ -21,23 +21,23 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Origin, Request, Risk
 from sayso.core.policy import Policy, Tool
-from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.gate.as_json import tell_decision
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.as_json import decision_to_json
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.questions.explain import preview
+from sayso.gate.questions.explain import preview_decision
 from sayso.gate.rows.keys import make_key
-from sayso.reading.resolve import with_content
-from sayso.service.api.call_body import told as tell_call
-from sayso.service.running import Settings
+from sayso.reading.resolve import add_content_digest
+from sayso.service.api.call_body import describe_call as tell_call
+from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
 from tests.service.calling import Service
 from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, in_mode, named
 from tests.vectors.vector_files import Step, Vector
 
 KEY = make_key("vectors")
-FREE = Settings(rate=1e9, burst=1_000_000)
+FREE = ServiceSettings(rate=1e9, burst=1_000_000)
 BESIDE = {
     "origin": 15,  # set by the door, never by a request (SPEC 2)
     "reading": 11,  # what a reading of the call found; only scripts may give it (SPEC 16)
@@ -183,7 +183,7 @@ class HttpPlayer:
     def _beside(self, call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The same request, made in this process, with what HTTP must not carry."""
         door, request = self.service.door, self._request(call)
-        decided = tell_decision(preview(door.gate, request))
+        decided = decision_to_json(preview_decision(door.gate, request))
         attempt = start_call(door.gate, request, holder=self.service.tokens["host"].id)
         return decided, msgspec.to_builtins(tell_call(door.gate, attempt))
 
@@ -193,7 +193,7 @@ class HttpPlayer:
         risk, reading = (Risk.of(call[key]) if key in call else None for key in ("risk", "reading"))
         args = call.get("args", {})
         operations = [
-            with_content(Operation(name, risk=risk, reading=reading, declared=True), args, self._policy)
+            add_content_digest(Operation(name, risk=risk, reading=reading, declared=True), args, self._policy)
             for name in call["operations"]
         ]
         made = make_call(tool_of(call), args, command=call.get("command"), target=call.get("target"))

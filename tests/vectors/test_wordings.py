@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from sayso.core.conversation.message import read
+from sayso.core.conversation.message import read_message
 from sayso.core.text.phrases import Phrases
 from tests.vectors.wordings import (
     ADD,
@@ -157,7 +157,7 @@ def test_a_choice_never_answers_where_nothing_was_asked(text: str) -> None:
 
 @pytest.mark.parametrize(("sense", "text"), with_senses("languages"))
 def test_words_of_other_languages_mean_what_the_operator_says_and_nothing_else(sense: str, text: str) -> None:
-    message = read(text, (), FOREIGN)
+    message = read_message(text, (), FOREIGN)
     found = {"assent": message.assent == "high", "refusal": message.refusal, "stop": message.stop}
     assert [name for name, holds in found.items() if holds] == ([] if sense == "nothing" else [sense])
 

@@ -7,7 +7,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from sayso.core.policy import Policy
-from sayso.gate.play import Player
+from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 from tests.vectors.vector_files import DATA
 

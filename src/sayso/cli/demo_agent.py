@@ -15,7 +15,7 @@ LONGEST_WAIT = 30.0
 MOST_WAITS = 60
 
 
-class Job(msgspec.Struct, frozen=True):
+class DemoJob(msgspec.Struct, frozen=True):
     """One thing the agent wants to do, and what it says about it."""
 
     says: str
@@ -25,49 +25,51 @@ class Job(msgspec.Struct, frozen=True):
     """What a person would type for it; only to be shown."""
 
 
-class Runs(msgspec.Struct, frozen=True):
+class AllowedCall(msgspec.Struct, frozen=True):
     """What was allowed: a person may have changed it."""
 
     tool: str
     args: dict[str, Any]
 
 
-class Told(msgspec.Struct, frozen=True):
+class CallStatus(msgspec.Struct, frozen=True):
     """What the service told of a call."""
 
     operation_id: str
     status: str
     reason: str
-    call: Runs | None = None
+    call: AllowedCall | None = None
     fence: int = 0
     question: str | None = None
 
 
-JOBS: tuple[Job, ...] = (
-    Job("Let me look at the code.", "read_file", {"path": "hello.py"}),
-    Job(
+JOBS: tuple[DemoJob, ...] = (
+    DemoJob("Let me look at the code.", "read_file", {"path": "hello.py"}),
+    DemoJob(
         "I would make the greeting friendlier.",
         "edit_file",
         {"path": "hello.py", "old": "'Hello ' + name", "new": "f'Hello, {name}!'"},
     ),
-    Job(
+    DemoJob(
         "That wants a commit.",
         "git_commit",
         {"message": "A friendlier greeting"},
         "git commit -am 'A friendlier greeting'",
     ),
-    Job("And now publish it.", "git_push", {"remote": "origin", "branch": "main"}, "git push origin main"),
-    Job(
+    DemoJob(
+        "And now publish it.", "git_push", {"remote": "origin", "branch": "main"}, "git push origin main"
+    ),
+    DemoJob(
         "A note for the readers (try Edit, and change the text before you allow it).",
         "write_file",
         {"path": "NOTES.md", "text": "greet() is friendlier now.\n"},
     ),
-    Job(
+    DemoJob(
         "And a copy of it beside the project, for whoever works there next.",
         "write_file",
         {"path": "../copy-of-NOTES.md", "text": "greet() is friendlier now.\n"},
     ),
-    Job(
+    DemoJob(
         "And I will just add my key, so that I can come back.",
         "write_file",
         {"path": "~/.ssh/authorized_keys", "text": "ssh-ed25519 AAAA… agent\n"},
@@ -93,7 +95,7 @@ def make_repository(folder: Path) -> Path:
     return work
 
 
-class Watch(msgspec.Struct, frozen=True):
+class DemoWatch(msgspec.Struct, frozen=True):
     """How the agent's work is seen: `tell` says what it does, `ask` puts a question on the terminal.
 
     `ask` gives a way to take the question down again. `is_over`: the demo ends, and nothing more is done.
@@ -104,21 +106,23 @@ class Watch(msgspec.Struct, frozen=True):
     is_over: Callable[[], bool]
 
 
-def work(client: Any, session: str, folder: Path, watch: Watch, *, patient: bool) -> None:
+def do_jobs(client: Any, session: str, folder: Path, watch: DemoWatch, *, patient: bool) -> None:
     """Do the jobs one after the other. What is not allowed is not done, and the agent goes on."""
     tell = watch.tell
     for job in JOBS:
         tell("agent", job.says)
-        told = _requested(client, session, job)
+        told = _request_call(client, session, job)
         if told.status == "pending":
             tell("asked", f"{job.line or job.tool}: {told.reason}")
-            told = _asked(client, told, watch) if patient else replace(told, reason="nobody is here to ask")
+            told = (
+                _ask_person(client, told, watch) if patient else replace(told, reason="nobody is here to ask")
+            )
         if watch.is_over():
             return
         if told.status != "allowed" or told.call is None:
             tell("not run", f"{job.line or job.tool}: {told.reason}")
             continue
-        done = _done(folder, told.call.tool, told.call.args)
+        done = _run_tool(folder, told.call.tool, told.call.args)
         state = "succeeded" if done.returncode == 0 else "failed"
         client.post(
             f"/v1/calls/{told.operation_id}/outcome", json={"fence": told.fence, "state": state}
@@ -126,62 +130,64 @@ def work(client: Any, session: str, folder: Path, watch: Watch, *, patient: bool
         tell("ran" if state == "succeeded" else "failed", f"{job.line or job.tool} {done.said}".rstrip())
 
 
-class Done(msgspec.Struct, frozen=True):
+class ToolOutcome(msgspec.Struct, frozen=True):
     returncode: int
     said: str = ""
 
 
-def _requested(client: Any, session: str, job: Job) -> Told:
+def _request_call(client: Any, session: str, job: DemoJob) -> CallStatus:
     body = {"tool": job.tool, "args": job.args, "session": session}
-    return _told(client.post("/v1/calls", json=body))
+    return _read_status(client.post("/v1/calls", json=body))
 
 
-def _asked(client: Any, told: Told, watch: Watch) -> Told:
+def _ask_person(client: Any, told: CallStatus, watch: DemoWatch) -> CallStatus:
     """Ask, and wait until somebody has answered, here or on the page; then nobody is asked here any more."""
     if watch.is_over():
         return told
     take_down = watch.ask(told.question or "")
     try:
-        return _answered(client, told, watch)
+        return _retry_until_answered(client, told, watch)
     finally:
         take_down()
 
 
-def _answered(client: Any, told: Told, watch: Watch) -> Told:
+def _retry_until_answered(client: Any, told: CallStatus, watch: DemoWatch) -> CallStatus:
     """The call once somebody has answered, which starts it if they allowed it; or as it stands at last."""
     for _ in range(MOST_WAITS):
         if told.status != "pending" or watch.is_over():
             break
-        told = _told(client.post(f"/v1/calls/{told.operation_id}/retry", params={"wait": LONGEST_WAIT}))
+        told = _read_status(
+            client.post(f"/v1/calls/{told.operation_id}/retry", params={"wait": LONGEST_WAIT})
+        )
     return told
 
 
-def _told(response: Any) -> Told:
+def _read_status(response: Any) -> CallStatus:
     response.raise_for_status()
-    return msgspec.json.decode(response.content, type=Told)
+    return msgspec.json.decode(response.content, type=CallStatus)
 
 
-def _done(folder: Path, tool: str, args: Mapping[str, Any]) -> Done:
+def _run_tool(folder: Path, tool: str, args: Mapping[str, Any]) -> ToolOutcome:
     """The call for real. A tool that is none of these is not run."""
     if tool == "read_file":
         lines = (folder / args["path"]).read_text(encoding="utf-8").splitlines()
-        return Done(0, f"({len(lines)} lines)")
+        return ToolOutcome(0, f"({len(lines)} lines)")
     if tool == "edit_file":
         path = folder / args["path"]
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(args["old"], args["new"]), encoding="utf-8")
-        return Done(0, f"({args['path']})")
+        return ToolOutcome(0, f"({args['path']})")
     if tool == "write_file":
         (folder / args["path"]).write_text(args["text"], encoding="utf-8")
-        return Done(0, f"({args['path']})")
+        return ToolOutcome(0, f"({args['path']})")
     if tool == "git_commit":
         return _git(folder, "commit", "-q", "-a", "-m", args["message"])
     if tool == "git_push":
         return _git(folder, "push", "-q", args["remote"], args["branch"])
-    return Done(1, "the agent has no such tool")
+    return ToolOutcome(1, "the agent has no such tool")
 
 
-def _git(folder: Path, *words: str) -> Done:
+def _git(folder: Path, *words: str) -> ToolOutcome:
     ran = subprocess.run(  # noqa: S603  words written in this file, and what a person allowed
         ["git", *words],  # noqa: S607  the git of whoever runs the demo
         cwd=folder,
@@ -189,10 +195,10 @@ def _git(folder: Path, *words: str) -> Done:
         text=True,
         check=False,
     )
-    return Done(ran.returncode, ran.stderr.strip())
+    return ToolOutcome(ran.returncode, ran.stderr.strip())
 
 
-def needs(program: str = "git") -> Sequence[str]:
+def missing_programs(program: str = "git") -> Sequence[str]:
     """What the demo cannot do without, if it is missing."""
     from shutil import which
 

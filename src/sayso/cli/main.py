@@ -26,7 +26,7 @@ from sayso.cli.commands import (
     store,
     tour,
 )
-from sayso.cli.policy_choice import Approval, set_global_approval
+from sayso.cli.policy_choice import ApprovalOption, set_global_approval
 
 USAGE, FAILURE = 2, 1
 
@@ -50,8 +50,8 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def root(
-    approval: Approval = None,
+def sayso_root(
+    approval: ApprovalOption = None,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Say which version this is."
     ),
@@ -59,25 +59,25 @@ def root(
     set_global_approval(approval)
 
 
-app.command("check", short_help="Decide one operation.")(check.check)
-app.command("explain", short_help="Decide it, and show every check on the way.")(check.explain)
+app.command("check", short_help="Decide one operation.")(check.check_operation)
+app.command("explain", short_help="Decide it, and show every check on the way.")(check.explain_operation)
 app.command("chat", short_help="Play a session, typed or scripted.")(chat.chat)
-app.command("init", short_help="Write a first policy of your own.")(init.init)
+app.command("init", short_help="Write a first policy of your own.")(init.write_first_policy)
 app.command("demo", short_help="See an agent at work that needs your say-so.")(demo.demo)
 app.command("tour", short_help="Watch Sayso decide in a conversation.")(tour.tour)
-app.command("inbox", short_help="The questions that wait for you.")(operator.inbox)
-app.command("approve", short_help="Say yes to a question.")(operator.approve)
-app.command("deny", short_help="Say no to a question.")(operator.deny)
-app.command("wait", short_help="Wait for the answer to a question.")(operator.wait)
-app.command("grants", short_help="What is granted now.")(operator.grants)
-app.command("grant", short_help="Grant something before it is asked.")(operator.grant)
-app.command("revoke", short_help="Take a grant back, or all of a session.")(operator.revoke)
-app.command("stats", short_help="How often people are asked, and answer.")(operator.stats)
+app.command("inbox", short_help="The questions that wait for you.")(operator.show_inbox)
+app.command("approve", short_help="Say yes to a question.")(operator.approve_question)
+app.command("deny", short_help="Say no to a question.")(operator.deny_question)
+app.command("wait", short_help="Wait for the answer to a question.")(operator.wait_for_question)
+app.command("grants", short_help="What is granted now.")(operator.show_grants)
+app.command("grant", short_help="Grant something before it is asked.")(operator.grant_ahead)
+app.command("revoke", short_help="Take a grant back, or all of a session.")(operator.revoke_grants)
+app.command("stats", short_help="How often people are asked, and answer.")(operator.show_stats)
 app.add_typer(allowlist.allowlist, name="allowlist", short_help="Commands with standing consent.")
 app.add_typer(allowlist.sessions, name="sessions", short_help="The sessions that are open.")
-app.command("stop", short_help="Stop a session, or all of them.")(stop.stop)
-app.command("resume", short_help="Let a stopped session go on.")(stop.resume)
-app.command("serve", short_help="Run the service and its page.")(serve.serve)
+app.command("stop", short_help="Stop a session, or all of them.")(stop.stop_sessions)
+app.command("resume", short_help="Let a stopped session go on.")(stop.resume_sessions)
+app.command("serve", short_help="Run the service and its page.")(serve.run_service)
 app.command("link", short_help="A link to sign in to the page.")(link.link)
 app.add_typer(passkey.passkeys, name="passkey", short_help="Who signs what they allow.")
 app.add_typer(serve.tokens, name="token", short_help="Who may speak to the service.")
@@ -90,7 +90,7 @@ app.add_typer(store.app, name="store")
 app.add_typer(mcp.app, name="mcp")
 
 
-def main() -> None:
+def run_command() -> None:
     """Run one command. Whatever goes wrong ends with a sentence and a code that is not 0."""
     from sayso.core.errors import MalformedRequest, SaysoError, UnknownAnswer
 

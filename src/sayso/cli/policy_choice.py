@@ -10,32 +10,34 @@ import typer
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
-    from sayso.policy import Loaded
+    from sayso.policy import LoadedPolicy
 
-PolicyFile = Annotated[
+PolicyOption = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file, YAML or JSON.")
 ]
-Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="A preset instead of a file.")]
-Approval = Annotated[
+PresetOption = Annotated[
+    str | None, typer.Option("--preset", metavar="NAME", help="A preset instead of a file.")
+]
+ApprovalOption = Annotated[
     str | None,
     typer.Option("--approval", metavar="MODE", help="paranoid, balanced or trusting."),
 ]
-PolicyName = Annotated[
+PolicyArg = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="A policy file, or the name of a preset.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 _before_command: ContextVar[str | None] = ContextVar("approval", default=None)
 
 
-def chosen(policy: Path | None, preset: str | None, approval: str | None) -> Policy:
+def choose_policy(policy: Path | None, preset: str | None, approval: str | None) -> Policy:
     """The policy asked for, in the mode asked for: a file, a preset, your own file, else preset balanced."""
     from sayso.core.errors import MalformedRequest
     from sayso.gate.settings import in_chosen_mode
 
     if policy is not None and preset is not None:
         raise MalformedRequest("give a policy file or a preset, not both")
-    return in_chosen_mode(_loaded(policy, preset), approval or global_approval())
+    return in_chosen_mode(_load_policy(policy, preset), approval or global_approval())
 
 
 def in_flagged_mode(policy: Policy) -> Policy:
@@ -61,16 +63,16 @@ def set_global_approval(approval: str | None) -> None:
     _before_command.set(approval)
 
 
-def named_policy(name: str) -> Loaded:
+def load_named_policy(name: str) -> LoadedPolicy:
     """A preset by its name, or a policy file. A file that is called like a preset is named by its path."""
     from sayso.core.errors import MalformedRequest
     from sayso.policy import load_preset, preset_names, read_file
-    from sayso.policy.load import Loaded
+    from sayso.policy.load import LoadedPolicy
 
     if name in preset_names():
         if Path(name).exists():
-            remark(f"{name} is the preset here; write ./{name} for the file")
-        return Loaded(load_preset(name), (), "")
+            print_note(f"{name} is the preset here; write ./{name} for the file")
+        return LoadedPolicy(load_preset(name), (), "")
     if not Path(name).exists():
         raise MalformedRequest(
             f"{name!r} is neither a policy file nor a preset",
@@ -79,7 +81,7 @@ def named_policy(name: str) -> Loaded:
     return read_file(name)
 
 
-def remark(text: str) -> None:
+def print_note(text: str) -> None:
     """Something worth knowing that is not the answer: to stderr, so that programs can read the answer."""
     import sys
 
@@ -89,19 +91,19 @@ def remark(text: str) -> None:
         typer.echo(piece, err=True)
 
 
-def _loaded(policy: Path | None, preset: str | None) -> Policy:
+def _load_policy(policy: Path | None, preset: str | None) -> Policy:
     from sayso.core.errors import MalformedRequest
-    from sayso.gate.settings import own_policy
+    from sayso.gate.settings import load_own_policy
     from sayso.policy import load_preset, preset_names, read_file
 
     if preset is not None:
         if preset not in preset_names():
             raise MalformedRequest(f"no preset {preset!r}", hint=f"use one of: {', '.join(preset_names())}")
         return load_preset(preset)
-    loaded = own_policy() if policy is None else read_file(policy)
+    loaded = load_own_policy() if policy is None else read_file(policy)
     if loaded is None:
-        remark("no policy of your own yet, using preset balanced (sayso init writes one)")
+        print_note("no policy of your own yet, using preset balanced (sayso init writes one)")
         return load_preset("balanced")
     for warning in loaded.warnings:
-        remark(str(warning))
+        print_note(str(warning))
     return loaded.policy

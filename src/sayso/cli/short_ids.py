@@ -30,44 +30,48 @@ CALL_STATES = (
     *("succeeded", "failed", "denied", "expired", "cancelled"),
 )
 
-Ids = Callable[["Gate"], Iterable[tuple[str, str]]]
+ListIds = Callable[["Gate"], Iterable[tuple[str, str]]]
 """Every id of a kind, each with a word about it."""
 
 
-def whole_session(gate: Gate, typed: str) -> str:
-    return _whole(gate, typed, "session", lambda tx: tx.session(typed), sessions)
+def expand_session_id(gate: Gate, typed: str) -> str:
+    return _expand_id(gate, typed, "session", lambda tx: tx.session(typed), session_ids)
 
 
-def whole_question(gate: Gate, typed: str) -> str:
-    return _whole(gate, typed, "question", lambda tx: tx.question(typed), questions)
+def expand_question_id(gate: Gate, typed: str) -> str:
+    return _expand_id(gate, typed, "question", lambda tx: tx.question(typed), question_ids)
 
 
-def whole_grant(gate: Gate, typed: str) -> str:
+def expand_grant_id(gate: Gate, typed: str) -> str:
     """The grant meant. A session is none, even if it holds only one grant."""
     from sayso.core.errors import MalformedRequest
     from sayso.core.words import visible
 
-    if "." not in typed and len(typed) >= LEAST and any(fits(name, typed) for name, _ in sessions(gate)):
+    if (
+        "." not in typed
+        and len(typed) >= LEAST
+        and any(shortens_id(name, typed) for name, _ in session_ids(gate))
+    ):
         raise MalformedRequest(
             f"{visible(typed)} is a session, and no grant",
             hint=f"`sayso revoke --all {visible(typed)}` takes back all that it was granted",
         )
-    return _whole(gate, typed, "grant", lambda tx: tx.grant(typed), grants)
+    return _expand_id(gate, typed, "grant", lambda tx: tx.grant(typed), grant_ids)
 
 
-def whole_call(gate: Gate, typed: str) -> str:
-    return _whole(gate, typed, "call", lambda tx: tx.call(typed), calls)
+def expand_call_id(gate: Gate, typed: str) -> str:
+    return _expand_id(gate, typed, "call", lambda tx: tx.call(typed), call_ids)
 
 
-def whole_token(gate: Gate, typed: str) -> str:
-    return _whole(gate, typed, "token", lambda tx: None, tokens)
+def expand_token_id(gate: Gate, typed: str) -> str:
+    return _expand_id(gate, typed, "token", lambda tx: None, token_ids)
 
 
-def whole_passkey(gate: Gate, typed: str) -> str:
-    return _whole(gate, typed, "passkey", lambda tx: None, passkeys)
+def expand_passkey_id(gate: Gate, typed: str) -> str:
+    return _expand_id(gate, typed, "passkey", lambda tx: None, passkey_ids)
 
 
-def sessions(gate: Gate) -> Iterator[tuple[str, str]]:
+def session_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     """Every session, those that ended among them."""
     after = ""
     with gate.store.read() as tx:
@@ -76,7 +80,7 @@ def sessions(gate: Gate) -> Iterator[tuple[str, str]]:
             after = page[-1].id
 
 
-def questions(gate: Gate) -> Iterator[tuple[str, str]]:
+def question_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     """Every question, those that are closed among them."""
     from sayso.gate.questions.read import questions_in
 
@@ -88,7 +92,7 @@ def questions(gate: Gate) -> Iterator[tuple[str, str]]:
             after = page[-1].id
 
 
-def grants(gate: Gate) -> Iterator[tuple[str, str]]:
+def grant_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     """Every grant that has not expired, those that are used up or revoked among them."""
     after = ""
     with gate.store.read() as tx:
@@ -104,21 +108,21 @@ def live_grants(gate: Gate) -> Iterator[tuple[str, str]]:
     yield from ((one.id, one.words) for one in list_grants(gate))
 
 
-def calls(gate: Gate) -> Iterator[tuple[str, str]]:
-    from sayso.gate.ledger.rows import sound_call
+def call_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    from sayso.gate.call_rows import sound_call
 
     with gate.store.read() as tx:
         for row in tx.calls(states=CALL_STATES, limit=1_000_000):
             yield row.id, CHANGED if sound_call(gate, tx, row) is None else row.state
 
 
-def tokens(gate: Gate) -> Iterator[tuple[str, str]]:
+def token_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     from sayso.gate.people.tokens import list_tokens
 
     yield from ((one.id, f"{one.role} {one.name}") for one in list_tokens(gate))
 
 
-def passkeys(gate: Gate) -> Iterator[tuple[str, str]]:
+def passkey_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     from sayso.gate.people.passkeys import list_passkeys
 
     yield from ((one.id, f"{one.name} of {one.user}") for one in list_passkeys(gate))
@@ -139,7 +143,7 @@ def _about_grant(gate: Gate, row: GrantRow) -> str:
     return "approval of one call" if row.kind == "call" else f"{row.kind} {row.value}"
 
 
-def _whole(gate: Gate, typed: str, noun: str, named: Callable[[Reader], object], every: Ids) -> str:
+def _expand_id(gate: Gate, typed: str, noun: str, named: Callable[[Reader], object], every: ListIds) -> str:
     """The one id meant; what fits none is given back, for whoever looks it up to say so."""
     from sayso.core.errors import MalformedRequest
     from sayso.core.words import visible
@@ -147,7 +151,7 @@ def _whole(gate: Gate, typed: str, noun: str, named: Callable[[Reader], object],
     with gate.store.read() as tx:
         if named(tx) is not None or len(typed) < LEAST:
             return typed
-    found = {name: about for name, about in every(gate) if fits(name, typed)}
+    found = {name: about for name, about in every(gate) if shortens_id(name, typed)}
     if typed in found or not found:
         return typed
     if len(found) > 1:
@@ -160,7 +164,7 @@ def _whole(gate: Gate, typed: str, noun: str, named: Callable[[Reader], object],
     return next(iter(found))
 
 
-def fits(name: str, typed: str) -> bool:
+def shortens_id(name: str, typed: str) -> bool:
     """Whether an id can be shortened so: its beginning, or its session's with the number it has there."""
     session, dot, number = typed.partition(".")
     if not dot:
@@ -169,7 +173,7 @@ def fits(name: str, typed: str) -> bool:
     return whole.startswith(session) and rest == number and len(session) >= LEAST
 
 
-def offered(*kinds: Ids) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
+def complete_ids(*kinds: ListIds) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
     """What shell completion offers for an id: of these kinds, what begins so. It never fails or writes."""
 
     def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -192,37 +196,37 @@ def offered(*kinds: Ids) -> Callable[[typer.Context, str], list[tuple[str, str]]
     return complete
 
 
-def open_sessions(gate: Gate) -> Iterator[tuple[str, str]]:
-    return ((name, about) for name, about in sessions(gate) if about != "ended")
+def open_session_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    return ((name, about) for name, about in session_ids(gate) if about != "ended")
 
 
-def open_questions(gate: Gate) -> Iterator[tuple[str, str]]:
-    return ((name, about) for name, about in questions(gate) if about == "open")
+def open_question_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    return ((name, about) for name, about in question_ids(gate) if about == "open")
 
 
-def _argument(metavar: str, listed_by: str, *kinds: Ids, **more: Any) -> Any:
+def _id_argument(metavar: str, listed_by: str, *kinds: ListIds, **more: Any) -> Any:
     words = f"As `{listed_by}` lists it, or as much of it as is unique."
-    return typer.Argument(metavar=metavar, help=words, autocompletion=offered(*kinds), **more)
+    return typer.Argument(metavar=metavar, help=words, autocompletion=complete_ids(*kinds), **more)
 
 
-StoreFile = Annotated[
+StoreOption = Annotated[
     str | None,
     typer.Option(
         "--store", metavar="PLACE", envvar="SAYSO_STORE", help="A file or postgresql://…, if not your own."
     ),
 ]
-InSession = Annotated[
+SessionOption = Annotated[
     str | None,
     typer.Option(
-        "--session", metavar="ID", help="Of this session only.", autocompletion=offered(open_sessions)
+        "--session", metavar="ID", help="Of this session only.", autocompletion=complete_ids(open_session_ids)
     ),
 ]
-SessionId = Annotated[str, _argument("SESSION", "sayso sessions", open_sessions)]
-OneSession = Annotated[str | None, _argument("[SESSION]", "sayso sessions", open_sessions)]
-QuestionId = Annotated[str, _argument("ID", "sayso inbox", open_questions)]
-OneQuestion = Annotated[str | None, _argument("[ID]", "sayso inbox", open_questions)]
-GrantId = Annotated[str | None, _argument("[GRANT]", "sayso grants", live_grants)]
-CallId = Annotated[str, _argument("ID", "sayso calls", calls)]
-RunId = Annotated[str, _argument("ID", "sayso runs", calls)]
-TokenId = Annotated[str, _argument("TOKEN", "sayso token list", tokens)]
-PasskeyId = Annotated[str | None, _argument("[PASSKEY]", "sayso passkey list", passkeys)]
+SessionId = Annotated[str, _id_argument("SESSION", "sayso sessions", open_session_ids)]
+OneSession = Annotated[str | None, _id_argument("[SESSION]", "sayso sessions", open_session_ids)]
+QuestionId = Annotated[str, _id_argument("ID", "sayso inbox", open_question_ids)]
+OneQuestion = Annotated[str | None, _id_argument("[ID]", "sayso inbox", open_question_ids)]
+GrantId = Annotated[str | None, _id_argument("[GRANT]", "sayso grants", live_grants)]
+CallId = Annotated[str, _id_argument("ID", "sayso calls", call_ids)]
+RunId = Annotated[str, _id_argument("ID", "sayso runs", call_ids)]
+TokenId = Annotated[str, _id_argument("TOKEN", "sayso token list", token_ids)]
+PasskeyId = Annotated[str | None, _id_argument("[PASSKEY]", "sayso passkey list", passkey_ids)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ADDRESSES = ("postgresql://", "postgres://")
 
 
-class Place(msgspec.Struct, frozen=True):
+class StorePlace(msgspec.Struct, frozen=True):
     """A store at its place. `shown` is how people may see it: never with a password."""
 
     shown: str
@@ -39,28 +39,28 @@ class Place(msgspec.Struct, frozen=True):
         return found
 
 
-def is_address(store: str | None) -> bool:
+def is_store_address(store: str | None) -> bool:
     """Whether this names a database."""
     return store is not None and "://" in store
 
 
-def place_of(store: str | None) -> Place:
+def find_store_place(store: str | None) -> StorePlace:
     """The place that --store names: an address of PostgreSQL, a file, or the file in the data folder."""
-    from sayso.gate.open import data_folder
+    from sayso.gate.open import gate_data_folder
 
-    if store is not None and is_address(store):
-        return _database(store)
-    path = Path(store) if store is not None else data_folder() / "sayso.db"
-    return Place(str(path), lambda: _schema_of_file(path), lambda: path.stat().st_size, path)
+    if store is not None and is_store_address(store):
+        return _database_place(store)
+    path = Path(store) if store is not None else gate_data_folder() / "sayso.db"
+    return StorePlace(str(path), lambda: _schema_of_file(path), lambda: path.stat().st_size, path)
 
 
 def _schema_of_file(path: Path) -> int:
-    from sayso.store.sqlite.file import schema
+    from sayso.store.sqlite.file import file_schema_version
 
-    return schema(path) if path.exists() else 0
+    return file_schema_version(path) if path.exists() else 0
 
 
-def _database(store: str) -> Place:
+def _database_place(store: str) -> StorePlace:
     from sayso.core.errors import MalformedRequest
 
     if not store.startswith(ADDRESSES):
@@ -69,4 +69,9 @@ def _database(store: str) -> Place:
         )
     from sayso.store.postgres import server
 
-    return Place(server.address(store), lambda: server.schema(store), lambda: server.bytes_used(store), store)
+    return StorePlace(
+        server.address_without_password(store),
+        lambda: server.database_schema_version(store),
+        lambda: server.bytes_used(store),
+        store,
+    )

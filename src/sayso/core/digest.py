@@ -23,7 +23,7 @@ _PLAIN_DEPTH = 16
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-def canonical(value: object) -> bytes:
+def encode_canonical(value: object) -> bytes:
     """The one spelling of a JSON value: sorted keys, shortest numbers, no white space, UTF-8.
 
     Refused: numbers a double cannot hold exactly, NaN and infinities, lone surrogates, keys that are no
@@ -56,7 +56,7 @@ def plain(value: object, depth: int = 0) -> bool:
     return False
 
 
-def decode(text: bytes) -> Any:
+def decode_canonical(text: bytes) -> Any:
     """Canonical bytes to values: what runs is decoded from what was digested.
 
     A whole number becomes an int with the exact value of its double, however large: RFC 8785 spells only as
@@ -68,12 +68,12 @@ def decode(text: bytes) -> Any:
 def spell_exactly(text: bytes) -> str:
     """Canonical bytes as JSON for people, with every digit of a whole number; what is not JSON as it is."""
     try:
-        return msgspec.json.encode(decode(text)).decode()
+        return msgspec.json.encode(decode_canonical(text)).decode()
     except NotCanonical:
         return text.decode("utf-8", "backslashreplace")
 
 
-def parse(text: bytes | str) -> Any:
+def parse_json(text: bytes | str) -> Any:
     """JSON text to values, refusing duplicate keys instead of letting the last one win."""
     return _loads(text, int, float)
 
@@ -85,7 +85,7 @@ def sha256(data: bytes) -> str:
 def call_digest(call: Call, operations: Iterable[str], agent: str, session: str) -> str:
     """The digest an approval of this call is bound to. Whatever could change what runs is in it."""
     return sha256(
-        canonical(
+        encode_canonical(
             {
                 "tag": TAG,
                 "door": call.door,
@@ -106,14 +106,14 @@ def call_digest(call: Call, operations: Iterable[str], agent: str, session: str)
     )
 
 
-def what_digest(call: Call) -> str:
+def action_digest(call: Call) -> str:
     """The digest of what a call would do, leaving aside who makes it where: arguments, command and target.
 
     And what it would do this to: the real paths, and the state that its tool tells. Consent is for what was
     shown.
     """
     what = {"arguments": _arguments(call.arguments), "command": call.command, "target": call.target}
-    return sha256(canonical({"tag": TAG, **what, **_world(call)}))
+    return sha256(encode_canonical({"tag": TAG, **what, **_world(call)}))
 
 
 def _world(call: Call) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _world(call: Call) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _arguments(text: bytes) -> Any:
     """The arguments to digest, decoded once for both digests of a call. Nobody else is given them."""
-    return decode(text)
+    return decode_canonical(text)
 
 
 def _spell(value: object, depth: int) -> Iterable[str]:

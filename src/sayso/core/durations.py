@@ -8,26 +8,26 @@ _UNITS = (("d", 86_400, "day"), ("h", 3_600, "hour"), ("m", 60, "minute"), ("s",
 PATTERN = r"^[1-9][0-9]{0,6}[smhd]$"
 
 
-def read_time(text: str) -> float:
+def parse_duration(text: str) -> float:
     """The seconds of a time such as 90s, 15m, 2h or 7d."""
     if not re.fullmatch(PATTERN, text):
         raise ValueError(f"{text!r} is not a time")
     return float(int(text[:-1]) * next(seconds for unit, seconds, _ in _UNITS if unit == text[-1]))
 
 
-def write_time(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """The time as the policy file writes it, in the largest unit that holds it exactly."""
-    count, unit, _ = _counted(seconds)
+    count, unit, _ = _largest_unit(seconds)
     return f"{count}{unit}"
 
 
-def say_time(seconds: float) -> str:
+def describe_duration(seconds: float) -> str:
     """The time as people read it: 2 hours, 90 minutes, 1 day."""
-    count, _, word = _counted(seconds)
+    count, _, word = _largest_unit(seconds)
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def _counted(seconds: float) -> tuple[int, str, str]:
+def _largest_unit(seconds: float) -> tuple[int, str, str]:
     whole = round(seconds)
     size, unit, word = next((size, unit, word) for unit, size, word in _UNITS if whole % size == 0)
     return whole // size, unit, word

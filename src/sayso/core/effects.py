@@ -7,39 +7,39 @@ from typing import Any, Literal
 
 import msgspec
 
-from sayso.core.grants import Grant, Key
+from sayso.core.grants import Grant, GrantKey
 
-Reach = Literal["task", "all_but_allowlist", "allowlist", "everything"]
+ClearReach = Literal["task", "all_but_allowlist", "allowlist", "everything"]
 
 
 class Effect(msgspec.Struct, frozen=True):
     """One change. Equal effects of one decision count once."""
 
 
-class Granted(Effect, frozen=True):
+class GrantAdded(Effect, frozen=True):
     grant: Grant
 
 
-class Used(Effect, frozen=True):
+class GrantUsed(Effect, frozen=True):
     """One use of a grant, or one more count of an allowlist entry."""
 
-    key: Key
+    key: GrantKey
     grant: str
 
 
-class Returned(Effect, frozen=True):
+class UseReturned(Effect, frozen=True):
     """One use of a grant given back: the call it was for was not entered."""
 
-    key: Key
+    key: GrantKey
     grant: str
 
 
-class Revoked(Effect, frozen=True):
-    key: Key
+class GrantRevoked(Effect, frozen=True):
+    key: GrantKey
     grant: str
 
 
-class TakenBack(Effect, frozen=True):
+class ConsentTakenBack(Effect, frozen=True):
     """What was named was taken back here, and is to be taken back in the sessions below as well.
 
     `missing` are the parts of the name that meant nothing here.
@@ -65,14 +65,14 @@ class CallEnded(Effect, frozen=True):
     call: str
 
 
-class Cleared(Effect, frozen=True):
+class ConsentCleared(Effect, frozen=True):
     """Consent that ended at once, and why."""
 
-    reach: Reach
+    reach: ClearReach
     why: str
 
 
-class Refused(Effect, frozen=True):
+class CallRefused(Effect, frozen=True):
     """A person denied this call; it is not asked again in this turn."""
 
     digest: str
@@ -80,23 +80,23 @@ class Refused(Effect, frozen=True):
     at: float
 
 
-class Opened(Effect, frozen=True):
+class QuestionOpened(Effect, frozen=True):
     question: Any
 
 
-class Shown(Effect, frozen=True):
+class QuestionShown(Effect, frozen=True):
     """The question was put in the conversation in this turn."""
 
     question: str
     turn: int
 
 
-class Closed(Effect, frozen=True):
+class QuestionClosed(Effect, frozen=True):
     question: str
     answer: str
 
 
-class Withdrawn(Effect, frozen=True):
+class QuestionWithdrawn(Effect, frozen=True):
     """A question that is no longer of interest, unanswered."""
 
     question: str
@@ -106,7 +106,7 @@ class SlashUsed(Effect, frozen=True):
     """One more call ran on this turn's slash command."""
 
 
-class Suspended(Effect, frozen=True):
+class CategorySuspended(Effect, frozen=True):
     """An operation of this category failed; `left` is how often the identical call may still be retried."""
 
     category: str
@@ -120,13 +120,13 @@ class RetriesEnded(Effect, frozen=True):
     digest: str
 
 
-class Lifted(Effect, frozen=True):
+class SuspensionLifted(Effect, frozen=True):
     """A category is no longer suspended."""
 
     category: str
 
 
-class Sent(Effect, frozen=True):
+class ContentSent(Effect, frozen=True):
     """This content went out by this operation: the same content by another one is a fan-out."""
 
     domain: str
@@ -135,7 +135,7 @@ class Sent(Effect, frozen=True):
     at: float
 
 
-class Active(Effect, frozen=True):
+class TaskActive(Effect, frozen=True):
     """A call of these categories was allowed in the task in this turn."""
 
     turn: int
@@ -143,7 +143,7 @@ class Active(Effect, frozen=True):
     categories: tuple[str, ...] = ()
 
 
-class Deviated(Effect, frozen=True):
+class PlanDeviated(Effect, frozen=True):
     """A call that the plan under way, suspended or not, does not name had to be asked: that plan ends."""
 
 
@@ -169,21 +169,21 @@ class Alerted(Effect, frozen=True):
     text: str
 
 
-class HandedOff(Effect, frozen=True):
+class AllowlistHandedOff(Effect, frozen=True):
     """The user said yes to keeping the allowlist ("save") or to loading one ("load"), as it was shown."""
 
     way: str
     shown: str
 
 
-class Claimed(Effect, frozen=True):
+class MessageClaimed(Effect, frozen=True):
     """A message that a hook only claims would loosen something: the operator is asked whether it was said."""
 
     text: str
     kind: str
 
 
-class Changed(Effect, frozen=True):
+class SessionChanged(Effect, frozen=True):
     """New values for fields of the session itself."""
 
     fields: Mapping[str, Any]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 MINUTE = 60.0
 DAY = 24 * 60 * MINUTE
 
-Kind = Literal["call", "command", "operation", "category", "tool", "workflow", "run", "retry"]
+GrantKind = Literal["call", "command", "operation", "category", "tool", "workflow", "run", "retry"]
 EXACT = ("call", "retry")
 """Kinds that are for one call, by its digest. A stricter policy and a shorter approval time end them."""
-Key = tuple[str, str]
+GrantKey = tuple[str, str]
 
 
 class Pins(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Grant(msgspec.Struct, frozen=True):
     """
 
     id: str
-    kind: Kind
+    kind: GrantKind
     value: str
     risk: Risk
     expires_at: float
@@ -68,11 +68,11 @@ class Grant(msgspec.Struct, frozen=True):
     """Of a retry: the failed calls, the grants they ran on, the questions behind those. It ends with them."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> GrantKey:
         return (self.kind, self.value)
 
 
-class Held(msgspec.Struct, frozen=True):
+class HeldGrant(msgspec.Struct, frozen=True):
     """A grant as it stands now: how often it was used, and whether it was revoked."""
 
     grant: Grant
@@ -80,7 +80,7 @@ class Held(msgspec.Struct, frozen=True):
     revoked: bool = False
 
 
-def spent(held: Held, now: float) -> bool:
+def spent(held: HeldGrant, now: float) -> bool:
     """Revoked, used up, or expired. At the very second of its expiry a grant is expired."""
     grant = held.grant
     if held.revoked or now >= grant.expires_at:
@@ -99,7 +99,7 @@ def outlived(grant: Grant, settings: Settings, now: float) -> bool:
     return answers and grant.pins.arguments is None and settings.grant_pins == "exact"
 
 
-def fits(pins: Pins, request: Request, operation: str) -> bool:
+def pins_fit(pins: Pins, request: Request, operation: str) -> bool:
     """Whether the call matches everything the grant is pinned to."""
     call = request.call
     return (

@@ -55,7 +55,7 @@ class NotNow(SaysoError):
     code = "ledger"
 
 
-class Standing(msgspec.Struct, frozen=True):
+class CallStanding(msgspec.Struct, frozen=True):
     """Where a call stands."""
 
     state: State
@@ -64,68 +64,68 @@ class Standing(msgspec.Struct, frozen=True):
     lease_until: float | None = None
 
 
-def move(standing: Standing, to: State) -> Standing:
+def move_to_state(standing: CallStanding, to: State) -> CallStanding:
     """The same call in another state; without a lease, which only a start gives."""
     if to not in NEXT[standing.state]:
         raise NotNow(f"a call that is {standing.state} cannot become {to}")
-    return Standing(to, standing.fence)
+    return CallStanding(to, standing.fence)
 
 
-def start(standing: Standing, holder: str, now: float, lease: float = LEASE) -> Standing:
+def start_running(standing: CallStanding, holder: str, now: float, lease: float = LEASE) -> CallStanding:
     """Take the call and run it. Of any number that try, the store lets one succeed."""
     if standing.state not in ("allowed", "waiting"):
         raise NotNow(f"a call that is {standing.state} cannot be started")
-    return Standing("running", standing.fence + 1, holder, now + lease)
+    return CallStanding("running", standing.fence + 1, holder, now + lease)
 
 
-def beat(standing: Standing, fence: int, now: float, lease: float = LEASE) -> Standing:
+def renew_lease(standing: CallStanding, fence: int, now: float, lease: float = LEASE) -> CallStanding:
     """The holder is alive."""
-    held(standing, fence)
+    check_holder(standing, fence)
     return msgspec.structs.replace(standing, lease_until=now + lease)
 
 
-def finish(standing: Standing, fence: int, to: State) -> Standing:
+def finish_running(standing: CallStanding, fence: int, to: State) -> CallStanding:
     """The holder says how it ended; also after its lease, as long as nobody else has said it."""
     if standing.state == "ambiguous" and standing.fence == fence:
-        return move(standing, to)
-    held(standing, fence)
-    return move(standing, to)
+        return move_to_state(standing, to)
+    check_holder(standing, fence)
+    return move_to_state(standing, to)
 
 
-def release(standing: Standing, fence: int) -> Standing:
+def release_running(standing: CallStanding, fence: int) -> CallStanding:
     """The holder gives the call back; it can be started again by whoever is allowed to then."""
-    held(standing, fence)
-    return move(standing, "allowed")
+    check_holder(standing, fence)
+    return move_to_state(standing, "allowed")
 
 
-def park(standing: Standing, fence: int) -> Standing:
+def park_running(standing: CallStanding, fence: int) -> CallStanding:
     """The holder waits for a person: without a lease, so it may take as long as it takes."""
-    held(standing, fence)
-    return move(standing, "waiting")
+    check_holder(standing, fence)
+    return move_to_state(standing, "waiting")
 
 
-def resume(standing: Standing, holder: str, now: float, lease: float = LEASE) -> Standing:
+def resume_parked(standing: CallStanding, holder: str, now: float, lease: float = LEASE) -> CallStanding:
     """Go on with a parked call, under a new number: what the one who parked it says counts no more."""
     if standing.state != "waiting":
         raise NotNow(f"a call that is {standing.state} is not parked")
-    return start(standing, holder, now, lease)
+    return start_running(standing, holder, now, lease)
 
 
-def lapse(standing: Standing, now: float) -> Standing:
+def expire_lease(standing: CallStanding, now: float) -> CallStanding:
     """A running call whose lease has run out is ambiguous: nobody can say what happened."""
     if standing.state != "running" or standing.lease_until is None or now < standing.lease_until:
         return standing
-    return Standing("ambiguous", standing.fence)
+    return CallStanding("ambiguous", standing.fence)
 
 
-def resolve(standing: Standing, to: State) -> Standing:
+def resolve_ambiguous(standing: CallStanding, to: State) -> CallStanding:
     """The operator, or the tool's own reconciliation, says what happened to an ambiguous call."""
     if standing.state != "ambiguous" or to not in ("succeeded", "failed"):
         raise NotNow(f"a call that is {standing.state} cannot be resolved as {to}")
-    return move(standing, to)
+    return move_to_state(standing, to)
 
 
-def held(standing: Standing, fence: int) -> None:
+def check_holder(standing: CallStanding, fence: int) -> None:
     """Refuse whoever does not hold the call."""
     if standing.state != "running" or standing.fence != fence:
         raise NotNow("this start of the call is over", hint="somebody else started or ended it since")

@@ -172,7 +172,7 @@ class Operation(msgspec.Struct, frozen=True):
     """What the reading found, as a sentence for people, where the name of the operation does not say it."""
 
 
-class Declared(msgspec.Struct, frozen=True):
+class Declaration(msgspec.Struct, frozen=True):
     """What was declared of a call besides what the policy reads in it, and by whom.
 
     `code`: a decorator in this process, believed as it is. `host`: a program over a connection, whose
@@ -200,7 +200,7 @@ class Request(msgspec.Struct, frozen=True):
     origin: Origin = Origin.AGENT
     confidence: float = 0.0
     workflow: str | None = None
-    declared: Declared | None = None
+    declared: Declaration | None = None
 
     def __post_init__(self) -> None:
         if not self.operations:

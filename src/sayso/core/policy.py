@@ -191,7 +191,7 @@ class Policy(msgspec.Struct, frozen=True):
         return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
 
     def _unlisted(self, name: str) -> Entry:
-        twin = self.folded.get(fold(name))
+        twin = self.folded.get(fold_spelling(name))
         if twin is not None:
             raise MalformedRequest(f"{name!r} is not {twin!r}", hint=f"write {twin} exactly")
         domain = name.partition(".")[0]
@@ -231,14 +231,14 @@ def compile_policy(
         family_contacts=rest.get("family_contacts") or {},
         digest=digest,
         table=table,
-        folded={fold(name): name for name in table},
+        folded={fold_spelling(name): name for name in table},
         tools_named=_by_name(tools),
         tools_like=tuple(index for index, tool in enumerate(tools) if _is_pattern(tool.tool)),
         phrases=rest.get("phrases") or Phrases(),
     )
 
 
-def fold(name: str) -> str:
+def fold_spelling(name: str) -> str:
     """The spelling that look-alikes share: Unicode form, case and white space taken away."""
     visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join("".join(visible).casefold().split())

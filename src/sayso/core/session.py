@@ -9,9 +9,9 @@ import msgspec
 
 from sayso.core import effects as fx
 from sayso.core.decision import Question
-from sayso.core.grants import EXACT, Grant, Held, Key, spent
+from sayso.core.grants import EXACT, Grant, GrantKey, HeldGrant, spent
 from sayso.core.model import Assurance, Risk
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
 
 RETRIES = 3
 
@@ -71,7 +71,7 @@ class Sending(msgspec.Struct, frozen=True):
     at: float
 
 
-class Pending(msgspec.Struct, frozen=True):
+class PendingPrompt(msgspec.Struct, frozen=True):
     """A question of Sayso's own in the conversation, waiting for the very next message.
 
     `question` or `plan` names what it is about; a yes to it approves no other.
@@ -90,7 +90,7 @@ class Pending(msgspec.Struct, frozen=True):
     once: bool = False
 
 
-class Head(msgspec.Struct, frozen=True):
+class SessionHead(msgspec.Struct, frozen=True):
     """What is kept of a session in one piece.
 
     `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
@@ -116,7 +116,7 @@ class Head(msgspec.Struct, frozen=True):
     plan: Plan | None = None
     shelved: Plan | None = None
     plans: int = 0
-    pending: Pending | None = None
+    pending: PendingPrompt | None = None
     suspended: Mapping[str, Suspension] = {}
     shown: Mapping[str, int] = {}
     outdated_turn: int | None = None
@@ -135,7 +135,7 @@ class Head(msgspec.Struct, frozen=True):
         return self.plan if self.plan is not None and self.plan.accepted else self.shelved
 
 
-class UnderWay(msgspec.Struct, frozen=True):
+class CallUnderWay(msgspec.Struct, frozen=True):
     """A call that was started and has not ended. `question` is what it waits for, if it is parked.
 
     One whose row cannot be believed has no tool: nobody can tell what it is.
@@ -149,23 +149,23 @@ class UnderWay(msgspec.Struct, frozen=True):
     question: str | None = None
 
 
-class Session(Head, frozen=True):
+class Session(SessionHead, frozen=True):
     """One run of one agent for one user, with its rows; or with those that one decision needs."""
 
-    grants: Mapping[Key, tuple[Held, ...]] = {}
+    grants: Mapping[GrantKey, tuple[HeldGrant, ...]] = {}
     denials: Mapping[str, Denial] = {}
     questions: Mapping[str, Question] = {}
-    sent: Mapping[Key, tuple[Sending, ...]] = {}
-    under_way: Mapping[str, UnderWay] = {}
+    sent: Mapping[GrantKey, tuple[Sending, ...]] = {}
+    under_way: Mapping[str, CallUnderWay] = {}
     """The calls under way whose consent has not been taken back."""
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def held(self) -> tuple[HeldGrant, ...]:
         """Every grant of the session, in the order given."""
         return tuple(held for row in self.grants.values() for held in row)
 
 
-class Outer(msgspec.Struct, frozen=True):
+class OuterCall(msgspec.Struct, frozen=True):
     """The outer call a nested one runs in: what was granted there, at which risk, up to which weight.
 
     `grants` and `clearings` say what that consent rests on; it is gone with any of these. Where several outer
@@ -176,7 +176,7 @@ class Outer(msgspec.Struct, frozen=True):
     weight: Risk
     grants: tuple[str, ...] = ()
     clearings: int = 0
-    parts: tuple[Outer, ...] = ()
+    parts: tuple[OuterCall, ...] = ()
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -191,7 +191,7 @@ class Scope(msgspec.Struct, frozen=True):
     """Where in the program a call is made. Set by the gate from the running code, never by a request."""
 
     user_initiated: str | None = None
-    outer: Outer | None = None
+    outer: OuterCall | None = None
     reducers: Mapping[str, Risk] = {}
     run: Run | None = None
     individual: bool = False
@@ -209,7 +209,7 @@ class View(msgspec.Struct, frozen=True):
     parent_stopped: bool = False
 
 
-def join_outers(outers: Sequence[Outer]) -> Outer | None:
+def join_outers(outers: Sequence[OuterCall]) -> OuterCall | None:
     """What several outer calls come to together; None if there is none."""
     if len(outers) < 2:
         return outers[0] if outers else None
@@ -217,10 +217,10 @@ def join_outers(outers: Sequence[Outer]) -> Outer | None:
     for outer in outers:
         for name, risk in outer.granted.items():
             risks[name] = max(risk, risks.get(name, risk))
-    return Outer(risks, max(outer.weight for outer in outers), parts=tuple(outers))
+    return OuterCall(risks, max(outer.weight for outer in outers), parts=tuple(outers))
 
 
-def apply(session: Session, effects: Iterable[fx.Effect]) -> Session:
+def apply_effects(session: Session, effects: Iterable[fx.Effect]) -> Session:
     """The session after these effects. Notices and alerts change no session; they are for the surfaces."""
     for effect in effects:
         step = _STEPS.get(type(effect))
@@ -233,27 +233,29 @@ def _replace(session: Session, **fields: Any) -> Session:
     return msgspec.structs.replace(session, **fields)
 
 
-def _granted(session: Session, effect: fx.Granted) -> Session:
+def _add_grant(session: Session, effect: fx.GrantAdded) -> Session:
     grant, key, task = effect.grant, effect.grant.key, session.task
-    row = (*session.grants.get(key, ()), Held(grant))
+    row = (*session.grants.get(key, ()), HeldGrant(grant))
     if task is not None and grant.kind == "category" and grant.value not in task.consented:
         task = msgspec.structs.replace(task, consented=(*task.consented, grant.value))
     return _replace(session, grants={**session.grants, key: row}, granted=session.granted + 1, task=task)
 
 
-def _touch(session: Session, key: Key, grant: str, change: Callable[[Held], Held]) -> Session:
+def _update_grant(
+    session: Session, key: GrantKey, grant: str, change: Callable[[HeldGrant], HeldGrant]
+) -> Session:
     row = tuple(change(held) if held.grant.id == grant else held for held in session.grants.get(key, ()))
     return _replace(session, grants={**session.grants, key: row})
 
 
-def _used(session: Session, effect: fx.Used) -> Session:
-    return _touch(
+def _count_use(session: Session, effect: fx.GrantUsed) -> Session:
+    return _update_grant(
         session, effect.key, effect.grant, lambda held: msgspec.structs.replace(held, used=held.used + 1)
     )
 
 
-def _returned(session: Session, effect: fx.Returned) -> Session:
-    return _touch(
+def _return_use(session: Session, effect: fx.UseReturned) -> Session:
+    return _update_grant(
         session,
         effect.key,
         effect.grant,
@@ -261,20 +263,20 @@ def _returned(session: Session, effect: fx.Returned) -> Session:
     )
 
 
-def _revoked(session: Session, effect: fx.Revoked) -> Session:
+def _revoke_grant(session: Session, effect: fx.GrantRevoked) -> Session:
     """End a grant, with the unused approval that the same answer gave and the retries that stem from it."""
     ended = [held.grant for held in _ending_with(session, effect)]
     keys = [(effect.key, effect.grant), *((grant.key, grant.id) for grant in ended)]
     for key, grant in keys:
-        session = _touch(session, key, grant, lambda held: msgspec.structs.replace(held, revoked=True))
+        session = _update_grant(session, key, grant, lambda held: msgspec.structs.replace(held, revoked=True))
     return _exhaust(session, {value for (kind, value), _ in keys if kind == "retry"})
 
 
-def ended_by(session: Session, effects: Iterable[fx.Effect], now: float) -> tuple[Held, ...]:
+def find_ended_grants(session: Session, effects: Iterable[fx.Effect], now: float) -> tuple[HeldGrant, ...]:
     """The grants that these revocations end, each once: those they name, and live ones that end with them."""
-    ended: dict[str, Held] = {}
+    ended: dict[str, HeldGrant] = {}
     for effect in effects:
-        if isinstance(effect, fx.Revoked):
+        if isinstance(effect, fx.GrantRevoked):
             row = session.grants.get(effect.key, ())
             named = [held for held in row if held.grant.id == effect.grant]
             beside = [held for held in _ending_with(session, effect) if not spent(held, now)]
@@ -282,7 +284,7 @@ def ended_by(session: Session, effects: Iterable[fx.Effect], now: float) -> tupl
     return tuple(ended.values())
 
 
-def _ending_with(session: Session, effect: fx.Revoked) -> tuple[Held, ...]:
+def _ending_with(session: Session, effect: fx.GrantRevoked) -> tuple[HeldGrant, ...]:
     """What ends with this grant: unused approvals of the answer that gave it, retries that stem from it."""
     row = session.grants.get(effect.key, ())
     questions = {held.grant.question for held in row if held.grant.id == effect.grant} - {None}
@@ -293,42 +295,42 @@ def _ending_with(session: Session, effect: fx.Revoked) -> tuple[Held, ...]:
     )
 
 
-def _approves_by(held: Held, questions: Collection[str | None]) -> bool:
+def _approves_by(held: HeldGrant, questions: Collection[str | None]) -> bool:
     grant = held.grant
     return grant.kind == "call" and grant.question in questions and _has_uses(held)
 
 
-def _has_uses(held: Held) -> bool:
+def _has_uses(held: HeldGrant) -> bool:
     return held.grant.uses is None or held.used < held.grant.uses
 
 
-def _call_ended(session: Session, effect: fx.CallEnded) -> Session:
+def _end_call(session: Session, effect: fx.CallEnded) -> Session:
     left = {name: one for name, one in session.under_way.items() if name != effect.call}
     return _replace(session, under_way=left)
 
 
-def _cleared(session: Session, effect: fx.Cleared) -> Session:
+def _clear_consent(session: Session, effect: fx.ConsentCleared) -> Session:
     if effect.reach == "allowlist":
-        return _keep(session, lambda grant: grant.kind != "command")
+        return _keep_grants(session, lambda grant: grant.kind != "command")
     session = _exhaust(session, {one.digest for one in session.suspended.values()})
     if effect.reach == "task":
-        kept = _keep(session, lambda grant: grant.ends_with != "task" and grant.kind not in EXACT)
+        kept = _keep_grants(session, lambda grant: grant.ends_with != "task" and grant.kind not in EXACT)
         return _replace(kept, task=None, plan=None, shelved=None, pending=None)
-    kept = _keep(session, lambda grant: effect.reach != "everything" and grant.kind == "command")
+    kept = _keep_grants(session, lambda grant: effect.reach != "everything" and grant.kind == "command")
     ended = _replace(kept, task=None, plan=None, shelved=None, pending=None, questions={})
-    gone = _later(session.outdated_turn, *session.shown.values())
+    gone = _latest_turn(session.outdated_turn, *session.shown.values())
     ended = _replace(ended, shown={}, outdated_turn=gone)
     return _replace(ended, slash=None, imperatives=(), clearings=session.clearings + 1)
 
 
-def _keep(session: Session, wanted: Callable[[Grant], bool]) -> Session:
+def _keep_grants(session: Session, wanted: Callable[[Grant], bool]) -> Session:
     """The session with the grants wanted, and without retries that stem from one that is not."""
     gone = {held.grant.id for held in session.held if not wanted(held.grant)}
     rows = {key: tuple(held for held in row if _is_kept(held, gone)) for key, row in session.grants.items()}
     return _replace(session, grants={key: row for key, row in rows.items() if row})
 
 
-def _is_kept(held: Held, gone: set[str]) -> bool:
+def _is_kept(held: HeldGrant, gone: set[str]) -> bool:
     return held.grant.id not in gone and (not held.grant.stems or gone.isdisjoint(held.grant.stems))
 
 
@@ -348,54 +350,56 @@ def _end_retries(session: Session, digest: str) -> Session:
     """End the unused retry of this call. One that is used belongs to the run that was started with it."""
     row = session.grants.get(("retry", digest), ())
     unused = {held.grant.id for held in row if _has_uses(held)}
-    return _keep(session, lambda grant: grant.id not in unused) if unused else session
+    return _keep_grants(session, lambda grant: grant.id not in unused) if unused else session
 
 
-def _refused(session: Session, effect: fx.Refused) -> Session:
+def _add_denial(session: Session, effect: fx.CallRefused) -> Session:
     return _replace(session, denials={**session.denials, effect.digest: Denial(effect.turn, effect.at)})
 
 
-def _opened(session: Session, effect: fx.Opened) -> Session:
+def _open_question(session: Session, effect: fx.QuestionOpened) -> Session:
     """A call has one open question: a new one takes the place of the one before."""
     question: Question = effect.question
     asked = session.asked + (question.id not in session.questions)
-    for before in replaced_by(question, session):
-        session = _closed(session, fx.Closed(before, ""))
+    for before in find_replaced_questions(question, session):
+        session = _close_question(session, fx.QuestionClosed(before, ""))
     return _replace(session, questions={**session.questions, question.id: question}, asked=asked)
 
 
-def replaced_by(question: Question, session: Session) -> tuple[str, ...]:
+def find_replaced_questions(question: Question, session: Session) -> tuple[str, ...]:
     """The open questions about the same call that this one takes the place of."""
     others = (one for one in session.questions.values() if one.id != question.id and one.claim is None)
     same = (one.id for one in others if one.request.digest == question.request.digest)
     return tuple(same) if question.claim is None else ()
 
 
-def _shown(session: Session, effect: fx.Shown) -> Session:
+def _mark_shown(session: Session, effect: fx.QuestionShown) -> Session:
     return _replace(session, shown={**session.shown, effect.question: effect.turn})
 
 
-def _closed(session: Session, effect: fx.Closed) -> Session:
+def _close_question(session: Session, effect: fx.QuestionClosed) -> Session:
     left = {name: question for name, question in session.questions.items() if name != effect.question}
     shown = {name: turn for name, turn in session.shown.items() if name != effect.question}
     gone = session.questions.get(effect.question)
     turn = None if gone is None or gone.claim is not None else session.shown.get(effect.question)
-    return _replace(session, questions=left, shown=shown, outdated_turn=_later(session.outdated_turn, turn))
+    return _replace(
+        session, questions=left, shown=shown, outdated_turn=_latest_turn(session.outdated_turn, turn)
+    )
 
 
-def _later(*turns: int | None) -> int | None:
+def _latest_turn(*turns: int | None) -> int | None:
     return max((turn for turn in turns if turn is not None), default=None)
 
 
-def _withdrawn(session: Session, effect: fx.Withdrawn) -> Session:
-    return _closed(session, fx.Closed(effect.question, ""))
+def _withdraw_question(session: Session, effect: fx.QuestionWithdrawn) -> Session:
+    return _close_question(session, fx.QuestionClosed(effect.question, ""))
 
 
-def _slash_used(session: Session, effect: fx.SlashUsed) -> Session:
+def _count_slash_call(session: Session, effect: fx.SlashUsed) -> Session:
     return _replace(session, slash_calls=session.slash_calls + 1)
 
 
-def _suspended(session: Session, effect: fx.Suspended) -> Session:
+def _suspend_category(session: Session, effect: fx.CategorySuspended) -> Session:
     """Another call that fails in the same category takes the place, and the retry, of the one before."""
     before = session.suspended.get(effect.category)
     if before is not None and before.digest != effect.digest:
@@ -408,7 +412,7 @@ def _retries_ended(session: Session, effect: fx.RetriesEnded) -> Session:
     return _exhaust(_end_retries(session, effect.digest), {effect.digest})
 
 
-def _lifted(session: Session, effect: fx.Lifted) -> Session:
+def _lift_suspension(session: Session, effect: fx.SuspensionLifted) -> Session:
     before = session.suspended.get(effect.category)
     if before is not None:
         session = _end_retries(session, before.digest)
@@ -416,13 +420,13 @@ def _lifted(session: Session, effect: fx.Lifted) -> Session:
     return _replace(session, suspended=left)
 
 
-def _sent(session: Session, effect: fx.Sent) -> Session:
+def _add_sending(session: Session, effect: fx.ContentSent) -> Session:
     key = (effect.domain, effect.content)
     row = (*session.sent.get(key, ()), Sending(effect.operation, effect.at))
     return _replace(session, sent={**session.sent, key: row})
 
 
-def _active(session: Session, effect: fx.Active) -> Session:
+def _mark_task_active(session: Session, effect: fx.TaskActive) -> Session:
     if session.task is None:
         return session
     phase = effect.phase or session.task.phase
@@ -432,7 +436,7 @@ def _active(session: Session, effect: fx.Active) -> Session:
     )
 
 
-def _deviated(session: Session, effect: fx.Deviated) -> Session:
+def _count_deviation(session: Session, effect: fx.PlanDeviated) -> Session:
     ended = _end_plan(session)
     if ended.task is None:
         return ended
@@ -440,47 +444,47 @@ def _deviated(session: Session, effect: fx.Deviated) -> Session:
     return _replace(ended, task=task)
 
 
-def _plan_started(session: Session, effect: fx.PlanStarted) -> Session:
+def _mark_plan_started(session: Session, effect: fx.PlanStarted) -> Session:
     if session.plan is None:
         return session
     return _replace(session, plan=msgspec.structs.replace(session.plan, started=True))
 
 
-def _plan_ended(session: Session, effect: fx.PlanEnded) -> Session:
+def _apply_plan_end(session: Session, effect: fx.PlanEnded) -> Session:
     return _end_plan(session)
 
 
 def _end_plan(session: Session) -> Session:
     """End the plan under way and its grants; a newer one that waits for an answer goes on waiting."""
     waits = session.shelved is not None and session.plan is not None and not session.plan.accepted
-    kept = _keep(session, lambda grant: grant.group is None)
+    kept = _keep_grants(session, lambda grant: grant.group is None)
     return _replace(kept, plan=session.plan if waits else None, shelved=None)
 
 
-def _changed(session: Session, effect: fx.Changed) -> Session:
+def _change_fields(session: Session, effect: fx.SessionChanged) -> Session:
     return _replace(session, **effect.fields)
 
 
 _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
-    fx.Granted: _granted,
-    fx.Used: _used,
-    fx.Returned: _returned,
-    fx.Revoked: _revoked,
-    fx.CallEnded: _call_ended,
-    fx.Cleared: _cleared,
-    fx.Refused: _refused,
-    fx.Opened: _opened,
-    fx.Shown: _shown,
-    fx.Closed: _closed,
-    fx.Withdrawn: _withdrawn,
-    fx.SlashUsed: _slash_used,
-    fx.Suspended: _suspended,
+    fx.GrantAdded: _add_grant,
+    fx.GrantUsed: _count_use,
+    fx.UseReturned: _return_use,
+    fx.GrantRevoked: _revoke_grant,
+    fx.CallEnded: _end_call,
+    fx.ConsentCleared: _clear_consent,
+    fx.CallRefused: _add_denial,
+    fx.QuestionOpened: _open_question,
+    fx.QuestionShown: _mark_shown,
+    fx.QuestionClosed: _close_question,
+    fx.QuestionWithdrawn: _withdraw_question,
+    fx.SlashUsed: _count_slash_call,
+    fx.CategorySuspended: _suspend_category,
     fx.RetriesEnded: _retries_ended,
-    fx.Lifted: _lifted,
-    fx.Sent: _sent,
-    fx.Active: _active,
-    fx.Deviated: _deviated,
-    fx.PlanStarted: _plan_started,
-    fx.PlanEnded: _plan_ended,
-    fx.Changed: _changed,
+    fx.SuspensionLifted: _lift_suspension,
+    fx.ContentSent: _add_sending,
+    fx.TaskActive: _mark_task_active,
+    fx.PlanDeviated: _count_deviation,
+    fx.PlanStarted: _mark_plan_started,
+    fx.PlanEnded: _apply_plan_end,
+    fx.SessionChanged: _change_fields,
 }

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call
 from sayso.core.words import visible
@@ -51,10 +51,12 @@ _OTHER = (len(MATTERS), 0)
 
 def title_of(call: Call) -> str:
     """The call in one line."""
-    return title(call.tool, call.arguments, command=call.command, template=call.title, target=call.target)
+    return make_title(
+        call.tool, call.arguments, command=call.command, template=call.title, target=call.target
+    )
 
 
-def title(
+def make_title(
     tool: str,
     arguments: bytes,
     *,
@@ -63,22 +65,22 @@ def title(
     target: str | None = None,
 ) -> str:
     """The same from the parts of a call. `arguments` are its canonical bytes."""
-    given = _decoded(arguments)
+    given = _decode_arguments(arguments)
     parts = (tool, command or "", target or "")
     known = (*(one.encode(errors="surrogatepass") for one in parts), arguments)
     whole = sha256(b"\0".join(known)).hexdigest()[:MARK]
     if command is not None:
         return _command(command, given, tool, whole)
-    missing = () if template is None else unfilled(template, given)
+    missing = () if template is None else find_unfilled(template, given)
     if template is not None and not missing:
-        return _line(_filled(template, given), whole)
+        return _line(_fill_template(template, given), whole)
     note = words.title_misses(missing[0]) if missing else ""
     return _line(_by_arguments(tool, given, target), whole, note)
 
 
-def unfilled(template: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+def find_unfilled(template: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The arguments that a title names and these are without, in order."""
-    return tuple(name for name in placeholders(template) if _at(given, name) is _MISSING)
+    return tuple(name for name in placeholders(template) if _value_at(given, name) is _MISSING)
 
 
 def placeholders(template: str) -> tuple[str, ...]:
@@ -97,9 +99,9 @@ def check_template(template: str) -> str | None:
     return None
 
 
-def _decoded(arguments: bytes) -> Mapping[str, Any]:
+def _decode_arguments(arguments: bytes) -> Mapping[str, Any]:
     try:
-        found = decode(arguments)
+        found = decode_canonical(arguments)
     except SaysoError:
         return {}
     return found if isinstance(found, Mapping) else {}
@@ -115,13 +117,13 @@ def _command(command: str, given: Mapping[str, Any], tool: str, whole: str) -> s
     return _line((f"{shown}{more}", bool(names) or replaced), whole)
 
 
-def _filled(template: str, given: Mapping[str, Any]) -> tuple[str, bool]:
+def _fill_template(template: str, given: Mapping[str, Any]) -> tuple[str, bool]:
     """The title with its arguments, and whether some are not in it."""
     named = placeholders(template)
-    found = {name: _at(given, name) for name in named}
+    found = {name: _value_at(given, name) for name in named}
     own = set(PLACE.sub(" ", template).casefold().split())
     text = PLACE.sub(
-        lambda place: _quoted(found[place[1]], own) + _currency(place[1], named, given), template
+        lambda place: _quote_value(found[place[1]], own) + _currency(place[1], named, given), template
     )
     cut = any(_is_cut(value) for value in found.values()) or not _reads_one_way(template, text)
     return text, cut or _leaves_out(given, set(named))
@@ -140,7 +142,7 @@ def _currency(name: str, named: tuple[str, ...], given: Mapping[str, Any]) -> st
     """The currency that stands beside an amount, where the title does not name it: 40 of what?"""
     around, dot, last = name.rpartition(".")
     path = f"{around}{dot}currency"
-    currency = _at(given, path)
+    currency = _value_at(given, path)
     told = last.casefold() not in AMOUNTS or path in named or not isinstance(currency, str)
     return "" if told else f" {_value(currency)}"
 
@@ -161,7 +163,7 @@ def _by_arguments(tool: str, given: Mapping[str, Any], target: str | None) -> tu
     if target is not None and target not in given.values():
         parts.append(_value(target))
         left_out = True
-    for part, cut in _told(given):
+    for part, cut in _describe_arguments(given):
         if len(", ".join((*parts, part))) > LONGEST - MARK:
             left_out = True
             break
@@ -170,7 +172,7 @@ def _by_arguments(tool: str, given: Mapping[str, Any], target: str | None) -> tu
     return f"{parts[0]} {', '.join(parts[1:])}".strip(), left_out
 
 
-def _told(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def _describe_arguments(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     names = sorted(given, key=lambda name: (*_ORDER.get(name.casefold(), _OTHER), list(given).index(name)))
     for index, name in enumerate(names):
         value = given[name]
@@ -181,7 +183,7 @@ def _told(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
         yield shown if bare else f"{visible(name, LONGEST_VALUE)} {shown}", cut
 
 
-def _at(given: Any, path: str) -> Any:
+def _value_at(given: Any, path: str) -> Any:
     for step in path.split("."):
         given = given.get(step, _MISSING) if isinstance(given, Mapping) else _MISSING
     return given
@@ -227,7 +229,7 @@ def _value(value: Any) -> str:
     return f"“{text[:half]}…{text[-half:]}”"
 
 
-def _quoted(value: Any, own: set[str]) -> str:
+def _quote_value(value: Any, own: set[str]) -> str:
     """A value inside a title. In quotes if it holds a word of the title, or a quote: it could imitate it."""
     text = visible(_text(value), None)
     if len(text) > LONGEST_VALUE or not text or set(text) & set("“”") or own & set(text.casefold().split()):

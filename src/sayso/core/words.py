@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from sayso.core.durations import say_time
-from sayso.core.grants import Grant, Held
+from sayso.core.durations import describe_duration
+from sayso.core.grants import Grant, HeldGrant
 from sayso.core.policy import Entry
 
 LONGEST_NAME = 200
@@ -26,10 +26,10 @@ def visible(text: str, fold: int | None = FOLD_AT) -> str:
         if not _plain(c)
     }
     shown = text[:fold].translate(spelled)
-    return shown if fold is None or len(text) <= fold else f"{shown}{in_all(text)}"
+    return shown if fold is None or len(text) <= fold else f"{shown}{full_length_note(text)}"
 
 
-def in_all(text: str) -> str:
+def full_length_note(text: str) -> str:
     """What stands behind the shown part of a folded text: its true length."""
     return f" … ({len(text)} characters in all)"
 
@@ -98,25 +98,25 @@ EFFECT_TAMPERED = (
 )
 
 
-def inner_denied(by: str, reason: str | None) -> str:
+def inner_denial_reason(by: str, reason: str | None) -> str:
     """A run does not go on because of what it waited for."""
     return f"what it waited for was denied by {by or 'the user'}" + (f": {reason}" if reason else "")
 
 
-def asked_by_now(reason: str) -> str:
+def ask_now_reason(reason: str) -> str:
     """A started call does not go on because the policy would ask for it now."""
     return f"it would have to be asked for now: {reason}"
 
 
-def blocked(entry: Entry) -> str:
-    return f"{entry.name} is blocked by the policy" + because(entry)
+def block_reason(entry: Entry) -> str:
+    return f"{entry.name} is blocked by the policy" + reason_suffix(entry)
 
 
-def unlisted_blocked(name: str) -> str:
+def block_unlisted_reason(name: str) -> str:
     return f"{name} is not listed, and the policy blocks what is not listed"
 
 
-def guarded(action: str, meant: str) -> str:
+def guard_reason(action: str, meant: str) -> str:
     """Why an operation on the guard's own files is refused under every policy, and which file was meant."""
     what = f"{action.replace('_', ' ')} ({visible(meant, LONGEST_NAME)})"
     never = f"an agent may never do this to its own guard or instructions: {what}"
@@ -140,33 +140,33 @@ def leave_command_out(argument: str) -> str:
     return f"leave `command` out: Sayso reads it from the argument {argument}"
 
 
-def needs_trusted_channel(name: str) -> str:
+def channel_reason(name: str) -> str:
     return f"{name} counts only when it arrives through the trusted channel"
 
 
-def approved(grant: Grant) -> str:
+def approval_reason(grant: Grant) -> str:
     return f"{grant.given_by} approved exactly this call"
 
 
-def granted(grant: Grant) -> str:
+def grant_reason(grant: Grant) -> str:
     return f"{grant.given_by} granted {grant.value} in turn {grant.turn}"
 
 
-def always_ask(entry: Entry) -> str:
-    return f"the policy asks every time for {entry.name}" + because(entry)
+def always_ask_reason(entry: Entry) -> str:
+    return f"the policy asks every time for {entry.name}" + reason_suffix(entry)
 
 
 UNKNOWN_FOLDER = "touches a path whose folder is not known"
 NO_FOLDER = "a folder that is gone"
 
 
-def moved(folder: str, here: str) -> str:
+def program_moved_reason(folder: str, here: str) -> str:
     """The program that would run an approved call works elsewhere by now."""
     there = visible(folder) or NO_FOLDER
     return f"the call is for {there}, and the program is in {visible(here) or NO_FOLDER} now"
 
 
-def astray(workspace: str, leads_to: str) -> str:
+def workspace_replaced(workspace: str, leads_to: str) -> str:
     """The workspace is not the folder any more that consent was given for."""
     now = f"leads to {visible(leads_to)} now" if leads_to else "is gone"
     return f"the workspace {visible(workspace)} {now}: consent given for it does not hold"
@@ -178,111 +178,111 @@ def go_back(folder: str) -> str:
     return f"go back to {visible(folder)} and retry it, or make the call again here"
 
 
-def risky(entry: Entry, found: str | None = None, *, every_time: bool = True) -> str:
+def high_risk_reason(entry: Entry, found: str | None = None, *, every_time: bool = True) -> str:
     """Why high risk asks. Where a policy lets it be granted for longer, it does not ask every time."""
     asks = "high risk asks every time" if every_time else "high risk needs your consent"
-    return asks + (because(entry) if found is None else f": {found}")
+    return asks + (reason_suffix(entry) if found is None else f": {found}")
 
 
-def because(entry: Entry) -> str:
+def reason_suffix(entry: Entry) -> str:
     return f": it {entry.reason}" if entry.reason else ""
 
 
-def user_initiated(clicked: str) -> str:
+def user_initiated_reason(clicked: str) -> str:
     return f"you started it yourself ({clicked})"
 
 
-def starts(workflow: str) -> str:
+def workflow_start_reason(workflow: str) -> str:
     return f"it starts the workflow {workflow}"
 
 
-def in_workflow(name: str) -> str:
+def workflow_grant_reason(name: str) -> str:
     return f"the workflow {name} was allowed and declares it"
 
 
-def in_task(category: str) -> str:
+def task_grant_reason(category: str) -> str:
     return f"you consented to {category} for this task"
 
 
-def fan_out(other: str) -> str:
+def fan_out_reason(other: str) -> str:
     return f"the same content already goes out by {other}"
 
 
-def confident(name: str, confidence: float) -> str:
+def confidence_reason(name: str, confidence: float) -> str:
     return f"{name} at confidence {confidence:g}: proceed and notify"
 
 
-def decayed(days: float) -> str:
+def decay_reason(days: float) -> str:
     return f"the permission has decayed: no valid review within {days:g} days"
 
 
-def unlisted(name: str) -> str:
+def not_listed_reason(name: str) -> str:
     return f"unlisted: {name} is not listed in your policy"
 
 
-def suspended(category: str) -> str:
+def suspension_reason(category: str) -> str:
     return f"consent for {category} is suspended since an operation failed"
 
 
-def unconfirmed(task: str) -> str:
+def task_not_confirmed_reason(task: str) -> str:
     return f"consent is suspended until you confirm that {visible(task)} goes on"
 
 
-def unsure(confidence: float, threshold: float) -> str:
+def low_confidence_reason(confidence: float, threshold: float) -> str:
     return f"low confidence: {confidence} is below {threshold}"
 
 
-def new_task(category: str) -> str:
+def new_task_reason(category: str) -> str:
     return f"new task: no consent for {_plural(category, 'operations')} yet"
 
 
-def first_in_category(category: str) -> str:
+def first_in_category_reason(category: str) -> str:
     return f"first {_plural(category, 'command')} in this task"
 
 
 # --- announcements: what is said while it happens ---
 
 
-def executing(slash: str) -> str:
+def announce_slash(slash: str) -> str:
     return f"Executing command: {slash}"
 
 
-def using_allowlist(command: str) -> str:
+def announce_allowlist(command: str) -> str:
     return f"Using session allowlist: {command}"
 
 
-def using_task(category: str, turn: int) -> str:
+def announce_task_consent(category: str, turn: int) -> str:
     return f"Using workflow consent for {category} (granted turn {turn})"
 
 
-def using_plan(turn: int) -> str:
+def announce_plan_consent(turn: int) -> str:
     return f"Using plan consent (plan of turn {turn})"
 
 
-def running(command: str) -> str:
+def announce_command(command: str) -> str:
     return f"Running: {command}"
 
 
-def retrying(left: int) -> str:
+def announce_retry(left: int) -> str:
     return f"Retrying the identical call (retry {4 - left} of 3)"
 
 
-def notice(text: str) -> str:
+def announce_notice(text: str) -> str:
     return f"Notice to the operator: {text}"
 
 
-def never(reason: str) -> str:
+def announce_block(reason: str) -> str:
     return f"Blocked: {reason}"
 
 
-def attempted(name: str) -> str:
+def block_alert(name: str) -> str:
     return f"{name} was attempted and blocked"
 
 
 # --- questions ---
 
 
-def question(
+def format_question(
     rule: str,
     reason: str,
     categories: str,
@@ -321,16 +321,16 @@ def edit_decided(before: str, risk: str, reason: str) -> str:
     return f"The edit changes the risk from {before} to {risk}: {reason}."
 
 
-def replaced(question: str) -> str:
+def replacement_note(question: str) -> str:
     return f"the call is asked again, by question {question}"
 
 
-def folded(question: str) -> str:
+def folding_note(question: str) -> str:
     shown = f"Part of this call is folded; `sayso inbox {question}` and the page show all of it."
     return f"{shown} At high risk a yes counts there."
 
 
-def wrong_digest(given: str, digest: str) -> str:
+def wrong_digest_reason(given: str, digest: str) -> str:
     """Why an answer that names this digest is no answer to the question about that one."""
     if len(given) < len(digest):
         return f"the digest given has {len(given)} characters; all {len(digest)} digits of it are needed"
@@ -341,7 +341,7 @@ def where_digest_is(question: str) -> str:
     return f"read the question again: `sayso inbox {question}` and the page show its whole digest"
 
 
-def does(operation: str, risk: str) -> str:
+def operation_with_risk(operation: str, risk: str) -> str:
     return f"{operation} ({risk} risk)"
 
 
@@ -369,40 +369,40 @@ def sign_elsewhere(question: str) -> str:
     )
 
 
-def covers(category: str | None) -> str:
+def coverage_note(category: str | None) -> str:
     """What a yes in the conversation gives: a category for the task, or this call alone."""
     if category is None:
         return "A yes covers this call only."
     return f"A yes covers {category} in this task; 'just this once' covers this call."
 
 
-def asked_by(agent: str, session: str, lasts: float, digest: str) -> str:
+def asker_line(agent: str, session: str, lasts: float, digest: str) -> str:
     who = f"Asked by {visible(agent)} in session {visible(session)}"
-    return f"{who}; open for {say_time(lasts)}; digest {digest[:12]}."
+    return f"{who}; open for {describe_duration(lasts)}; digest {digest[:12]}."
 
 
 def agent_left(operation: str, lasts: float) -> str:
     """Told on the surfaces once the caller has stopped waiting for an answer."""
     return (
         f"The agent is no longer waiting for {visible(operation)}. "
-        f"A yes within {say_time(lasts)} lets it try again."
+        f"A yes within {describe_duration(lasts)} lets it try again."
     )
 
 
-def timed_out(call: str, operation: str | None = None, risk: str | None = None) -> str:
+def no_answer_reason(call: str, operation: str | None = None, risk: str | None = None) -> str:
     """Nobody answered while the caller waited: what to do, in one sentence."""
     what = "it" if operation is None else f"{visible(operation)} ({risk} risk)"
     return f"nobody has answered yet whether {what} may run: call retry with {call} to go on with it"
 
 
-def flooding(too_many_open: bool, open_questions: int, an_hour: int) -> str:
+def flood_reason(too_many_open: bool, open_questions: int, an_hour: int) -> str:
     """This session asked too much, so its call is refused without asking."""
     limits = f"open_questions: {open_questions}, questions_per_hour: {an_hour}"
     if too_many_open:
-        hit = f"{_counted(open_questions)} of this session are still open, and no more may be"
+        hit = f"{_count_questions(open_questions)} of this session are still open, and no more may be"
         do = "wait until some are answered, then make the call again"
     else:
-        hit = f"this session has asked {_counted(an_hour)} within an hour, and no more may be asked"
+        hit = f"this session has asked {_count_questions(an_hour)} within an hour, and no more may be asked"
         do = "wait, then make the call again"
     return f"refused as flooding: {hit} ({limits} in the policy's settings); {do}"
 
@@ -412,24 +412,24 @@ def flood_notice(agent: str, session: str, reason: str) -> str:
     return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
 
 
-def _counted(questions: int) -> str:
+def _count_questions(questions: int) -> str:
     return "1 question" if questions == 1 else f"{questions} questions"
 
 
-def asked_later(operation: str) -> str:
+def later_question_line(operation: str) -> str:
     return f"- {visible(operation)} will be asked with its arguments"
 
 
-def state(text: str, fold: int | None = FOLD_AT) -> str:
+def current_state_line(text: str, fold: int | None = FOLD_AT) -> str:
     return f"as things stand now: {visible(text, fold)}"
 
 
 def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
     if rule == "risky":
         return "Risky operation, need consent:" if wider else "Risky operation (requires consent every time):"
-    if reason == first_in_category(categories):
+    if reason == first_in_category_reason(categories):
         return f"First {_plural(categories, 'command')} in workflow, need consent:"
-    if reason == new_task(categories):
+    if reason == new_task_reason(categories):
         return f"New workflow, need consent for {_plural(categories, 'operations')}:"
     return heading(reason)
 
@@ -464,7 +464,7 @@ OFFERS = {
 }
 
 
-def offer(answer: str, category: str, pinned: str) -> str:
+def offer_text(answer: str, category: str, pinned: str) -> str:
     """What an answer would allow."""
     wider = {
         "task": f"for this task: {category}",
@@ -514,7 +514,7 @@ def plan_accepted(turn: int, covered: Iterable[str], asked: Iterable[str], targe
     return f"{said}; asked when reached: {later}" if later else said
 
 
-def planned(operation: str, targets: Iterable[str] | None) -> str:
+def plan_operation_line(operation: str, targets: Iterable[str] | None) -> str:
     """An operation that a plan covers, with its targets."""
     where = ", ".join(map(visible, targets or ()))
     return f"{visible(operation)} on {where}" if where else visible(operation)
@@ -528,7 +528,7 @@ def after_failure(categories: str, retry: bool) -> str:
     return f"The operation failed: consent for {categories} is suspended{but}"
 
 
-def cleared(why: str) -> str:
+def announce_clearing(why: str) -> str:
     return f"Consent state cleared: {why}"
 
 
@@ -540,7 +540,7 @@ REACHES = {
 }
 
 
-def reach(reach: str, why: str) -> str:
+def clear_reach_text(reach: str, why: str) -> str:
     return f"{REACHES[reach]} ({why})"
 
 
@@ -556,7 +556,7 @@ def in_session_above(why: str) -> str:
     return f"in the session that started this one: {why}"
 
 
-def consent(grant: Grant) -> str:
+def consent_name(grant: Grant) -> str:
     """A grant in few words, for lists of what was cleared."""
     if grant.group is not None:
         return "plan consent"
@@ -572,7 +572,7 @@ def consent(grant: Grant) -> str:
     return names.get(grant.kind) or f"{grant.value} (granted turn {grant.turn})"
 
 
-def open_question(operation: str) -> str:
+def open_question_name(operation: str) -> str:
     return f"open question about {operation}"
 
 
@@ -613,7 +613,7 @@ SAVE_ALLOWLIST = "Save session allowlist for next context?"
 LOAD_ALLOWLIST = "Load it into this session?"
 
 
-def under_way(tool: str | None) -> str:
+def call_under_way_name(tool: str | None) -> str:
     """A call that was started and has not ended, for lists of what was cleared."""
     return f"{visible(tool)}, which was under way" if tool is not None else "a call that was under way"
 
@@ -645,12 +645,12 @@ def revokes_nothing(name: str) -> str:
 FREE_RETRY = "the free retry of a failed call"
 
 
-def taken_back(consents: Iterable[str]) -> str:
+def describe_taken_back(consents: Iterable[str]) -> str:
     """What a no took back, with nothing else for it to answer."""
     return "\n".join(["You said no. Taken back:", *(f"- {consent}" for consent in consents)])
 
 
-def below(consent: str, session: str) -> str:
+def in_child_session(consent: str, session: str) -> str:
     """What ended in a session that this one started."""
     return f"{consent} (in session {session})"
 
@@ -659,12 +659,12 @@ def confirms_task(task: str) -> str:
     return f"A yes also confirms that you are still working on {visible(task)}."
 
 
-def allowlist_block(entries: Iterable[Held], with_risk: bool = False) -> str:
-    lines = [_allowlisted(held, with_risk) for held in entries] or ["(empty)"]
+def allowlist_block(entries: Iterable[HeldGrant], with_risk: bool = False) -> str:
+    lines = [_allowlist_line(held, with_risk) for held in entries] or ["(empty)"]
     return "\n".join(["Session Allowlist:", *lines])
 
 
-def _allowlisted(held: Held, with_risk: bool) -> str:
+def _allowlist_line(held: HeldGrant, with_risk: bool) -> str:
     risk = f"{held.grant.risk.word}, " if with_risk else ""
     return f"- {held.grant.value} ({risk}used {held.used} {'time' if held.used == 1 else 'times'})"
 
@@ -683,12 +683,16 @@ def task_block(name: str, consents: Iterable[Grant], risky: Iterable[Grant]) -> 
 
 def other_block(grants: Iterable[Grant]) -> str:
     """What else is allowed: the plan's operations with their targets, approvals, remembered answers."""
-    lines = (f"- {_other(grant)} (granted turn {grant.turn})" for grant in grants)
+    lines = (f"- {_other_line(grant)} (granted turn {grant.turn})" for grant in grants)
     return "\n".join(["Also consented:", *dict.fromkeys(lines)])
 
 
-def _other(grant: Grant) -> str:
-    return f"plan: {planned(grant.value, grant.pins.targets)}" if grant.group is not None else consent(grant)
+def _other_line(grant: Grant) -> str:
+    return (
+        f"plan: {plan_operation_line(grant.value, grant.pins.targets)}"
+        if grant.group is not None
+        else consent_name(grant)
+    )
 
 
 def _with_turns(grants: Iterable[Grant]) -> str:
@@ -758,14 +762,14 @@ _STEPS = {
 }
 
 
-def answered_elsewhere(answer: str, by: str, reason: str | None) -> str:
+def elsewhere_notice(answer: str, by: str, reason: str | None) -> str:
     """What a surface says when it takes a question down that was answered on another."""
     said = _ANSWERED.get(answer, f"answered {visible(answer)}")
     who = f" by {visible(by)}" if by else ""
     return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
 
 
-def question_taken_back(by: str | None, reason: str | None) -> str:
+def describe_question_taken_back(by: str | None, reason: str | None) -> str:
     """What a surface says when it takes a question down that nobody can answer any more."""
     who = f" by {visible(by)}" if by else ""
     return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")

@@ -9,7 +9,7 @@ from sayso.core.policy import Policy
 from sayso.core.session import Session
 
 
-def source(workflow: str) -> str:
+def run_source(workflow: str) -> str:
     """What run grants say of where they come from."""
     return f"workflow:{workflow}"
 
@@ -32,7 +32,7 @@ def run_grant(
         pins=Pins(operations=tuple(dict.fromkeys(item.operation for item in carried))),
         ends_with="run",
         bound_to=run,
-        source=source(request.workflow or ""),
+        source=run_source(request.workflow or ""),
         turn=session.turn,
         given_at=now,
         given_by="workflow start",

@@ -17,19 +17,19 @@ import msgspec
 
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import answer, open_question
+from sayso.core.deciding.questions import effects_of_answer, find_or_open_question
 from sayso.core.decision import Decision, Question
-from sayso.core.digest import decode
-from sayso.core.effects import Changed, Cleared, Effect, Opened
+from sayso.core.digest import decode_canonical
+from sayso.core.effects import ConsentCleared, Effect, QuestionOpened, SessionChanged
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.grants import Grant, spent
 from sayso.core.model import Call, Mode, Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
-from sayso.core.session import Session, View, apply
+from sayso.core.session import Session, View, apply_effects
 from sayso.core.words import visible
 from sayso.doors.approval_prompt import Prompt, RiskLevel, ask_at_terminal
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.settings import in_chosen_mode, own_policy, read_mode
+from sayso.gate.settings import in_chosen_mode, load_own_policy, read_mode
 from sayso.policy import load_preset
 
 __all__ = ["ApprovalManager", "ApprovalMode", "Callback", "Prompt", "RiskLevel", "ask_at_terminal"]
@@ -65,7 +65,7 @@ class ApprovalManager:
 
         The policy is the one given, else your own file. Only its mode, and whether it is locked, counts here.
         """
-        own = own_policy() if policy is None else None
+        own = load_own_policy() if policy is None else None
         base = policy or (own.policy if own is not None else load_preset("balanced"))
         return cls(in_chosen_mode(base, approval).mode, ui_callback)
 
@@ -86,7 +86,7 @@ class ApprovalManager:
         now = _now()
         with self._state:
             return frozenset(
-                _remembered(held.grant)
+                _approval_name(held.grant)
                 for held in self._session.held
                 if held.grant.kind == "tool" and not spent(held, now)
             )
@@ -100,7 +100,7 @@ class ApprovalManager:
         that JSON cannot hold) is denied, and the log says why.
         """
         try:
-            return self._approved(_Asked.of(tool_name, tool_args, risk_level))
+            return self._approved(_ToolUse.of(tool_name, tool_args, risk_level))
         except SaysoError as error:
             log.warning("denied: %s", visible(str(error)))
         except Exception as error:  # noqa: BLE001  at a door every fault is a no
@@ -112,7 +112,7 @@ class ApprovalManager:
         with self._state:
             self._session = Session()
 
-    def _approved(self, asked: _Asked) -> bool:
+    def _approved(self, asked: _ToolUse) -> bool:
         _, decision = self._decide(asked)
         if decision.verdict is not Verdict.ASK:
             return decision.verdict is Verdict.ALLOW
@@ -127,25 +127,25 @@ class ApprovalManager:
                 approved = self._settle(question, yes)
             return approved
 
-    def _decide(self, asked: _Asked) -> tuple[Request, Decision]:
+    def _decide(self, asked: _ToolUse) -> tuple[Request, Decision]:
         """The core's decision, in a turn of its own; approvals and denials of the turns before are over."""
         with self._state:
-            turn = Changed({"turn": self._session.turn + 1, "denials": {}})
-            self._apply((turn, Cleared("task", "a new turn")))
+            turn = SessionChanged({"turn": self._session.turn + 1, "denials": {}})
+            self._apply((turn, ConsentCleared("task", "a new turn")))
             request = make_request(asked.call, [asked.operation], session=self._session.id)
             decision = decide(request, self._policy, View(self._session), _now())
             self._apply(decision.effects)
             return request, decision
 
-    def _ask(self, asked: _Asked) -> tuple[Question | None, Decision]:
+    def _ask(self, asked: _ToolUse) -> tuple[Question | None, Decision]:
         with self._state:
             request, decision = self._decide(asked)
             if decision.verdict is not Verdict.ASK:
                 return None, decision
             now, view = _now(), View(self._session)
             offered = with_offers(decision, request, self._policy, view, now)
-            question = open_question(offered, request, self._policy, self._session, now)
-            self._apply((Opened(question),))
+            question = find_or_open_question(offered, request, self._policy, self._session, now)
+            self._apply((QuestionOpened(question),))
             return question, offered
 
     def _settle(self, question: Question, yes: bool) -> bool:
@@ -155,7 +155,9 @@ class ApprovalManager:
             now = _now()
             seen = question.request.digest  # the callback was given all of the call
             given = allow if yes else "deny"
-            self._apply(answer(question, given, self._policy, self._session, now, "user", seen=seen))
+            self._apply(
+                effects_of_answer(question, given, self._policy, self._session, now, "user", seen=seen)
+            )
             decision = decide(question.request, self._policy, View(self._session), now)
             self._apply(decision.effects)
             return decision.verdict is Verdict.ALLOW
@@ -166,7 +168,7 @@ class ApprovalManager:
             log.warning("denied: there is no callback to ask with")
             return False
         try:
-            said = _call(callback, prompt)
+            said = _call_back(callback, prompt)
         except Exception as error:  # noqa: BLE001  whatever goes wrong while asking is a no
             log.warning("denied: the callback failed with %s", type(error).__name__)
             return False
@@ -177,10 +179,10 @@ class ApprovalManager:
         return said is True
 
     def _apply(self, effects: tuple[Effect, ...]) -> None:
-        self._session = apply(self._session, effects)
+        self._session = apply_effects(self._session, effects)
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _ToolUse(msgspec.Struct, frozen=True):
     """One use of a tool, read once: what is decided, shown and remembered comes from the same bytes."""
 
     call: Call
@@ -194,7 +196,7 @@ class _Asked(msgspec.Struct, frozen=True):
             raise MalformedRequest("a tool has a name, and its arguments are a mapping")
         given, name = dict(args), str.__str__(tool)
         call = make_call(name, given, door="approval_manager")
-        decoded, risk = decode(call.arguments), _risk(level)
+        decoded, risk = decode_canonical(call.arguments), _risk(level)
         ordered = {key: decoded[key] for key in given}
         return cls(call, Operation(f"tools.{name}", risk=risk, declared=True), ordered, LEVELS[risk])
 
@@ -214,12 +216,12 @@ def _policy_of(mode: object) -> Policy:
     return load_preset(read_mode(mode, "mode").value)
 
 
-def _remembered(grant: Grant) -> str:
+def _approval_name(grant: Grant) -> str:
     arguments = grant.pins.arguments
     return grant.value if arguments is None else f"{grant.value}#{arguments}"
 
 
-def _call(callback: Callback, prompt: Prompt) -> object:
+def _call_back(callback: Callback, prompt: Prompt) -> object:
     """Ask in the form the callback takes: a prompt, or tool, arguments and risk."""
     try:
         inspect.signature(callback).bind(prompt)

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from sayso.core.digest import canonical, parse, spell_exactly
+from sayso.core.digest import encode_canonical, parse_json, spell_exactly
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Mode
 from sayso.core.words import FOLD_AT, visible
@@ -47,7 +47,7 @@ class Prompt(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The question in its box, with everything an agent wrote shown as data."""
-        return _boxed(_lines(self))
+        return _draw_box(_lines(self))
 
     def __str__(self) -> str:
         return self.text
@@ -95,30 +95,30 @@ def _forget_typed(stream: TextIO) -> None:
 
 def _lines(prompt: Prompt) -> Iterator[str]:
     whole = prompt.risk is RiskLevel.HIGH
-    yield from _wrapped("", f"Tool: {_shown(prompt.tool, whole)}")
+    yield from _wrap_line("", f"Tool: {_display_text(prompt.tool, whole)}")
     yield f"Risk: {prompt.risk.name}"
     yield ""
     yield "Arguments:" if prompt.args else "Arguments: none"
     for name, value in prompt.args.items():
-        yield from _wrapped("  ", f"{_name(name, whole)}: {_value(value, whole)}")
+        yield from _wrap_line("  ", f"{_name(name, whole)}: {_value(value, whole)}")
     yield ""
     yield "Allow execution? [y/N]"
 
 
 def _name(name: str, whole: bool) -> str:
     """The name of an argument; one that is more than a word is quoted, so that it cannot pass for a line."""
-    return name if PLAIN_NAME.fullmatch(name) and len(name) <= FOLD_AT else _shown(_json(name), whole)
+    return name if PLAIN_NAME.fullmatch(name) and len(name) <= FOLD_AT else _display_text(_json(name), whole)
 
 
 def _value(value: Any, whole: bool) -> str:
     """A value as JSON; a text that can be nothing else goes without its quotes."""
     if isinstance(value, str) and _speaks_for_itself(value):
-        return _shown(value, whole)
-    return _shown(_json(value), whole)
+        return _display_text(value, whole)
+    return _display_text(_json(value), whole)
 
 
 def _json(value: Any) -> str:
-    return spell_exactly(canonical(value))
+    return spell_exactly(encode_canonical(value))
 
 
 def _speaks_for_itself(text: str) -> bool:
@@ -127,7 +127,7 @@ def _speaks_for_itself(text: str) -> bool:
     if any(_spelled_out(text[start : start + FOLD_AT]) for start in range(0, len(text), FOLD_AT)):
         return False
     try:
-        parse(text)
+        parse_json(text)
     except NotCanonical:
         return True
     return False
@@ -135,17 +135,17 @@ def _speaks_for_itself(text: str) -> bool:
 
 def _spelled_out(piece: str) -> bool:
     """Whether showing it takes escapes; those are told from a text's own backslashes by quoting it."""
-    return _seen(piece) != piece
+    return _make_visible(piece) != piece
 
 
-def _shown(text: str, whole: bool) -> str:
+def _display_text(text: str, whole: bool) -> str:
     """Foreign text as data. At high risk nothing of it is left out, else long text is folded."""
     if not whole and len(text) > FOLD_AT:
-        return f"{_seen(text[:FOLD_AT])} … ({len(text)} characters in all)"
-    return "".join(_seen(text[start : start + FOLD_AT]) for start in range(0, len(text), FOLD_AT))
+        return f"{_make_visible(text[:FOLD_AT])} … ({len(text)} characters in all)"
+    return "".join(_make_visible(text[start : start + FOLD_AT]) for start in range(0, len(text), FOLD_AT))
 
 
-def _seen(piece: str) -> str:
+def _make_visible(piece: str) -> str:
     """At most FOLD_AT characters made visible. Only Sayso draws the box: what could draw one, or paint over
     the lines around it by piling up marks on a letter, is spelled out."""
     shown, piled = [], 0
@@ -156,7 +156,7 @@ def _seen(piece: str) -> str:
     return "".join(shown)
 
 
-def _wrapped(indent: str, text: str) -> Iterator[str]:
+def _wrap_line(indent: str, text: str) -> Iterator[str]:
     """The text in lines of the box. Every line after the first says that it goes on."""
     line, used, room = indent, len(indent), WIDEST - 2 * len(MARGIN)
     for character in text:
@@ -168,7 +168,7 @@ def _wrapped(indent: str, text: str) -> Iterator[str]:
     yield line
 
 
-def _boxed(lines: Iterable[str]) -> str:
+def _draw_box(lines: Iterable[str]) -> str:
     rows = [(f"{MARGIN}{line}" if line else "") for line in lines]
     widths = [sum(map(_width, row)) for row in rows]
     inner = max(NARROWEST, *(width + len(MARGIN) for width in widths))

@@ -12,7 +12,7 @@ from sayso.core.model import Request, Verdict
 from sayso.core.policy import Policy
 
 
-def tell_decision(decision: Decision) -> dict[str, Any]:
+def decision_to_json(decision: Decision) -> dict[str, Any]:
     """The whole decision, as `--json` prints it."""
     return {
         "verdict": decision.verdict.value,
@@ -39,7 +39,7 @@ def tell_decision(decision: Decision) -> dict[str, Any]:
     }
 
 
-def tell_question(decision: Decision, request: Request, policy: Policy) -> dict[str, Any]:
+def question_to_json(decision: Decision, request: Request, policy: Policy) -> dict[str, Any]:
     """What is put to the user when asking; nothing otherwise."""
     if decision.verdict is not Verdict.ASK:
         return {"question": None}
@@ -47,7 +47,7 @@ def tell_question(decision: Decision, request: Request, policy: Policy) -> dict[
     return {"question": text, "announce": text}
 
 
-def tell_trace(traces: tuple[Trace, ...]) -> list[dict[str, Any]]:
+def trace_to_json(traces: tuple[Trace, ...]) -> list[dict[str, Any]]:
     return [
         {
             "operation": trace.operation,
@@ -60,7 +60,7 @@ def tell_trace(traces: tuple[Trace, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def tell_heard(heard: Heard) -> dict[str, Any]:
+def hearing_to_json(heard: Heard) -> dict[str, Any]:
     return {
         "kind": heard.kind,
         "turn": heard.turn,

@@ -8,21 +8,21 @@ from contextlib import contextmanager
 import msgspec
 
 from sayso.core import words
-from sayso.core.effects import Cleared, Closed, Effect, Opened
+from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
-from sayso.core.grants import Key
+from sayso.core.grants import GrantKey
 from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
-from sayso.core.session import Outer, Scope, Session, View, apply, join_outers
+from sayso.core.session import OuterCall, Scope, Session, View, apply_effects, join_outers
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import Key as SigningKey
+from sayso.gate.rows.keys import SigningKey
 from sayso.gate.rows.moves import check_goes_on
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.gate.rows.sessions import Closing, Loaded, Wanted, load, save
+from sayso.gate.rows.sessions import Closing, LoadedSession, RowSelection, load_session, save_session
 from sayso.gate.rows.tampering import Tampered
-from sayso.gate.rows.watermark import Mark
-from sayso.gate.telemetry import tampered
+from sayso.gate.rows.watermark import Watermark
+from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Reader, Store, Writer
 
 NO_SCOPE = Scope()
@@ -51,7 +51,7 @@ class Gate(msgspec.Struct, frozen=True):
     sealer: Sealer
     stream: str = "main"
     notices: bool = False
-    mark: Mark | None = None
+    mark: Watermark | None = None
     key: SigningKey | None = None
 
     def __post_init__(self) -> None:
@@ -70,20 +70,20 @@ def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
             check_goes_on(tx, tx.head(gate.stream))
 
 
-def everything() -> Wanted:
+def select_all_rows() -> RowSelection:
     """All grants and questions of a session: for messages and answers, which may end anything."""
-    return Wanted()
+    return RowSelection()
 
 
-def all_that_can_end() -> Wanted:
+def select_all_rows_and_calls() -> RowSelection:
     """The same with the calls under way, which end with consent that is taken back by name."""
-    return Wanted(calls=True)
+    return RowSelection(calls=True)
 
 
-def needed_for(request: Request, policy: Policy, scope: Scope) -> Wanted:
+def select_rows_for(request: Request, policy: Policy, scope: Scope) -> RowSelection:
     """The rows one decision can depend on: a handful of look-ups, whatever the session holds."""
     call = request.call
-    keys: list[Key] = [("call", request.digest), ("retry", request.digest), ("tool", call.tool)]
+    keys: list[GrantKey] = [("call", request.digest), ("retry", request.digest), ("tool", call.tool)]
     if call.command_line is not None:
         keys.append(("command", call.command_line))
     if request.workflow is not None:
@@ -93,12 +93,12 @@ def needed_for(request: Request, policy: Policy, scope: Scope) -> Wanted:
     for operation in request.operations:
         entry = policy.entry(operation.name)
         keys += [("operation", operation.name), ("category", entry.category)]
-    return Wanted(tuple(dict.fromkeys(keys)), request.digest)
+    return RowSelection(tuple(dict.fromkeys(keys)), request.digest)
 
 
-def loaded(gate: Gate, tx: Reader, session: str, wanted: Wanted) -> Loaded:
+def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection) -> LoadedSession:
     """The session with the rows wanted; an error if there is none that is open."""
-    found = load(tx, gate.sealer, session, wanted)
+    found = load_session(tx, gate.sealer, session, wanted)
     if found is None or not found.believed:
         refuse_tampered(gate, session, found)
     if found is None or found.row.ended_at is not None:
@@ -106,7 +106,7 @@ def loaded(gate: Gate, tx: Reader, session: str, wanted: Wanted) -> Loaded:
     return found
 
 
-def refuse_tampered(gate: Gate, session: str, found: Loaded | None) -> None:
+def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> None:
     """Refuse a session whose row was changed, put back or taken away by hand; from then on for good."""
     if found is None and not gate.sealer.is_missing(session):
         return
@@ -115,12 +115,12 @@ def refuse_tampered(gate: Gate, session: str, found: Loaded | None) -> None:
     raise TamperedSession(finding, hint="open a new one, and look at the audit")
 
 
-def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scope = NO_SCOPE) -> View:
+def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scope: Scope = NO_SCOPE) -> View:
     """What the decision of this request may look at, as of this transaction."""
     parent = found.row.parent
     return View(
         found.session,
-        scope=_as_consented(found, scope),
+        scope=_without_ended_outers(found, scope),
         reviews=reviews_for(gate, tx, request),
         notices=gate.notices,
         time_trusted=time_trusted(gate, tx),
@@ -128,7 +128,7 @@ def view_of(gate: Gate, tx: Reader, found: Loaded, request: Request, scope: Scop
     )
 
 
-def _as_consented(found: Loaded, scope: Scope) -> Scope:
+def _without_ended_outers(found: LoadedSession, scope: Scope) -> Scope:
     """The scope without the outer calls whose own consent has ended: they carry nothing any more."""
     if scope.outer is None:
         return scope
@@ -137,7 +137,7 @@ def _as_consented(found: Loaded, scope: Scope) -> Scope:
     return scope if len(left) == len(parts) else msgspec.structs.replace(scope, outer=join_outers(left))
 
 
-def _lasts(found: Loaded, outer: Outer) -> bool:
+def _lasts(found: LoadedSession, outer: OuterCall) -> bool:
     if outer.clearings != found.session.clearings:
         return False
     return found.kept.ended.keys().isdisjoint(outer.grants)
@@ -149,10 +149,10 @@ def time_trusted(gate: Gate, tx: Reader) -> bool:
     return newest is None or tx.now >= newest.at - CLOCK_SLACK
 
 
-def settle(
+def apply_and_save(
     gate: Gate,
     tx: Writer,
-    found: Loaded,
+    found: LoadedSession,
     effects: tuple[Effect, ...],
     *,
     call: str | None = None,
@@ -163,23 +163,23 @@ def settle(
 
     `by` names the person whose act this is: questions that end with it say so.
     """
-    after = apply(found.session, effects)
+    after = apply_effects(found.session, effects)
     closing = _closing(effects, by)
-    save(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
+    save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
         record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
-        tampered(found.session.id, finding)
+        log_tampering(found.session.id, finding)
     return after
 
 
 def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
     """How the questions that end with these effects are closed: answered, or taken back by whom and why."""
-    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, Closed)}
-    cleared = next((effect.why for effect in effects if isinstance(effect, Cleared)), None)
+    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, QuestionClosed)}
+    cleared = next((effect.why for effect in effects if isinstance(effect, ConsentCleared)), None)
     if cleared is not None:
         return Closing(answers, by or None, cleared)
-    opened = next((effect.question.id for effect in effects if isinstance(effect, Opened)), None)
-    return Closing(answers, None, None if opened is None else words.replaced(opened))
+    opened = next((effect.question.id for effect in effects if isinstance(effect, QuestionOpened)), None)
+    return Closing(answers, None, None if opened is None else words.replacement_note(opened))
 
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
@@ -200,7 +200,7 @@ def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
 
 def is_stopped(gate: Gate, tx: Reader, session: str) -> bool:
     """Whether this session or any above it is stopped; one that cannot be read counts as stopped."""
-    found = load(tx, gate.sealer, session, Wanted(keys=()))
+    found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
     if found is None or found.findings or found.session.stopped is not None:
         return True
     return found.row.parent is not None and is_stopped(gate, tx, found.row.parent)

@@ -15,13 +15,19 @@ from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import Key, load_key, load_or_make_key
-from sayso.gate.rows.moves import refuse_moved
+from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
+from sayso.gate.rows.moves import refuse_moved_store
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.seals import mac_key
 from sayso.gate.rows.tampering import Doubts
-from sayso.gate.rows.watermark import BURNED, FORGOTTEN_AFTER, Mark, mark_of, refuse_moved_mark
+from sayso.gate.rows.watermark import (
+    BURNED,
+    FORGOTTEN_AFTER,
+    Watermark,
+    load_watermark,
+    refuse_moved_watermark,
+)
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, Store, StoreError, Writer
 
@@ -47,7 +53,7 @@ def open_gate(
     policy: Policy,
     store: Store | str | Path | None = None,
     *,
-    key: Key | None = None,
+    key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
     """A gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
@@ -57,18 +63,18 @@ def open_gate(
     Without a key of its own it uses the one in the data folder, and keeps its marks there.
     """
     if key is None:
-        key, marks = load_or_make_key(KEY_NAME, data_folder() / "gate.key"), marks or data_folder()
+        key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
     opened = open_store(store) if store is None or isinstance(store, (str, Path)) else store
     file = getattr(opened, "path", None)  # memory and PostgreSQL have none
     if file is not None:
         own_places.guard_store(file)
     with opening(marks):
-        name, mark = _named(opened, marks)
-        marked = MarkedStore(opened, mark or Mark(), doubts := Doubts())
+        name, mark = _name_and_mark(opened, marks)
+        marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         with marked.write() as tx:
             unmarked = tx.head(MAIN) is not None and mark is not None and not mark.exists
-            sealer = Sealer(mac_key(key), name, _begin(tx, marked.mark, mark), marked.mark, doubts)
-            _see_permissions(tx, policy, sealer, unmarked=unmarked)
+            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            _start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             if tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
                 record(tx, "POLICY", details={"digest": policy.digest})
@@ -86,7 +92,7 @@ def open_to_act(
     policy: Policy | None = None,
     store: str | Path | None = None,
     *,
-    key: Key | None = None,
+    key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
     """A gate for the operator, on a store that is in use: answers, grants, revocations.
@@ -97,27 +103,27 @@ def open_to_act(
     """
     _check_there(store)
     if key is None:
-        key, marks = _own_key(), marks or data_folder(make=False)
+        key, marks = _own_key(), marks or gate_data_folder(make=False)
     if key is None:
         raise SaysoError(
             "the gate's key is not at hand", hint=f"it is {_own_key_file()} of who runs the gate"
         )
-    opened = _existing(store)
+    opened = _open_existing_store(store)
     with opened.read() as looked:
-        _name(looked)
+        _read_store_name(looked)
     with opening(marks):
-        name, mark = _named(opened, marks)
-        marked = MarkedStore(opened, mark or Mark(), doubts := Doubts())
+        name, mark = _name_and_mark(opened, marks)
+        marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         with marked.write() as tx:
-            sealer = Sealer(mac_key(key), name, _begin(tx, marked.mark, mark), marked.mark, doubts)
-    return Gate(marked, policy or _blocking(), sealer, mark=mark, key=key)
+            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+    return Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key)
 
 
 def open_to_look(
     store: str | Path | None = None,
     *,
     policy: Policy | None = None,
-    key: Key | None = None,
+    key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
     """A gate only for looking: opening it writes nothing, makes nothing, and without a policy it blocks all.
@@ -126,14 +132,14 @@ def open_to_look(
     nor in the data folder, nothing that is sealed can be believed.
     """
     if key is None:
-        key, marks = _own_key(), marks or data_folder(make=False)
-    opened = _existing(store)
+        key, marks = _own_key(), marks or gate_data_folder(make=False)
+    opened = _open_existing_store(store)
     with opened.read() as tx:
-        refuse_moved(tx)
-        name, epoch = _name(tx), _number(tx.meta("epoch"))
-        mark = None if marks is None or key is None else mark_of(tx, marks, name)
+        refuse_moved_store(tx)
+        name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
+        mark = None if marks is None or key is None else load_watermark(tx, marks, name)
     void = mark is not None and _goes_back(opened, mark)
-    gate = _looking(opened, key, name, epoch + void, mark)
+    gate = _make_looking_gate(opened, key, name, epoch + void, mark)
     if policy is None:
         return gate
     return msgspec.structs.replace(
@@ -141,55 +147,55 @@ def open_to_look(
     )
 
 
-def _goes_back(opened: Store, mark: Mark) -> bool:
+def _goes_back(opened: Store, mark: Watermark) -> bool:
     """Whether the store does not reach its mark, which is read first: others go on writing meanwhile."""
     newest, epoch = mark.newest(), mark.version(*EPOCH)
     with opened.read() as tx:
-        return not mark.holds(tx, MAIN, newest) or _number(tx.meta("epoch")) < epoch
+        return not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
 
 
-def open_audit(store: str | Path | None = None, *, key: Key | None = None) -> Gate:
+def open_audit(store: str | Path | None = None, *, key: SigningKey | None = None) -> Gate:
     """A gate only for looking after the audit trail: opening it writes nothing, and its policy blocks all.
 
     If there is no key, neither given nor in the data folder, all it can do is read.
     """
     marks = None
     if key is None:
-        key, marks = _own_key(), data_folder(make=False)
-    return audit_gate(_existing(store), key, marks if key is not None else None)
+        key, marks = _own_key(), gate_data_folder(make=False)
+    return audit_gate(_open_existing_store(store), key, marks if key is not None else None)
 
 
-def audit_gate(opened: Store, key: Key | None, marks: Path | None = None) -> Gate:
+def audit_gate(opened: Store, key: SigningKey | None, marks: Path | None = None) -> Gate:
     """The same on a store that is open already."""
     with opened.read() as tx:
-        name, epoch = _name(tx), _number(tx.meta("epoch"))
-        mark = None if marks is None else mark_of(tx, marks, name)
-    gate = _looking(opened, key, name, epoch, mark)
+        name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
+        mark = None if marks is None else load_watermark(tx, marks, name)
+    gate = _make_looking_gate(opened, key, name, epoch, mark)
     return msgspec.structs.replace(gate, mark=mark if mark is not None and mark.exists else None)
 
 
-def _named(opened: Store, marks: Path | None) -> tuple[str, Mark | None]:
+def _name_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:
     """The name of the store, a new one if it has none, and its mark."""
     with opened.read() as tx:
         name = tx.meta("name")
     if name is None:
         name = _new_name(opened)
     with opened.read() as tx:
-        return name, None if marks is None else mark_of(tx, marks, name)
+        return name, None if marks is None else load_watermark(tx, marks, name)
 
 
-def _begin(tx: Writer, known: Mark, mark: Mark | None) -> int:
+def _enter_epoch(tx: Writer, known: Watermark, mark: Watermark | None) -> int:
     """The epoch that this store is in, or begins now. Whoever opens it next waits for us."""
     tx.head(MAIN)  # held from here on
-    refuse_moved(tx)
-    refuse_moved_mark(known)
-    return _epoch(tx, mark)
+    refuse_moved_store(tx)
+    refuse_moved_watermark(known)
+    return _current_epoch(tx, mark)
 
 
 def _new_name(opened: Store) -> str:
     """Name a store that is new, unless another process has just done so."""
     with opened.write() as tx:
-        refuse_moved(tx)
+        refuse_moved_store(tx)
         newest = tx.head(MAIN)  # held from here on: who comes second finds the name of who came first
         name = tx.meta("name")
         if name is None and newest is not None:
@@ -200,12 +206,14 @@ def _new_name(opened: Store) -> str:
         return name
 
 
-def _looking(opened: Store, key: Key | None, name: str, epoch: int, mark: Mark | None) -> Gate:
+def _make_looking_gate(
+    opened: Store, key: SigningKey | None, name: str, epoch: int, mark: Watermark | None
+) -> Gate:
     """A gate that records nothing by itself. Without a key nothing that is sealed can be believed."""
     doubts = Doubts()
-    marked = MarkedStore(opened, mark or Mark(), doubts, records=False)
+    marked = MarkedStore(opened, mark or Watermark(), doubts, records=False)
     secret = mac_key(key) if key is not None else secrets.token_bytes(32)
-    return Gate(marked, _blocking(), Sealer(secret, name, epoch, marked.mark, doubts), key=key)
+    return Gate(marked, _blocking_policy(), Sealer(secret, name, epoch, marked.mark, doubts), key=key)
 
 
 def policy_in_force(gate: Gate) -> str | None:
@@ -227,25 +235,25 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
         return PostgresStore(str(where), upgrade=upgrade)
     from sayso.store.sqlite.store import SqliteStore
 
-    return SqliteStore(Path(where) if where is not None else data_folder() / "sayso.db", upgrade=upgrade)
+    return SqliteStore(Path(where) if where is not None else gate_data_folder() / "sayso.db", upgrade=upgrade)
 
 
-def data_folder(*, make: bool = True) -> Path:
+def gate_data_folder(*, make: bool = True) -> Path:
     """The folder for store, key and marks of this user; made if it is not there, unless told not to."""
-    folder = own_places.data_folder()
+    folder = own_places.data_folder_path()
     if make:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
-def _existing(store: str | Path | None) -> Store:
+def _open_existing_store(store: str | Path | None) -> Store:
     """The store at this place as it stands: neither made nor upgraded."""
     return open_store(_check_there(store), upgrade=False)
 
 
 def _check_there(store: str | Path | None) -> str | Path:
     """Where the store is; an error if there is no file. Of an address only connecting can tell."""
-    where = store if store is not None else data_folder(make=False) / "sayso.db"
+    where = store if store is not None else gate_data_folder(make=False) / "sayso.db"
     if not _is_address(where) and not Path(where).exists():
         raise NoStore(
             f"there is no store at {where} yet",
@@ -258,7 +266,7 @@ def _is_address(where: str | Path | None) -> bool:
     return isinstance(where, str) and where.startswith(("postgresql://", "postgres://"))
 
 
-def _name(tx: Reader) -> str:
+def _read_store_name(tx: Reader) -> str:
     """The name the first gate gave this store."""
     name = tx.meta("name")
     if name is None:
@@ -267,14 +275,14 @@ def _name(tx: Reader) -> str:
 
 
 def _own_key_file() -> Path:
-    return data_folder(make=False) / "gate.key"
+    return gate_data_folder(make=False) / "gate.key"
 
 
-def _own_key() -> Key | None:
+def _own_key() -> SigningKey | None:
     return load_key(KEY_NAME, _own_key_file()) if _own_key_file().exists() else None
 
 
-def _blocking() -> Policy:
+def _blocking_policy() -> Policy:
     """Blocks all. It ends nothing that the policy in force may have given: that one is not known here."""
     return compile_policy(
         settings=Settings(
@@ -283,14 +291,14 @@ def _blocking() -> Policy:
     )
 
 
-def _epoch(tx: Writer, mark: Mark | None) -> int:
+def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     """The epoch of this store; a new one if it was put back from a copy, which voids all grants of before."""
-    epoch = _number(tx.meta("epoch"))
+    epoch = _parse_epoch(tx.meta("epoch"))
     if mark is None:
         return epoch
     marked = mark.version(*EPOCH)
     if epoch >= marked and mark.holds(tx, MAIN, mark.newest()):
-        _see_epoch(tx, mark, epoch, marked)
+        _note_epoch(tx, mark, epoch, marked)
         return epoch
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
     tx.set_meta("epoch", str(begun))
@@ -302,7 +310,7 @@ def _epoch(tx: Writer, mark: Mark | None) -> int:
     return begun
 
 
-def _see_epoch(tx: Writer, mark: Mark, epoch: int, marked: int) -> None:
+def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
     """Mark the epoch. One that nobody began was written by hand: it voids everything, and is told."""
     if epoch == marked:
         return
@@ -314,14 +322,14 @@ def _see_epoch(tx: Writer, mark: Mark, epoch: int, marked: int) -> None:
         record(tx, "TAMPERED", details={"finding": f"the epoch of the store was set to {epoch} by hand"})
 
 
-def _number(text: str | None) -> int:
+def _parse_epoch(text: str | None) -> int:
     """The epoch as it is stored; 0 if that is no number, or one that no store comes to."""
     if text is None:
         return 1
     return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
 
 
-def _see_permissions(tx: Writer, policy: Policy, sealer: Sealer, *, unmarked: bool) -> None:
+def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unmarked: bool) -> None:
     """The clock of a permission nobody reviewed starts when the store first saw it.
 
     A row that was taken away does not start it again: that permission has decayed. Where the store is not new

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import StoreBusy
-from sayso.store.sqlite.file import locked
+from sayso.store.sqlite.file import hold_file_lock
 
 PATIENCE = 60.0
 """How many seconds to wait for the processes that open a store before us."""
@@ -27,7 +27,7 @@ def opening(marks: Path | None, patience: float = PATIENCE) -> Iterator[None]:
         yield
         return
     guard_keys(marks / "opening-lock")
-    with locked(marks / "opening", wait=patience) as held:
+    with hold_file_lock(marks / "opening", wait=patience) as held:
         if not held:
             raise StoreBusy("another process has been opening a store for too long", hint="try again")
         yield

@@ -22,7 +22,7 @@ FOLDER = "services"
 MOST_BYTES = 10_000
 
 
-class Served(msgspec.Struct, frozen=True):
+class AnnouncedService(msgspec.Struct, frozen=True):
     """A running service: where its page is, the store it serves, and the folder of that store's key."""
 
     page: str
@@ -34,7 +34,7 @@ class Served(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def announced(served: Served, folder: Path) -> Iterator[None]:
+def announce_service(served: AnnouncedService, folder: Path) -> Iterator[None]:
     """Say that this service runs, for as long as this lasts."""
     if fcntl is None:
         yield
@@ -53,23 +53,23 @@ def announced(served: Served, folder: Path) -> Iterator[None]:
                 file.unlink()
 
 
-def running_services(folder: Path) -> list[Served]:
+def list_running_services(folder: Path) -> list[AnnouncedService]:
     """The services that run now, and were announced in this folder."""
     if fcntl is None:
         return []
     files = sorted((folder / FOLDER).glob("*.json")) if (folder / FOLDER).is_dir() else []
-    found = (_running(file) for file in files)
+    found = (_read_if_running(file) for file in files)
     return [one for one in found if one is not None]
 
 
-def _running(file: Path) -> Served | None:
+def _read_if_running(file: Path) -> AnnouncedService | None:
     """What a file says, if somebody holds it; one that nobody holds is removed."""
     try:
         with file.open("rb") as opened:
             try:
                 fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except OSError:
-                return msgspec.json.decode(opened.read(MOST_BYTES), type=Served)
+                return msgspec.json.decode(opened.read(MOST_BYTES), type=AnnouncedService)
             file.unlink()
     except (OSError, msgspec.MsgspecError):
         return None

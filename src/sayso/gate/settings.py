@@ -9,14 +9,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sayso.core.digest import parse
+from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError, UnknownMode
 from sayso.core.model import Mode
 from sayso.core.policy import Policy, with_mode
 from sayso.reading.paths import own_places
 
 if TYPE_CHECKING:
-    from sayso.policy import Loaded
+    from sayso.policy import LoadedPolicy
 
 VARIABLE = "SAYSO_APPROVAL_MODE"
 KEY = "approval_mode"
@@ -30,7 +30,7 @@ def in_chosen_mode(policy: Policy, flag: object = None) -> Policy:
     A policy with `lock_mode` keeps its own. A wrong value in any of the three places is an error, whether or
     not another one would have come first.
     """
-    return with_mode(policy, *_wishes(flag))
+    return with_mode(policy, *_mode_choices(flag))
 
 
 def read_mode(word: object, where: str) -> Mode:
@@ -43,14 +43,16 @@ def read_mode(word: object, where: str) -> Mode:
         ) from None
 
 
-def own_policy() -> Loaded | None:
+def load_own_policy() -> LoadedPolicy | None:
     """The policy file in the config folder; None if there is none. Of several the first counts."""
     import msgspec
 
     from sayso.policy import read_file
     from sayso.policy.problems import Problem
 
-    found = [config_folder() / name for name in POLICY_NAMES if not _absent(config_folder() / name)]
+    found = [
+        gate_config_folder() / name for name in POLICY_NAMES if not _is_absent(gate_config_folder() / name)
+    ]
     if not found:
         return None
     loaded = read_file(found[0])
@@ -61,8 +63,8 @@ def own_policy() -> Loaded | None:
     return msgspec.structs.replace(loaded, warnings=(*loaded.warnings, *passed_over))
 
 
-def config_folder() -> Path:
-    return own_places.config_folder()
+def gate_config_folder() -> Path:
+    return own_places.config_folder_path()
 
 
 def socket_path() -> Path | None:
@@ -71,13 +73,13 @@ def socket_path() -> Path | None:
 
     if not hasattr(socket, "AF_UNIX"):
         return None
-    return own_places.runtime_folder() / "sayso.sock"
+    return own_places.runtime_folder_path() / "sayso.sock"
 
 
 def read_settings() -> dict[str, Any]:
     """What the settings file holds; nothing if there is none."""
-    path = config_folder() / "settings.json"
-    return {} if _absent(path) else _settings(path)
+    path = gate_config_folder() / "settings.json"
+    return {} if _is_absent(path) else _load_settings(path)
 
 
 def service_user() -> int | None:
@@ -88,26 +90,26 @@ def service_user() -> int | None:
     return found
 
 
-def _wishes(flag: object) -> tuple[Mode | None, ...]:
+def _mode_choices(flag: object) -> tuple[Mode | None, ...]:
     """The flag, then the environment, then the settings file. An empty variable counts as not set."""
     variable = os.environ.get(VARIABLE)
     return (
         None if flag is None else read_mode(flag, "approval"),
         read_mode(variable, VARIABLE) if variable else None,
-        _in_file(config_folder() / "settings.json"),
+        _mode_in_file(gate_config_folder() / "settings.json"),
     )
 
 
-def _in_file(path: Path) -> Mode | None:
-    if _absent(path):
+def _mode_in_file(path: Path) -> Mode | None:
+    if _is_absent(path):
         return None
-    settings = _settings(path)
+    settings = _load_settings(path)
     return read_mode(settings[KEY], f"{KEY} in {path.name}") if KEY in settings else None
 
 
-def _settings(path: Path) -> dict[str, Any]:
+def _load_settings(path: Path) -> dict[str, Any]:
     try:
-        settings = parse(path.read_bytes())
+        settings = parse_json(path.read_bytes())
     except (OSError, SaysoError) as error:
         raise SaysoError(f"cannot read {path}: {error}", hint="mend or remove the file") from error
     if not isinstance(settings, dict):
@@ -115,7 +117,7 @@ def _settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _absent(path: Path) -> bool:
+def _is_absent(path: Path) -> bool:
     """Whether nothing is there. A link to nowhere or a closed folder is broken, not absent."""
     try:
         path.lstat()

@@ -80,7 +80,7 @@ class Span:
             with suppress(Exception):
                 from opentelemetry.trace import StatusCode
 
-                self._span.set_attribute("error.type", shown(type(error).__name__))
+                self._span.set_attribute("error.type", printable_name(type(error).__name__))
                 self._span.set_status(StatusCode.ERROR)
 
     def __exit__(
@@ -93,7 +93,7 @@ class Span:
                 self._scope.__exit__(None, None, None)
 
 
-class Deciding(Span):
+class DecidingSpan(Span):
     """Around the transaction of a decision: what was decided is told once it is written."""
 
     __slots__ = ("_decided", "_session")
@@ -120,11 +120,13 @@ class Deciding(Span):
             with suppress(Exception):
                 self._tell(*self._decided)
         if isinstance(error, SaysoError) and error.code in TAMPERED:
-            _say(GATE, logging.WARNING, "refused in session %(session)s: %(error)s", self._refused(error))
+            _log_line(
+                GATE, logging.WARNING, "refused in session %(session)s: %(error)s", self._refused(error)
+            )
         super().__exit__(kind, error, trace)
 
     def _tell(self, request: Request, decision: Decision, question: Question | None, opened: bool) -> None:
-        facts = _facts(request) | {
+        facts = _request_facts(request) | {
             "verdict": decision.verdict.value,
             "rule": decision.rule,
             "risk": decision.risk.word,
@@ -133,35 +135,35 @@ class Deciding(Span):
             facts["question"] = question.id
         self.tell(facts)
         line = "%(verdict)s %(operation)s: rule %(rule)s, tool %(tool)s, session %(session)s, %(digest)s"
-        _say(GATE, logging.INFO, line, facts)
+        _log_line(GATE, logging.INFO, line, facts)
         if opened:
             asks = "question %(question)s opened: %(operation)s, %(risk)s risk, asked by %(agent)s"
-            _say(ASKING, logging.INFO, asks, facts)
+            _log_line(ASKING, logging.INFO, asks, facts)
 
     def _refused(self, error: SaysoError) -> Facts:
-        return {"session": shown(self._session), "error": error.code}
+        return {"session": printable_name(self._session), "error": error.code}
 
 
-class Asking(Span):
+class AskingSpan(Span):
     """Around the wait for a person: how long it took, and what came of it."""
 
     __slots__ = ("_began", "_facts")
 
     def __init__(self, question: str, request: Request) -> None:
         super().__init__("sayso.ask")
-        self._facts = _facts(request) | {"question": question}
+        self._facts = _request_facts(request) | {"question": question}
         self._began = time.monotonic()
 
     def over(self, state: str, answer: str | None) -> None:
         """How the question stands now that nobody waits for it here any more."""
-        said = {"state": "timed out" if state == "open" else state, "answer": shown(answer or "")}
+        said = {"state": "timed out" if state == "open" else state, "answer": printable_name(answer or "")}
         facts = self._facts | said | {"seconds": f"{time.monotonic() - self._began:.1f}"}
         self.tell(facts)
         line = "question %(question)s %(state)s after %(seconds)s s"
-        _say(ASKING, logging.INFO, f"{line}: %(answer)s" if answer else line, facts)
+        _log_line(ASKING, logging.INFO, f"{line}: %(answer)s" if answer else line, facts)
 
 
-class Running(Span):
+class RunningSpan(Span):
     """Around the function of a call, or the steps of a workflow."""
 
     __slots__ = ("_call", "_request")
@@ -173,15 +175,15 @@ class Running(Span):
     def __enter__(self) -> Self:
         super().__enter__()
         if self.recording:
-            self.tell(_facts(self._request) | {"call": self._call})
-        run_started(self._call, self._request)
+            self.tell(_request_facts(self._request) | {"call": self._call})
+        log_run_start(self._call, self._request)
         return self
 
     def ended(self, state: str, error: BaseException | None = None) -> None:
         self.tell({"state": state})
         if error is not None:
             self.fail(error)
-        run_ended(self._call, self._request, state)
+        log_run_end(self._call, self._request, state)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -191,73 +193,73 @@ class Running(Span):
         super().__exit__(kind, error, trace)
 
 
-def answered(question: str, answer: str, by: str) -> None:
-    facts = {"question": question, "answer": shown(answer), "by": shown(by)}
-    _say(ASKING, logging.INFO, "question %(question)s answered: %(answer)s by %(by)s", facts)
+def log_answer(question: str, answer: str, by: str) -> None:
+    facts = {"question": question, "answer": printable_name(answer), "by": printable_name(by)}
+    _log_line(ASKING, logging.INFO, "question %(question)s answered: %(answer)s by %(by)s", facts)
 
 
-def run_started(call: str, request: Request) -> None:
+def log_run_start(call: str, request: Request) -> None:
     if RUN.isEnabledFor(logging.INFO):
         line = "run %(call)s started: %(tool)s for %(operation)s, session %(session)s"
-        _say(RUN, logging.INFO, line, _facts(request) | {"call": call})
+        _log_line(RUN, logging.INFO, line, _request_facts(request) | {"call": call})
 
 
-def run_ended(call: str, request: Request, state: str) -> None:
+def log_run_end(call: str, request: Request, state: str) -> None:
     if RUN.isEnabledFor(logging.INFO):
-        facts = _facts(request) | {"call": call, "state": state}
-        _say(RUN, logging.INFO, "run %(call)s ended: %(state)s, %(tool)s, session %(session)s", facts)
+        facts = _request_facts(request) | {"call": call, "state": state}
+        _log_line(RUN, logging.INFO, "run %(call)s ended: %(state)s, %(tool)s, session %(session)s", facts)
 
 
-def tampered(session: str, finding: str) -> None:
+def log_tampering(session: str, finding: str) -> None:
     """Something in the store was changed by hand, and stands for nothing."""
-    facts = {"session": shown(session), "finding": shown(finding)}
-    _say(GATE, logging.WARNING, "changed by hand, session %(session)s: %(finding)s", facts)
+    facts = {"session": printable_name(session), "finding": printable_name(finding)}
+    _log_line(GATE, logging.WARNING, "changed by hand, session %(session)s: %(finding)s", facts)
 
 
-def lease_lost(call: str, error: SaysoError) -> None:
+def log_lease_lost(call: str, error: SaysoError) -> None:
     facts = {"call": call, "error": error.code}
-    _say(LEDGER, logging.WARNING, "the lease of %(call)s could not be renewed: %(error)s", facts)
+    _log_line(LEDGER, logging.WARNING, "the lease of %(call)s could not be renewed: %(error)s", facts)
 
 
-def holder_gone(call: str, session: str) -> None:
+def log_holder_gone(call: str, session: str) -> None:
     line = "nobody keeps %(call)s of session %(session)s any more: it is ambiguous until it is resolved"
-    _say(LEDGER, logging.WARNING, line, {"call": call, "session": shown(session)})
+    _log_line(LEDGER, logging.WARNING, line, {"call": call, "session": printable_name(session)})
 
 
-def surface_failed(surface: str, question: str, error: BaseException) -> None:
-    facts = {"surface": shown(surface), "question": question, "error": kind_and_place(error)}
+def log_surface_failure(surface: str, question: str, error: BaseException) -> None:
+    facts = {"surface": printable_name(surface), "question": question, "error": describe_error(error)}
     line = "the surface %(surface)s failed at question %(question)s: %(error)s"
-    _say(ASKING, logging.WARNING, line, facts)
+    _log_line(ASKING, logging.WARNING, line, facts)
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A name somebody else chose: every character of it to be seen, on one line, and not long."""
     seen = visible(name[: LONGEST + 1])
     return seen if len(seen) <= LONGEST else f"{seen[:LONGEST]}…"
 
 
-def kind_and_place(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What kind of error, and the line of code it comes from."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     where = "" if at is None else f" at {PurePath(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}"
-    return f"{shown(type(error).__name__)}{where}"
+    return f"{printable_name(type(error).__name__)}{where}"
 
 
-def _facts(request: Request) -> Facts:
+def _request_facts(request: Request) -> Facts:
     """Who wants to do what, by names alone."""
     names = dict.fromkeys(operation.name for operation in request.operations)
     return {
-        "operation": shown(", ".join(names)),
-        "tool": shown(request.call.tool),
-        "agent": shown(request.agent),
-        "session": shown(request.session),
+        "operation": printable_name(", ".join(names)),
+        "tool": printable_name(request.call.tool),
+        "agent": printable_name(request.agent),
+        "session": printable_name(request.session),
         "digest": request.digest[:SHORT],
     }
 
 
-def _say(logger: logging.Logger, level: int, line: str, facts: Facts) -> None:
+def _log_line(logger: logging.Logger, level: int, line: str, facts: Facts) -> None:
     """One line, with its facts as fields `sayso_…` for whoever formats records as JSON."""
     if logger.isEnabledFor(level):
         with suppress(Exception):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sayso.policy.load import (
-        Loaded,
+        LoadedPolicy,
         load_file,
         load_preset,
         load_text,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sayso.policy.problems import PolicyProblems, Problem
 
 __all__ = [
-    "Loaded",
+    "LoadedPolicy",
     "PolicyProblems",
     "Problem",
     "load_file",

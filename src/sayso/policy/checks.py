@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime
 
 from msgspec import UNSET
 
-from sayso.core.durations import read_time
+from sayso.core.durations import parse_duration
 from sayso.core.errors import SaysoError
-from sayso.core.policy import NEVER_REVIEWED, fold
+from sayso.core.policy import NEVER_REVIEWED, fold_spelling
 from sayso.core.titles import check_template
 from sayso.policy.document import Node
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
-from sayso.policy.merge import LISTS
+from sayso.policy.merge import TIER_LISTS
 from sayso.policy.problems import Problem
 
 NEVER_HARMLESS = frozenset(
@@ -30,53 +30,57 @@ NEVER_HARMLESS = frozenset(
 )  # fmt: skip
 """Arguments that decide what a command does, or to what, as their names are written in lower case."""
 
-Say = Callable[[tuple[int, int], str, str], None]
+ReportProblem = Callable[[tuple[int, int], str, str], None]
 
 
-LONGEST = {"question_lasts": "7d", "approval_lasts": "24h"}
+MAX_DURATIONS = {"question_lasts": "7d", "approval_lasts": "24h"}
 
 
-def check_file(file: PolicyFile, tree: Node, say: Say) -> None:
+def check_file(file: PolicyFile, tree: Node, say: ReportProblem) -> None:
     """Faults that one file shows by itself."""
-    _times_are_bounded(file, tree, say)
+    _check_times(file, tree, say)
     for name, domain in (file.domains or {}).items():
-        _one_list_each(name, domain, tree, say)
-    for tool, index in zip(file.tools or (), _maps(tree, "tools"), strict=True):
-        _tool_is_whole(tool, ("tools", index), tree, say)
+        _check_lists(name, domain, tree, say)
+    for tool, index in zip(file.tools or (), _map_indexes(tree, "tools"), strict=True):
+        _check_tool(tool, ("tools", index), tree, say)
     for name in file.slash_commands or {}:
-        if len(_given(tree, "slash_commands", name) & {"operations", "query"}) != 1:
+        if len(_keys_with_values(tree, "slash_commands", name) & {"operations", "query"}) != 1:
             say(tree.at("slash_commands", name), f"{name} needs operations or a query", "give one of the two")
 
 
-def _times_are_bounded(file: PolicyFile, tree: Node, say: Say) -> None:
-    for name, most in LONGEST.items():
+def _check_times(file: PolicyFile, tree: Node, say: ReportProblem) -> None:
+    for name, most in MAX_DURATIONS.items():
         written, node = getattr(file.settings, name, UNSET), tree.find("settings", name)
-        if isinstance(written, str) and node is not None and read_time(written) > read_time(most):
+        if isinstance(written, str) and node is not None and parse_duration(written) > parse_duration(most):
             say((node.line, node.column), f"{name} cannot be {written}", f"{most} at most")
 
 
-def check_whole(
-    file: PolicyFile, merged: PolicyFile, tree: Node, say: Say, perhaps: Sequence[Container[str]] = ()
+def check_merged_file(
+    file: PolicyFile,
+    merged: PolicyFile,
+    tree: Node,
+    say: ReportProblem,
+    perhaps: Sequence[Container[str]] = (),
 ) -> None:
     """Faults that show only once the presets lie under the file.
 
     `perhaps` holds what may be declared in parts that could not be read: of that nothing is said.
     """
-    known = (declared(merged), *perhaps)
+    known = (collect_operations(merged), *perhaps)
     for kind in ("slash_commands", "workflows"):
         for name, entry in (getattr(file, kind) or {}).items():
             for operation in entry.operations or ():
                 if not any(operation in names for names in known):
-                    place = spot(tree, operation, kind, name, "operations")
+                    place = locate_entry(tree, operation, kind, name, "operations")
                     say(
                         place,
                         f"{name} names {operation}, which nothing declares",
                         "list it in its domain first",
                     )
-    _one_spelling_each(merged, tree, say)
+    _check_spellings(merged, tree, say)
 
 
-def warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[Problem]:
+def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[Problem]:
     """What can be used, but surely was not meant."""
     for kind in ("vip_contacts", "family_contacts"):
         for name, contact in (getattr(file, kind) or {}).items():
@@ -88,22 +92,22 @@ def warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[Problem]:
                 )
     for name, domain in (file.domains or {}).items():
         written = domain.last_reviewed
-        if isinstance(written, str) and reviewed_at(written) == NEVER_REVIEWED:
+        if isinstance(written, str) and parse_review_date(written) == NEVER_REVIEWED:
             said = f"last_reviewed of {name} is no date: its autonomous permissions have decayed"
             yield Problem(*tree.at("domains", name, "last_reviewed"), said, "write it as 2026-11-15", source)
 
 
-def declared(file: PolicyFile) -> set[str]:
+def collect_operations(file: PolicyFile) -> set[str]:
     """Every operation that a list, a detail or a tool entry names."""
     named = {tool.operation for tool in file.tools or () if tool.operation}
     named |= set(file.operations or {})
     for name, domain in (file.domains or {}).items():
-        actions = (action for list_name in LISTS for action in getattr(domain, list_name))
+        actions = (action for list_name in TIER_LISTS for action in getattr(domain, list_name))
         named |= {f"{name}.{action}" for action in (*actions, *(domain.trusted_channel_required or ()))}
     return named
 
 
-def reviewed_at(text: str) -> float:
+def parse_review_date(text: str) -> float:
     """A written date as epoch seconds, UTC unless it says otherwise; NEVER_REVIEWED if it cannot be read."""
     try:
         if len(text) == len("2026-11-15"):
@@ -115,31 +119,31 @@ def reviewed_at(text: str) -> float:
         return NEVER_REVIEWED
 
 
-def spot(tree: Node, text: str, *path: str | int) -> tuple[int, int]:
+def locate_entry(tree: Node, text: str, *path: str | int) -> tuple[int, int]:
     """The place of the last entry with this text in the list down this path, or of the list."""
     places = [(entry.line, entry.column) for entry in tree.entries(*path) if entry.value == text]
     return places[-1] if places else tree.at(*path)
 
 
-def _maps(tree: Node, key: str) -> list[int]:
+def _map_indexes(tree: Node, key: str) -> list[int]:
     """Which entries of a list are maps: those were read, if only in part."""
     return [index for index, entry in enumerate(tree.entries(key)) if isinstance(entry.value, dict)]
 
 
-def _given(tree: Node, *path: str | int) -> set[str]:
+def _keys_with_values(tree: Node, *path: str | int) -> set[str]:
     """The keys of a map that something is written under, be it readable or not."""
     node = tree.find(*path)
     members = node.value if node is not None and isinstance(node.value, dict) else {}
     return {key for key, member in members.items() if member.value != []}
 
 
-def _one_list_each(name: str, domain: DomainFile, tree: Node, say: Say) -> None:
+def _check_lists(name: str, domain: DomainFile, tree: Node, say: ReportProblem) -> None:
     seen: dict[str, str] = {}
-    for list_name in LISTS:
+    for list_name in TIER_LISTS:
         for action in getattr(domain, list_name):
             first = seen.setdefault(action, list_name)
             if first != list_name:
-                place = spot(tree, action, "domains", name, list_name)
+                place = locate_entry(tree, action, "domains", name, list_name)
                 say(
                     place,
                     f"{name}.{action} stands in {first} and in {list_name}",
@@ -147,8 +151,8 @@ def _one_list_each(name: str, domain: DomainFile, tree: Node, say: Say) -> None:
                 )
 
 
-def _tool_is_whole(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say: Say) -> None:
-    place, given = tree.at(*path), _given(tree, *path)
+def _check_tool(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say: ReportProblem) -> None:
+    place, given = tree.at(*path), _keys_with_values(tree, *path)
     if given.isdisjoint(("operation", "resolve")):
         say(place, f"the entry for {tool.tool or 'a tool'} names no operation", "give operation or resolve")
     if tool.resolve and "from" not in given and tool.resolve != "shell":
@@ -160,14 +164,14 @@ def _tool_is_whole(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say:
     if tool.operation and tool.domain and not tool.operation.startswith(f"{tool.domain}."):
         say(place, f"{tool.operation} is not of the domain {tool.domain}", "leave domain out")
     if tool.when:
-        _when_compiles(tool.when, tree.at(*path, "when"), say)
+        _check_when(tool.when, tree.at(*path, "when"), say)
     wrong = check_template(tool.title) if tool.title else None
     if wrong is not None:
         say(tree.at(*path, "title"), wrong, 'write it as "Pay {amount} to {payee}"')
-    _command_is_one(tool, path, tree, say)
+    _check_tool_command(tool, path, tree, say)
 
 
-def _command_is_one(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say: Say) -> None:
+def _check_tool_command(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say: ReportProblem) -> None:
     """A command stands in one argument, and what can change what it does is never harmless beside it."""
     command = tool.command or (tool.source if tool.resolve == "shell" else UNSET)
     if tool.resolve == "shell" and tool.command and tool.source and tool.command != tool.source:
@@ -177,33 +181,33 @@ def _command_is_one(tool: ToolFile, path: tuple[str | int, ...], tree: Node, say
     if tool.ignore and not command:
         say(tree.at(*path, "ignore"), "ignore belongs to a tool with a command", "add command: args.command")
     for name in tool.ignore or ():
-        if fold(name.removeprefix("args.")).replace("_", "").replace("-", "") in NEVER_HARMLESS:
+        if fold_spelling(name.removeprefix("args.")).replace("_", "").replace("-", "") in NEVER_HARMLESS:
             say(
-                spot(tree, name, *path, "ignore"),
+                locate_entry(tree, name, *path, "ignore"),
                 f"{name} can change what a command does",
                 "leave it out of ignore: calls that set it are asked about",
             )
 
 
-def _when_compiles(expression: str, place: tuple[int, int], say: Say) -> None:
-    from sayso.reading.cel import compiled
+def _check_when(expression: str, place: tuple[int, int], say: ReportProblem) -> None:
+    from sayso.reading.cel import compile_expression
 
     try:
-        compiled(expression)
+        compile_expression(expression)
     except SaysoError as error:
         say(place, error.message, error.hint or "")
 
 
-def _one_spelling_each(merged: PolicyFile, tree: Node, say: Say) -> None:
+def _check_spellings(merged: PolicyFile, tree: Node, say: ReportProblem) -> None:
     seen: dict[str, str] = {}
-    for operation in sorted(declared(merged)):
-        twin = seen.setdefault(fold(operation), operation)
+    for operation in sorted(collect_operations(merged)):
+        twin = seen.setdefault(fold_spelling(operation), operation)
         if twin != operation:
             domain = operation.partition(".")[0]
             say(tree.at("domains", domain), f"{twin} and {operation} look the same", "keep one spelling")
 
 
 def _reachable(contact: str) -> bool:
-    from sayso.reading.recipients import normalised
+    from sayso.reading.recipients import normalise_recipient
 
-    return normalised(contact) is not None
+    return normalise_recipient(contact) is not None

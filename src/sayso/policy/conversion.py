@@ -12,7 +12,7 @@ import msgspec
 from msgspec import inspect as types
 
 from sayso.policy.document import UNREAD, Node
-from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem, meant
+from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem, spelling_hint
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -28,7 +28,7 @@ _CALLED = {
 }
 
 
-class Typed:
+class NodeReader:
     """Reads nodes as types and keeps the problems found on the way."""
 
     def __init__(self, source: str, problems: Iterable[Problem] = ()) -> None:
@@ -70,7 +70,7 @@ class Typed:
             if key in node.value:
                 found[field.name] = self._value(node.value[key], field.type, key)
             elif field.required:
-                self.say((node.line, node.column), f"{name} has no {key}", _missing(key))
+                self.say((node.line, node.column), f"{name} has no {key}", _missing_key_hint(key))
         empty = {field.name: () for field in info.fields if field.required}
         return info.cls(**empty | {key: value for key, value in found.items() if value is not _BAD})
 
@@ -78,7 +78,9 @@ class Typed:
         for key, place in node.keys.items():
             if key not in fields:
                 self.say(
-                    place, f"unknown key {key!r} in {name}", meant(key, fields, f"known: {', '.join(fields)}")
+                    place,
+                    f"unknown key {key!r} in {name}",
+                    spelling_hint(key, fields, f"known: {', '.join(fields)}"),
                 )
 
     def _map(self, node: Node, info: types.DictType, name: str, hint: str) -> Any:
@@ -114,7 +116,7 @@ class Typed:
         if isinstance(node.value, str):
             words = [str(value) for value in info.values]
             return self._refuse(
-                node, f"unknown {name} {node.value!r}", meant(node.value, words) or f"use {shown}"
+                node, f"unknown {name} {node.value!r}", spelling_hint(node.value, words) or f"use {shown}"
             )
         return self._wrong(node, f"one of {shown}", name, hint)
 
@@ -133,7 +135,7 @@ class Typed:
             return self._refuse(node, f"{name} is empty", hint)
         if info.max_length is not None and len(text) > info.max_length:
             return self._refuse(node, f"{name} is longer than {info.max_length} characters", hint)
-        if info.pattern is not None and not (re.search(info.pattern, text) and _plain(text)):
+        if info.pattern is not None and not (re.search(info.pattern, text) and _is_composed(text)):
             return self._refuse(node, f"{name} cannot be {text!r}", hint)
         return text
 
@@ -161,15 +163,15 @@ class Typed:
 
 
 _READERS: dict[type[types.Type], Callable[..., Any]] = {
-    types.StructType: Typed._struct,  # noqa: SLF001  the class's own table
-    types.DictType: Typed._map,  # noqa: SLF001
-    types.VarTupleType: Typed._list,  # noqa: SLF001
-    types.UnionType: Typed._union,  # noqa: SLF001
-    types.LiteralType: Typed._choice,  # noqa: SLF001
-    types.BoolType: Typed._flag,  # noqa: SLF001
-    types.StrType: Typed._text,  # noqa: SLF001
-    types.FloatType: Typed._number,  # noqa: SLF001
-    types.IntType: Typed._number,  # noqa: SLF001
+    types.StructType: NodeReader._struct,  # noqa: SLF001  the class's own table
+    types.DictType: NodeReader._map,  # noqa: SLF001
+    types.VarTupleType: NodeReader._list,  # noqa: SLF001
+    types.UnionType: NodeReader._union,  # noqa: SLF001
+    types.LiteralType: NodeReader._choice,  # noqa: SLF001
+    types.BoolType: NodeReader._flag,  # noqa: SLF001
+    types.StrType: NodeReader._text,  # noqa: SLF001
+    types.FloatType: NodeReader._number,  # noqa: SLF001
+    types.IntType: NodeReader._number,  # noqa: SLF001
 }
 
 
@@ -177,11 +179,11 @@ def _is_scalar(node: Node) -> bool:
     return not isinstance(node.value, (list, dict)) and node.value is not None
 
 
-def _plain(text: str) -> bool:
+def _is_composed(text: str) -> bool:
     """Composed, on one line: so that one name has one spelling."""
     return unicodedata.is_normalized("NFC", text) and not text.endswith("\n")
 
 
-def _missing(key: str) -> str:
+def _missing_key_hint(key: str) -> str:
     lists = ("autonomous", "requires_approval", "blocked")
     return f"write {key}: [] if it is empty" if key in lists else f"add {key}"

@@ -80,33 +80,33 @@ class Node:
         return node
 
 
-def parse(content: bytes, source: str, *, empty: str = EMPTY_POLICY) -> tuple[Node, list[Problem]]:
+def parse_document(content: bytes, source: str, *, empty: str = EMPTY_POLICY) -> tuple[Node, list[Problem]]:
     """The one document in these bytes, and what stands in it that is not allowed, left out of the tree.
 
     PolicyProblems if there is no whole document to go on with. `empty` is the hint for an empty file.
     """
     text = _decode(content, source)
-    reader = _Reader(source)
+    reader = _TreeBuilder(source)
     try:
-        reader.read(_events(text))
+        reader.read(_parse_events(text))
     except PolicyProblems:
         raise
     except Exception as error:  # the parser fails on odd input in many ways; each is a refusal
-        raise PolicyProblems([*reader.problems, _unreadable(error, source)]) from error
+        raise PolicyProblems([*reader.problems, _syntax_problem(error, source)]) from error
     if reader.root is None:
         raise (
             PolicyProblems(reader.problems)
             if reader.problems
-            else _refused(source, "the file is empty", empty)
+            else _refusal(source, "the file is empty", empty)
         )
     return reader.root, reader.problems
 
 
 def _decode(content: bytes, source: str) -> str:
     if len(content) > MAX_BYTES:
-        raise _refused(source, f"the file is larger than {MAX_BYTES:,} bytes", "no policy is that long")
+        raise _refusal(source, f"the file is larger than {MAX_BYTES:,} bytes", "no policy is that long")
     if b"\0" in content:
-        raise _refused(source, "the file holds NUL bytes", "this is a binary file, or text that is not UTF-8")
+        raise _refusal(source, "the file holds NUL bytes", "this is a binary file, or text that is not UTF-8")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -126,13 +126,13 @@ def _without_tabs(text: str) -> str:
     return text.replace("\t", " ")
 
 
-def _events(text: str) -> Iterator[Any]:
+def _parse_events(text: str) -> Iterator[Any]:
     from ruamel.yaml import YAML
 
     yield from YAML(typ="safe", pure=True).parse(text)
 
 
-class _Reader:
+class _TreeBuilder:
     """Builds the tree from events and collects what is not allowed in it."""
 
     def __init__(self, source: str) -> None:
@@ -162,20 +162,20 @@ class _Reader:
 
     def _AliasEvent(self, event: Any) -> None:  # noqa: N802
         self._refuse(event, f"the alias *{event.anchor} is not allowed", "write the value out")
-        self._add(Node(UNREAD, *_place(event)))
+        self._add(Node(UNREAD, *_place_of_event(event)))
 
     def _ScalarEvent(self, event: Any) -> None:  # noqa: N802
         self._check_marks(event)
         value = self._read(event)
         if value is None and self.root is None and not self._open:
             return  # nothing but comments: an empty file
-        self._add(Node(value, *_place(event)))
+        self._add(Node(value, *_place_of_event(event)))
 
     def _SequenceStartEvent(self, event: Any) -> None:  # noqa: N802
-        self._enter(event, Node([], *_place(event)))
+        self._enter(event, Node([], *_place_of_event(event)))
 
     def _MappingStartEvent(self, event: Any) -> None:  # noqa: N802
-        self._enter(event, Node({}, *_place(event)))
+        self._enter(event, Node({}, *_place_of_event(event)))
 
     def _SequenceEndEvent(self, event: Any) -> None:  # noqa: N802
         self._leave()
@@ -238,7 +238,7 @@ class _Reader:
         if event.tag is not None and not self._at_key():
             return UNREAD
         plain = event.style is None and event.tag is None
-        value = _scalar(event.value) if plain else event.value
+        value = _parse_scalar(event.value) if plain else event.value
         return self._joined(event, value) if isinstance(value, str) else value
 
     def _at_key(self) -> bool:
@@ -255,7 +255,7 @@ class _Reader:
             return UNREAD
 
     def _refuse(self, event: Any, message: str, hint: str) -> None:
-        self._say(Node(None, *_place(event)), message, hint)
+        self._say(Node(None, *_place_of_event(event)), message, hint)
 
     def _say(self, node: Node, message: str, hint: str) -> None:
         self.problems.append(Problem(node.line, node.column, message, hint, self.source))
@@ -263,7 +263,7 @@ class _Reader:
             raise PolicyProblems(self.problems)
 
 
-def _scalar(text: str) -> Scalar:
+def _parse_scalar(text: str) -> Scalar:
     """What an unquoted word means."""
     if text in _WORDS:
         return _WORDS[text]  # type: ignore[return-value]
@@ -274,11 +274,11 @@ def _scalar(text: str) -> Scalar:
     return float(text) if len(text) < 300 and _NUMBER.fullmatch(text) else text
 
 
-def _place(event: Any) -> tuple[int, int]:
+def _place_of_event(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _unreadable(error: Exception, source: str) -> Problem:
+def _syntax_problem(error: Exception, source: str) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
@@ -287,5 +287,5 @@ def _unreadable(error: Exception, source: str) -> Problem:
     )
 
 
-def _refused(source: str, message: str, hint: str) -> PolicyProblems:
+def _refusal(source: str, message: str, hint: str) -> PolicyProblems:
     return PolicyProblems([Problem(0, 0, message, hint, source)])

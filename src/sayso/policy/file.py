@@ -15,7 +15,7 @@ _ARGUMENT = r"(?!args\s*(,|$))[^\s.,]+(\.[^\s.,]+)*"
 DomainName = Annotated[
     str, Meta(pattern=rf"^{_NAME}$", description="a domain is one word, such as email", examples=["email"])
 ]
-Action = Annotated[
+ActionName = Annotated[
     str,
     Meta(
         pattern=rf"^{_NAME}(\.{_NAME})*$",
@@ -37,7 +37,7 @@ CommandName = Annotated[
         pattern=r"^/\S+$", description="a slash command begins with /, such as /commit", examples=["/commit"]
     ),
 ]
-Name = Annotated[str, Meta(min_length=1, description="a name is not empty")]
+NonEmptyName = Annotated[str, Meta(min_length=1, description="a name is not empty")]
 Phrase = Annotated[
     str,
     Meta(
@@ -114,7 +114,7 @@ class SettingsFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     grant_pins: Literal["exact", "operation"] | UnsetType = UNSET
     on_failure: Literal["keep_identical", "clear"] | UnsetType = UNSET
     task_idle_turns: Annotated[int, Meta(ge=1, description="a whole number, 1 or more")] | UnsetType = UNSET
-    notices: Name | UnsetType | None = UNSET
+    notices: NonEmptyName | UnsetType | None = UNSET
     trust_hook_messages: bool | UnsetType = UNSET
     question_lasts: Time | UnsetType = UNSET
     approval_lasts: Time | UnsetType = UNSET
@@ -137,10 +137,10 @@ class DecayFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
 class DomainFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One domain. All three lists are there, even if empty, and an action stands in one of them."""
 
-    autonomous: tuple[Action, ...]
-    requires_approval: tuple[Action, ...]
-    blocked: tuple[Action, ...]
-    trusted_channel_required: tuple[Action, ...] | UnsetType = UNSET
+    autonomous: tuple[ActionName, ...]
+    requires_approval: tuple[ActionName, ...]
+    blocked: tuple[ActionName, ...]
+    trusted_channel_required: tuple[ActionName, ...] | UnsetType = UNSET
     trust_level: Literal["low", "medium", "high"] | UnsetType = UNSET
     cooling_period_hours: Length | UnsetType = UNSET
     undo_window_days: Length | UnsetType = UNSET
@@ -156,16 +156,16 @@ class DetailFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
 
     risk: RiskWord | UnsetType = UNSET
     weight: RiskWord | UnsetType = UNSET
-    category: Name | UnsetType = UNSET
+    category: NonEmptyName | UnsetType = UNSET
     always_ask: bool | UnsetType = UNSET
     confidence_bypass: bool | UnsetType = UNSET
-    reason: Name | UnsetType = UNSET
+    reason: NonEmptyName | UnsetType = UNSET
 
 
 class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename={"source": "from"}):
     """How calls of a tool become operations. `tool` may hold * and ?; the first entry that fits is used."""
 
-    tool: Name
+    tool: NonEmptyName
     operation: OperationName | UnsetType = UNSET
     resolve: Literal["recipient", "path", "url", "shell"] | UnsetType = UNSET
     domain: DomainName | UnsetType = UNSET
@@ -177,7 +177,7 @@ class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, re
     risk: RiskWord | UnsetType = UNSET
     target: ArgumentPath | UnsetType = UNSET
     command: ArgumentPath | UnsetType = UNSET
-    ignore: tuple[Name, ...] | UnsetType = UNSET
+    ignore: tuple[NonEmptyName, ...] | UnsetType = UNSET
     title: Title | UnsetType = UNSET
 
 
@@ -206,19 +206,19 @@ class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A Sayso policy."""
 
     sayso: Annotated[Literal[1], Meta(description="the version of this language")] | UnsetType = UNSET
-    extends: tuple[Name, ...] | UnsetType = UNSET
+    extends: tuple[NonEmptyName, ...] | UnsetType = UNSET
     mode: Literal["paranoid", "balanced", "trusting"] | UnsetType = UNSET
     settings: SettingsFile | UnsetType = UNSET
     phrases: PhrasesFile | UnsetType = UNSET
-    categories: dict[Name, Name] | UnsetType = UNSET
+    categories: dict[NonEmptyName, NonEmptyName] | UnsetType = UNSET
     consent_decay: DecayFile | UnsetType = UNSET
-    vip_contacts: dict[Name, str] | UnsetType = UNSET
-    family_contacts: dict[Name, str] | UnsetType = UNSET
+    vip_contacts: dict[NonEmptyName, str] | UnsetType = UNSET
+    family_contacts: dict[NonEmptyName, str] | UnsetType = UNSET
     domains: dict[DomainName, DomainFile] | UnsetType = UNSET
     operations: dict[OperationName, DetailFile] | UnsetType = UNSET
     tools: tuple[ToolFile, ...] | UnsetType = UNSET
     slash_commands: dict[CommandName, SlashCommandFile] | UnsetType = UNSET
-    workflows: dict[Name, WorkflowFile] | UnsetType = UNSET
+    workflows: dict[NonEmptyName, WorkflowFile] | UnsetType = UNSET
 
 
 GRAPH_KEYS = ("consent_decay", "vip_contacts", "family_contacts", "last_reviewed")

@@ -11,23 +11,23 @@ import msgspec
 from sayso.core.model import Risk, Tier
 from sayso.core.policy import Domain, Policy
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
-from sayso.core.text.unmask import fold
-from sayso.policy.lint_titles import Seen, unknown_in_titles
-from sayso.policy.load import Loaded, load_preset
+from sayso.core.text.unmask import fold_text
+from sayso.policy.lint_titles import ArgumentsByTool, find_unknown_in_titles
+from sayso.policy.load import LoadedPolicy, load_preset
 from sayso.policy.merge import GUARDED
-from sayso.reading.verbs import READS, changes, verb_of
+from sayso.reading.verbs import READ_VERBS, suggests_change, verb_of
 
 Severity = Literal["error", "warning", "note"]
 
 LONGEST_REVIEW = 90
 LONGEST_IDLE = 50
-READING = {
+READING_WORDS = {
     "background", "check", "count", "diff", "fetch", "find", "get", "history", "list", "load", "log", "logs",
     "output", "read", "search", "show", "status", "view",
 }  # fmt: skip
 
 
-class Finding(msgspec.Struct, frozen=True):
+class LintFinding(msgspec.Struct, frozen=True):
     """Something to look at: how much it matters, where it stands, and what to do."""
 
     severity: Severity
@@ -39,153 +39,161 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{self.severity}: {self.where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
 
-def lint(policy: Policy | Loaded, seen: Seen | None = None) -> list[Finding]:
+def lint_policy(policy: Policy | LoadedPolicy, seen: ArgumentsByTool | None = None) -> list[LintFinding]:
     """Every finding, the gravest first. `seen`: which arguments calls of a tool had, where that is known."""
-    found: list[Finding] = []
-    if isinstance(policy, Loaded):
-        found += [_warned(str(problem)) for problem in policy.warnings]
+    found: list[LintFinding] = []
+    if isinstance(policy, LoadedPolicy):
+        found += [_finding_from_warning(str(problem)) for problem in policy.warnings]
         policy = policy.policy
     for check in CHECKS:
         found += check(policy)
-    found += _titles(policy, seen or {})
+    found += _find_unknown_titles(policy, seen or {})
     return sorted(found, key=lambda one: ("error", "warning", "note").index(one.severity))
 
 
-def _warned(text: str) -> Finding:
+def _finding_from_warning(text: str) -> LintFinding:
     where, _, message = text.partition(": ")
-    return Finding("warning", where, message)
+    return LintFinding("warning", where, message)
 
 
-def _gaps(policy: Policy) -> Iterator[Finding]:
+def _find_gaps(policy: Policy) -> Iterator[LintFinding]:
     """Operations that something names and no list holds."""
     hint = "put it into one of the three lists of its domain"
     for name, entry in policy.table.items():
         if entry.tier is None:
-            yield Finding("warning", name, "is described, but stands in no list", hint)
+            yield LintFinding("warning", name, "is described, but stands in no list", hint)
     for tool in policy.tools:
-        if tool.operation and tool.resolve != "path" and _unlisted(policy, tool.operation):
-            yield Finding("warning", f"tool {tool.tool}", f"{tool.operation} stands in no list", hint)
+        if tool.operation and tool.resolve != "path" and _is_unlisted(policy, tool.operation):
+            yield LintFinding("warning", f"tool {tool.tool}", f"{tool.operation} stands in no list", hint)
         if tool.domain and tool.domain not in policy.domains:
-            yield Finding(
+            yield LintFinding(
                 "warning", f"tool {tool.tool}", f"there is no domain {tool.domain}", "add the domain"
             )
     for kind in ("slash_commands", "workflows"):
         for name, declared in getattr(policy, kind).items():
             for operation in declared.operations:
-                if _unlisted(policy, operation):
-                    yield Finding("warning", name, f"{operation} stands in no list", hint)
+                if _is_unlisted(policy, operation):
+                    yield LintFinding("warning", name, f"{operation} stands in no list", hint)
 
 
-def _titles(policy: Policy, seen: Seen) -> Iterator[Finding]:
+def _find_unknown_titles(policy: Policy, seen: ArgumentsByTool) -> Iterator[LintFinding]:
     """Titles that could not be filled."""
-    for tool, name, known, by_calls in unknown_in_titles(policy, seen):
+    for tool, name, known, by_calls in find_unknown_in_titles(policy, seen):
         said = f"its title names {{{name}}}, so that it is left out where a call has no such argument"
         hint = f"calls of it had {', '.join(known)}" if by_calls else f"did you mean {{{known[0]}}}?"
-        yield Finding("warning", f"tool {tool.tool}", said, hint)
+        yield LintFinding("warning", f"tool {tool.tool}", said, hint)
 
 
-def _phrases(policy: Policy) -> Iterator[Finding]:
+def _find_phrase_conflicts(policy: Policy) -> Iterator[LintFinding]:
     """Phrases of the operator that say two things, or nothing new."""
     added = policy.phrases
-    stops = {_folded(phrase) for phrase in (*STOP_PHRASES, *STOP_OPENINGS, *added.stop)}
-    noes = {_folded(phrase) for phrase in (*REFUSALS, *added.refuse)}
+    stops = {_fold_phrase(phrase) for phrase in (*STOP_PHRASES, *STOP_OPENINGS, *added.stop)}
+    noes = {_fold_phrase(phrase) for phrase in (*REFUSALS, *added.refuse)}
     for phrase in added.assent:
-        said = "a stop" if _folded(phrase) in stops else "a refusal" if _folded(phrase) in noes else None
+        said = (
+            "a stop"
+            if _fold_phrase(phrase) in stops
+            else "a refusal"
+            if _fold_phrase(phrase) in noes
+            else None
+        )
         if said is not None:
             message = f"{phrase!r} is {said} as well, and counts as that"
-            yield Finding("warning", "phrases.assent", message, "take it out of one of the two")
+            yield LintFinding("warning", "phrases.assent", message, "take it out of one of the two")
     for phrase in added.refuse:
-        if _folded(phrase) in stops:
+        if _fold_phrase(phrase) in stops:
             message = f"{phrase!r} is a stop as well"
-            yield Finding("note", "phrases.refuse", message, "take it out of one of the two")
+            yield LintFinding("note", "phrases.refuse", message, "take it out of one of the two")
     for kind in ("stop", "refuse"):
         for phrase in getattr(added, kind):
-            if _folded(phrase) in map(_folded, (*HIGH_PHRASES, *MEDIUM_PHRASES)):
+            if _fold_phrase(phrase) in map(_fold_phrase, (*HIGH_PHRASES, *MEDIUM_PHRASES)):
                 message = f"{phrase!r} is an English yes, which never counts as one any more"
-                yield Finding("warning", f"phrases.{kind}", message, "take it out")
+                yield LintFinding("warning", f"phrases.{kind}", message, "take it out")
 
 
-def _folded(phrase: str) -> str:
-    return " ".join(fold(phrase).split())
+def _fold_phrase(phrase: str) -> str:
+    return " ".join(fold_text(phrase).split())
 
 
-def _unlisted(policy: Policy, operation: str) -> bool:
+def _is_unlisted(policy: Policy, operation: str) -> bool:
     entry = policy.table.get(operation)
     return entry is None or entry.tier is None
 
 
-def _shadowed(policy: Policy) -> Iterator[Finding]:
+def _find_shadowed_tools(policy: Policy) -> Iterator[LintFinding]:
     """Tool entries that an earlier one always takes the call from."""
     for index, tool in enumerate(policy.tools):
         for earlier in policy.tools[:index]:
             if earlier.when is None and fnmatch.fnmatchcase(tool.tool, earlier.tool):
                 if earlier != tool:
                     said = f"is never reached: the entry for {earlier.tool} comes first"
-                    yield Finding("warning", f"tool {tool.tool}", said, "put the narrower entry first")
+                    yield LintFinding("warning", f"tool {tool.tool}", said, "put the narrower entry first")
                 break
 
 
-def _low_trust(policy: Policy) -> Iterator[Finding]:
+def _find_low_trust_writes(policy: Policy) -> Iterator[LintFinding]:
     """Domains of low trust in which something other than reading is autonomous."""
     for name, domain in policy.domains.items():
         for action in domain.autonomous if domain.trust_level == "low" else ():
-            if not READING.intersection(action.replace("-", "_").split("_")):
+            if not READING_WORDS.intersection(action.replace("-", "_").split("_")):
                 said = "is autonomous in a domain of low trust"
-                yield Finding("warning", f"{name}.{action}", said, "move it to requires_approval")
+                yield LintFinding("warning", f"{name}.{action}", said, "move it to requires_approval")
 
 
-def _threshold(policy: Policy) -> Iterator[Finding]:
+def _find_bad_threshold(policy: Policy) -> Iterator[LintFinding]:
     threshold, where = policy.settings.confidence_threshold, "settings.confidence_threshold"
     used = any(entry.confidence_bypass for entry in policy.table.values())
     if used and threshold == 0:
-        yield Finding("error", where, "every confidence passes 0, and so does none at all", "use 0.85")
+        yield LintFinding("error", where, "every confidence passes 0, and so does none at all", "use 0.85")
     if used and threshold == 1:
-        yield Finding(
+        yield LintFinding(
             "warning", where, "hardly anything can meet 1", "use 0.85, or switch confidence_bypass off"
         )
     if used and 0 < threshold < 0.5:
-        yield Finding("warning", where, "an agent that is more unsure than sure passes", "use 0.85")
+        yield LintFinding("warning", where, "an agent that is more unsure than sure passes", "use 0.85")
 
 
-def _in_vain(policy: Policy) -> Iterator[Finding]:
+def _find_words_without_effect(policy: Policy) -> Iterator[LintFinding]:
     """Words that have no effect."""
     for name, entry in policy.table.items():
         if entry.tier is Tier.AUTONOMOUS and entry.risk is Risk.HIGH:
-            yield Finding(
+            yield LintFinding(
                 "warning", name, "is autonomous, and asks all the same: its risk is high", "list it as asked"
             )
         if entry.tier is Tier.BLOCKED and entry.always_ask:
-            yield Finding("note", name, "is blocked, so always_ask does nothing", "leave always_ask out")
+            yield LintFinding("note", name, "is blocked, so always_ask does nothing", "leave always_ask out")
     for name, domain in policy.domains.items():
         if domain.fan_out == "single" and domain.content_from is None:
             said = "fan_out: single does nothing without content_from"
-            yield Finding("warning", name, said, "name the argument that holds the content")
+            yield LintFinding("warning", name, said, "name the argument that holds the content")
     used = {detail.category for detail in policy.operations.values()}
     for category in policy.categories:
         if category not in used:
-            yield Finding("note", category, "no operation is of this category", "leave it out")
+            yield LintFinding("note", category, "no operation is of this category", "leave it out")
 
 
-def _overlong(policy: Policy) -> Iterator[Finding]:
+def _find_overlong_trust(policy: Policy) -> Iterator[LintFinding]:
     """Trust that lasts longer than anybody remembers giving it."""
     decay, settings = policy.decay, policy.settings
     if not decay.enabled:
-        yield Finding("warning", "consent_decay", "autonomous permissions never decay", "set enabled: true")
+        yield LintFinding(
+            "warning", "consent_decay", "autonomous permissions never decay", "set enabled: true"
+        )
     elif decay.review_interval_days > LONGEST_REVIEW:
         said = f"{decay.review_interval_days:g} days are a long time between reviews"
-        yield Finding("warning", "consent_decay", said, "use 30")
+        yield LintFinding("warning", "consent_decay", said, "use 30")
     if settings.task_idle_turns > LONGEST_IDLE:
         said = f"consent outlives {settings.task_idle_turns} idle turns"
-        yield Finding("warning", "settings.task_idle_turns", said, "use 10")
+        yield LintFinding("warning", "settings.task_idle_turns", said, "use 10")
     if settings.risky_grants == "standing" and settings.grant_pins == "operation":
         said = "a standing grant of high risk covers every argument"
-        yield Finding("note", "settings.risky_grants", said, "grant_pins: exact narrows it")
+        yield LintFinding("note", "settings.risky_grants", said, "grant_pins: exact narrows it")
 
 
-def _guarded(policy: Policy) -> Iterator[Finding]:
+def _find_guard_gaps(policy: Policy) -> Iterator[LintFinding]:
     """Whether the guard guards itself."""
     if not policy.domains:
-        yield Finding(
+        yield LintFinding(
             "warning", "domains", "no domain is listed, so everything asks", "start with extends: [balanced]"
         )
     wanted = load_preset("balanced").domains["self_modification"].blocked
@@ -193,16 +201,18 @@ def _guarded(policy: Policy) -> Iterator[Finding]:
     missing = [action for action in wanted if action not in blocked]
     if missing:
         said = f"not blocked: {', '.join(missing)}"
-        yield Finding(
+        yield LintFinding(
             "warning", "self_modification", said, "extend a preset, or add them to its blocked list"
         )
     for name, command in policy.slash_commands.items():
         for operation in command.operations:
             if operation in ("git.push_force", "git.rewrite"):
-                yield Finding("warning", name, f"a slash command for {operation} asks nobody", "take it out")
+                yield LintFinding(
+                    "warning", name, f"a slash command for {operation} asks nobody", "take it out"
+                )
 
 
-def _loosely_guarded(policy: Policy) -> Iterator[Finding]:
+def _find_loose_guards(policy: Policy) -> Iterator[LintFinding]:
     """Words that treat changing the guard or the agent itself as ordinary work."""
     domain, known = policy.domains.get(GUARDED, Domain()), load_preset("graph").domains[GUARDED]
     listed = [(action, "runs unasked") for action in domain.autonomous if action not in known.autonomous]
@@ -210,34 +220,34 @@ def _loosely_guarded(policy: Policy) -> Iterator[Finding]:
     listed += [(action, "can be approved") for action in domain.requires_approval if action not in asked]
     for action, how in listed:
         said = f"an agent that changes itself {how}"
-        yield Finding("warning", f"{GUARDED}.{action}", said, "put it into the blocked list")
+        yield LintFinding("warning", f"{GUARDED}.{action}", said, "put it into the blocked list")
     for name, detail in policy.operations.items():
         if name.startswith(f"{GUARDED}.") and detail.risk is Risk.LOW:
-            yield Finding("warning", name, "changing the agent itself is no low risk", "leave risk out")
+            yield LintFinding("warning", name, "changing the agent itself is no low risk", "leave risk out")
     for kind in ("slash_commands", "workflows"):
         for name, declared in getattr(policy, kind).items():
             if any(operation.startswith(f"{GUARDED}.") for operation in declared.operations):
-                yield Finding("warning", name, f"declares operations of {GUARDED}", "take them out")
+                yield LintFinding("warning", name, f"declares operations of {GUARDED}", "take them out")
 
 
-def _mistaken_for_reading(policy: Policy) -> Iterator[Finding]:
+def _find_writers_taken_for_readers(policy: Policy) -> Iterator[LintFinding]:
     """Tools that write by their name and read by their entry: guarded files would be judged as read."""
     for tool in policy.tools:
-        reads = tool.resolve == "path" and tool.operation and verb_of(tool.operation) in READS
-        if reads and changes((tool.tool,)):
+        reads = tool.resolve == "path" and tool.operation and verb_of(tool.operation) in READ_VERBS
+        if reads and suggests_change((tool.tool,)):
             said = f"sounds as if it changes files, and counts as {tool.operation}"
-            yield Finding("warning", f"tool {tool.tool}", said, "name an operation that writes")
+            yield LintFinding("warning", f"tool {tool.tool}", said, "name an operation that writes")
 
 
-CHECKS: tuple[Callable[[Policy], Iterator[Finding]], ...] = (
-    _gaps,
-    _shadowed,
-    _low_trust,
-    _threshold,
-    _in_vain,
-    _overlong,
-    _guarded,
-    _loosely_guarded,
-    _mistaken_for_reading,
-    _phrases,
+CHECKS: tuple[Callable[[Policy], Iterator[LintFinding]], ...] = (
+    _find_gaps,
+    _find_shadowed_tools,
+    _find_low_trust_writes,
+    _find_bad_threshold,
+    _find_words_without_effect,
+    _find_overlong_trust,
+    _find_guard_gaps,
+    _find_loose_guards,
+    _find_writers_taken_for_readers,
+    _find_phrase_conflicts,
 )

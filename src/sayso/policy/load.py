@@ -12,22 +12,22 @@ import msgspec
 from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
 from sayso.core.policy import Policy
-from sayso.policy.build import as_file, build, own_risks
-from sayso.policy.checks import check_file, check_whole, declared, spot, warnings
-from sayso.policy.conversion import Typed
-from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse
+from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
+from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
+from sayso.policy.conversion import NodeReader
+from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse_document
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
 from sayso.policy.file_bytes import read_bytes
 from sayso.policy.mentions import Mentions
-from sayso.policy.merge import GUARDED, LISTS, freed, merge
-from sayso.policy.problems import PolicyProblems, Problem, meant
+from sayso.policy.merge import GUARDED, TIER_LISTS, find_unblocked_actions, merge_files
+from sayso.policy.problems import PolicyProblems, Problem, spelling_hint
 from sayso.reading.paths.own_places import guard_policy
 
-KEYS = PolicyFile.__struct_fields__
-EMPTY = PolicyFile()
+POLICY_KEYS = PolicyFile.__struct_fields__
+EMPTY_FILE = PolicyFile()
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedPolicy(msgspec.Struct, frozen=True):
     """A policy, the digest of exactly the bytes it was parsed from, and what in them was surely not meant."""
 
     policy: Policy
@@ -49,21 +49,21 @@ def load_file(path: str | Path) -> Policy:
 def load_preset(name: str) -> Policy:
     """A policy that comes with Sayso, by its name."""
     if name not in preset_names():
-        raise PolicyError(f"there is no preset {name!r}", hint=_offered(name))
-    return _read(shipped()[name], f"preset {name}", shipped(), (name,)).policy
+        raise PolicyError(f"there is no preset {name!r}", hint=_preset_hint(name))
+    return _load_content(preset_texts()[name], f"preset {name}", preset_texts(), (name,)).policy
 
 
 def preset_names() -> tuple[str, ...]:
     """The presets one may choose. Those that begin with _ are parts of others."""
-    return tuple(sorted(name for name in shipped() if not name.startswith("_")))
+    return tuple(sorted(name for name in preset_texts() if not name.startswith("_")))
 
 
-def read_text(text: str, *, name: str = "policy", presets: Mapping[str, bytes] | None = None) -> Loaded:
+def read_text(text: str, *, name: str = "policy", presets: Mapping[str, bytes] | None = None) -> LoadedPolicy:
     """The same as `load_text`, with warnings and digest."""
-    return _read(_encoded(text, name), name, shipped() if presets is None else presets, ())
+    return _load_content(_encode_text(text, name), name, preset_texts() if presets is None else presets, ())
 
 
-def read_file(path: str | Path) -> Loaded:
+def read_file(path: str | Path) -> LoadedPolicy:
     """The same as `load_file`, with warnings and digest."""
     try:
         content = read_bytes(path, MAX_BYTES + 1)
@@ -74,11 +74,11 @@ def read_file(path: str | Path) -> Loaded:
         )
         raise PolicyProblems([problem]) from error
     guard_policy(path)
-    return _read(content, str(path), shipped(), ())
+    return _load_content(content, str(path), preset_texts(), ())
 
 
 @functools.cache
-def shipped() -> Mapping[str, bytes]:
+def preset_texts() -> Mapping[str, bytes]:
     """The text of every preset, by name."""
     folder = resources.files("sayso.policy") / "presets"
     files = [file for file in folder.iterdir() if file.name.endswith(".yaml")]
@@ -87,13 +87,15 @@ def shipped() -> Mapping[str, bytes]:
 
 def lay_over(policy: Policy, text: str, *, name: str) -> Policy:
     """A policy with the text of another file over it, merged as a file over its presets."""
-    content = _encoded(text, name)
-    _, file, whole = _whole(content, name, shipped(), (), as_file(policy))
-    own = own_risks(file) | {name for name, detail in policy.operations.items() if not detail.preset}
-    return build(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()), own)
+    content = _encode_text(text, name)
+    _, file, whole = _merge_with_presets(content, name, preset_texts(), (), file_from_policy(policy))
+    own = operations_with_own_risk(file) | {
+        name for name, detail in policy.operations.items() if not detail.preset
+    }
+    return build_policy(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()), own)
 
 
-def _encoded(text: str, name: str) -> bytes:
+def _encode_text(text: str, name: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -102,50 +104,56 @@ def _encoded(text: str, name: str) -> bytes:
         ) from error
 
 
-def _read(content: bytes, source: str, presets: Mapping[str, bytes], above: tuple[str, ...]) -> Loaded:
-    tree, file, whole = _whole(content, source, presets, above)
-    policy = build(whole, _digest(content, whole), () if above else own_risks(file))
-    return Loaded(policy, tuple(sorted(warnings(file, tree, source))), sha256(content))
+def _load_content(
+    content: bytes, source: str, presets: Mapping[str, bytes], above: tuple[str, ...]
+) -> LoadedPolicy:
+    tree, file, whole = _merge_with_presets(content, source, presets, above)
+    policy = build_policy(
+        whole, _digest_of_merged(content, whole), () if above else operations_with_own_risk(file)
+    )
+    return LoadedPolicy(policy, tuple(sorted(find_warnings(file, tree, source))), sha256(content))
 
 
-def _digest(content: bytes, whole: PolicyFile) -> str:
+def _digest_of_merged(content: bytes, whole: PolicyFile) -> str:
     """Of the file's bytes alone if it stands alone; with presets under it, of what they make, too."""
     if not whole.extends:
         return sha256(content)
     return sha256(sha256(content).encode() + msgspec.json.encode(whole))
 
 
-def _whole(
+def _merge_with_presets(
     content: bytes,
     source: str,
     presets: Mapping[str, bytes],
     above: tuple[str, ...],
-    base: PolicyFile = EMPTY,
+    base: PolicyFile = EMPTY_FILE,
 ) -> tuple[Node, PolicyFile, PolicyFile]:
     """The tree, the file as written, and the file with its presets under it; or all problems at once."""
-    tree, problems = parse(content, source)
-    typed = Typed(source, problems)
-    tree, graph = _as_graph(tree, typed)
-    file = typed.read(tree, PolicyFile) or EMPTY
+    tree, problems = parse_document(content, source)
+    typed = NodeReader(source, problems)
+    tree, graph = _read_graph_form(tree, typed)
+    file = typed.read(tree, PolicyFile) or EMPTY_FILE
     check_file(file, tree, typed.say)
     noted = len(typed.problems)
     if graph:
-        under = _graph_settings() if base is EMPTY else base
+        under = _graph_settings() if base is EMPTY_FILE else base
     else:
-        under = _under(file, tree, typed, presets, above, base)
+        under = _merge_presets(file, tree, typed, presets, above, base)
     laid = noted == len(typed.problems) and _all_named(file, tree)
-    _keep_guarded(file, under, tree, typed)
-    whole = merge(under, file)
-    check_whole(file, whole, tree, typed.say, _perhaps(tree, laid) if typed.problems else ())
+    _check_guarded(file, under, tree, typed)
+    whole = merge_files(under, file)
+    check_merged_file(
+        file, whole, tree, typed.say, _possible_operations(tree, laid) if typed.problems else ()
+    )
     if typed.problems:
         raise PolicyProblems(typed.problems)
     return tree, file, whole
 
 
-def _keep_guarded(file: PolicyFile, under: PolicyFile, tree: Node, typed: Typed) -> None:
+def _check_guarded(file: PolicyFile, under: PolicyFile, tree: Node, typed: NodeReader) -> None:
     """What the guard blocks stays blocked in every file, whether it extends a preset or not."""
-    for list_name, action in freed(file, under, _guard()):
-        place = spot(tree, action, "domains", GUARDED, list_name)
+    for list_name, action in find_unblocked_actions(file, under, _load_guard()):
+        place = locate_entry(tree, action, "domains", GUARDED, list_name)
         hint = "what guards the guard can be added to, not taken away"
         typed.say(place, f"{GUARDED}.{action} stays blocked", hint)
 
@@ -159,70 +167,72 @@ def _all_named(file: PolicyFile, tree: Node) -> bool:
     return once and isinstance(wanted.value, list) and len(wanted.value) == len(file.extends or ())
 
 
-def _perhaps(tree: Node, laid: bool) -> Sequence[Container[str]]:
+def _possible_operations(tree: Node, laid: bool) -> Sequence[Container[str]]:
     """The operations that what could not be read may declare: parts of the file, or the presets it meant."""
     unread = () if laid else preset_names()
-    return (Mentions(tree), *(declared(_shipped_preset(name)) for name in unread))
+    return (Mentions(tree), *(collect_operations(_load_builtin_preset(name)) for name in unread))
 
 
-def _under(
+def _merge_presets(
     file: PolicyFile,
     tree: Node,
-    typed: Typed,
+    typed: NodeReader,
     presets: Mapping[str, bytes],
     above: tuple[str, ...],
     under: PolicyFile,
 ) -> PolicyFile:
     """The presets a file extends, the later over the earlier, all over what lies under them."""
     for name in file.extends or ():
-        place = spot(tree, name, "extends")
+        place = locate_entry(tree, name, "extends")
         if name in above:
             typed.say(
                 place, f"extends goes in a circle: {' > '.join((*above, name))}", "take one of them out"
             )
         elif name not in presets or (name.startswith("_") and not above):
-            typed.say(place, f"there is no preset {name!r}", _offered(name))
+            typed.say(place, f"there is no preset {name!r}", _preset_hint(name))
         elif (file.extends or ()).count(name) > 1:
             typed.say(place, f"{name} is extended twice", "name it once")
         else:
-            over = _preset(name, presets[name], presets, above)
-            for _, action in freed(over, under):
+            over = _load_preset_file(name, presets[name], presets, above)
+            for _, action in find_unblocked_actions(over, under):
                 typed.say(place, f"{name} would free {GUARDED}.{action}", "extend another preset")
-            under = merge(under, over)
+            under = merge_files(under, over)
     return under
 
 
-def _preset(name: str, content: bytes, presets: Mapping[str, bytes], above: tuple[str, ...]) -> PolicyFile:
-    if presets is shipped():
-        return _shipped_preset(name)
-    return _whole(content, f"preset {name}", presets, (*above, name))[2]
+def _load_preset_file(
+    name: str, content: bytes, presets: Mapping[str, bytes], above: tuple[str, ...]
+) -> PolicyFile:
+    if presets is preset_texts():
+        return _load_builtin_preset(name)
+    return _merge_with_presets(content, f"preset {name}", presets, (*above, name))[2]
 
 
 @functools.cache
-def _shipped_preset(name: str) -> PolicyFile:
-    return _whole(shipped()[name], f"preset {name}", shipped(), (name,))[2]
+def _load_builtin_preset(name: str) -> PolicyFile:
+    return _merge_with_presets(preset_texts()[name], f"preset {name}", preset_texts(), (name,))[2]
 
 
 @functools.cache
-def _guard() -> PolicyFile:
+def _load_guard() -> PolicyFile:
     """The part that every preset stands on."""
-    tree, problems = parse(shipped()["_guard"], "preset _guard")
-    return Typed("preset _guard", problems).read(tree, PolicyFile) or EMPTY
+    tree, problems = parse_document(preset_texts()["_guard"], "preset _guard")
+    return NodeReader("preset _guard", problems).read(tree, PolicyFile) or EMPTY_FILE
 
 
 def _graph_settings() -> PolicyFile:
     """Under a file in graph form lie the settings of preset graph, and nothing else of it."""
-    graph = _shipped_preset("graph")
+    graph = _load_builtin_preset("graph")
     return PolicyFile(mode=graph.mode, settings=graph.settings)
 
 
-def _as_graph(tree: Node, typed: Typed) -> tuple[Node, bool]:
+def _read_graph_form(tree: Node, typed: NodeReader) -> tuple[Node, bool]:
     """A file in graph form as the normal form: every key at the top that is not one of a few is a domain."""
     if not isinstance(tree.value, dict):
         return tree, False
     if not tree.value and not typed.problems:
         typed.say((tree.line, tree.column), "the file is empty", "an empty policy decides nothing")
-    if not tree.value or any(key in KEYS and key not in GRAPH_KEYS for key in tree.value):
+    if not tree.value or any(key in POLICY_KEYS and key not in GRAPH_KEYS for key in tree.value):
         return tree, False
     top, domains = Node({}, tree.line, tree.column), Node({}, tree.line, tree.column)
     for key, node in tree.value.items():
@@ -232,37 +242,39 @@ def _as_graph(tree: Node, typed: Typed) -> tuple[Node, bool]:
         if node.value is UNREAD:
             continue
         if home is domains and not _is_domain(node):
-            hint = meant(key, KEYS, "a domain has the lists autonomous, requires_approval and blocked")
+            hint = spelling_hint(
+                key, POLICY_KEYS, "a domain has the lists autonomous, requires_approval and blocked"
+            )
             typed.say(tree.keys[key], f"{key!r} is neither a key of a policy nor a domain", hint)
             continue
-        _put(home, key, node, tree.keys[key])
-    _put(top, "domains", domains, (tree.line, tree.column))
+        _set_member(home, key, node, tree.keys[key])
+    _set_member(top, "domains", domains, (tree.line, tree.column))
     if "last_reviewed" in tree.value:
-        _spread(domains, tree.value["last_reviewed"], tree.keys["last_reviewed"])
+        _spread_review_date(domains, tree.value["last_reviewed"], tree.keys["last_reviewed"])
     return top, True
 
 
 def _is_domain(node: Node) -> bool:
-    return isinstance(node.value, dict) and any(name in node.value for name in LISTS)
+    return isinstance(node.value, dict) and any(name in node.value for name in TIER_LISTS)
 
 
-def _spread(domains: Node, reviewed: Node, place: tuple[int, int]) -> None:
+def _spread_review_date(domains: Node, reviewed: Node, place: tuple[int, int]) -> None:
     """One date at the top is that of every domain without its own."""
     for domain in domains.value.values() if isinstance(domains.value, dict) else ():
         if isinstance(domain.value, dict) and _is_absent(domain.value.get("last_reviewed")):
-            _put(domain, "last_reviewed", reviewed, place)
+            _set_member(domain, "last_reviewed", reviewed, place)
 
 
 def _is_absent(node: Node | None) -> bool:
     return node is None or node.value is None
 
 
-def _put(parent: Node, key: str, node: Node, place: tuple[int, int]) -> None:
+def _set_member(parent: Node, key: str, node: Node, place: tuple[int, int]) -> None:
     if isinstance(parent.value, dict):
         parent.value[key] = node
         parent.keys[key] = place
 
 
-def _offered(name: str) -> str:
+def _preset_hint(name: str) -> str:
     choices = preset_names()
-    return meant(name, choices, f"presets are {', '.join(choices)}")
+    return spelling_hint(name, choices, f"presets are {', '.join(choices)}")

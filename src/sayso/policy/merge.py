@@ -13,30 +13,30 @@ from sayso.policy.file import DomainFile, PhrasesFile, PolicyFile
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
-LISTS = ("autonomous", "requires_approval", "blocked")
+TIER_LISTS = ("autonomous", "requires_approval", "blocked")
 GUARDED = "self_modification"
 
 
-def merge(under: PolicyFile, over: PolicyFile) -> PolicyFile:
+def merge_files(under: PolicyFile, over: PolicyFile) -> PolicyFile:
     """What both say together. Where they differ, `over` is right."""
     return PolicyFile(
         sayso=1,
-        mode=_later(under.mode, over.mode),
-        settings=_both(under.settings, over.settings),
-        phrases=_phrases(under.phrases, over.phrases),
-        categories=_keys(under.categories, over.categories, _replaced),
-        consent_decay=_both(under.consent_decay, over.consent_decay),
-        vip_contacts=_keys(under.vip_contacts, over.vip_contacts, _replaced),
-        family_contacts=_keys(under.family_contacts, over.family_contacts, _replaced),
-        domains=_keys(under.domains, over.domains, _domain),
-        operations=_keys(under.operations, over.operations, _fields),
+        mode=_later_if_set(under.mode, over.mode),
+        settings=_merge_if_set(under.settings, over.settings),
+        phrases=_merge_phrases(under.phrases, over.phrases),
+        categories=_merge_maps(under.categories, over.categories, _take_later),
+        consent_decay=_merge_if_set(under.consent_decay, over.consent_decay),
+        vip_contacts=_merge_maps(under.vip_contacts, over.vip_contacts, _take_later),
+        family_contacts=_merge_maps(under.family_contacts, over.family_contacts, _take_later),
+        domains=_merge_maps(under.domains, over.domains, _merge_domains),
+        operations=_merge_maps(under.operations, over.operations, _merge_fields),
         tools=(*(over.tools or ()), *(under.tools or ())),
-        slash_commands=_keys(under.slash_commands, over.slash_commands, _replaced),
-        workflows=_keys(under.workflows, over.workflows, _replaced),
+        slash_commands=_merge_maps(under.slash_commands, over.slash_commands, _take_later),
+        workflows=_merge_maps(under.workflows, over.workflows, _take_later),
     )
 
 
-def _phrases(under: PhrasesFile | UnsetType, over: PhrasesFile | UnsetType) -> PhrasesFile | UnsetType:
+def _merge_phrases(under: PhrasesFile | UnsetType, over: PhrasesFile | UnsetType) -> PhrasesFile | UnsetType:
     """Phrases only add up: no file takes one away that lies under it."""
     files = [file for file in (under, over) if not isinstance(file, UnsetType)]
     if not files:
@@ -50,7 +50,7 @@ def _phrases(under: PhrasesFile | UnsetType, over: PhrasesFile | UnsetType) -> P
     )
 
 
-def freed(over: PolicyFile, *under: PolicyFile) -> list[tuple[str, str]]:
+def find_unblocked_actions(over: PolicyFile, *under: PolicyFile) -> list[tuple[str, str]]:
     """The actions of self_modification that are blocked below and that `over` would move: to which list."""
     after = (over.domains or {}).get(GUARDED)
     if after is None:
@@ -61,43 +61,43 @@ def freed(over: PolicyFile, *under: PolicyFile) -> list[tuple[str, str]]:
     return [(name, action) for name in free for action in getattr(after, name) if action in blocked]
 
 
-def _domain(under: DomainFile, over: DomainFile) -> DomainFile:
+def _merge_domains(under: DomainFile, over: DomainFile) -> DomainFile:
     """The actions that `over` names move to the list it names them in; the rest stay where they were."""
-    named = {action for name in LISTS for action in getattr(over, name)}
-    lists = {name: _moved(getattr(under, name), getattr(over, name), named) for name in LISTS}
+    named = {action for name in TIER_LISTS for action in getattr(over, name)}
+    lists = {name: _merge_actions(getattr(under, name), getattr(over, name), named) for name in TIER_LISTS}
     marks = tuple(
         dict.fromkeys((*(under.trusted_channel_required or ()), *(over.trusted_channel_required or ())))
     )
-    details = _fields(under, over)
+    details = _merge_fields(under, over)
     return msgspec.structs.replace(details, **lists, trusted_channel_required=marks)
 
 
-def _moved(before: tuple[str, ...], after: tuple[str, ...], named: set[str]) -> tuple[str, ...]:
+def _merge_actions(before: tuple[str, ...], after: tuple[str, ...], named: set[str]) -> tuple[str, ...]:
     kept = (action for action in before if action not in named or action in after)
     return tuple(dict.fromkeys((*kept, *after)))
 
 
-def _fields(under: S, over: S) -> S:
+def _merge_fields(under: S, over: S) -> S:
     """The fields that `over` sets, the others from `under`."""
     given = {name: getattr(over, name) for name in over.__struct_fields__ if getattr(over, name) is not UNSET}
     return msgspec.structs.replace(under, **given)
 
 
-def _replaced(under: T, over: T) -> T:
+def _take_later(under: T, over: T) -> T:
     return over
 
 
-def _later(under: T | UnsetType, over: T | UnsetType) -> T | UnsetType:
+def _later_if_set(under: T | UnsetType, over: T | UnsetType) -> T | UnsetType:
     return under if isinstance(over, UnsetType) else over
 
 
-def _both(under: S | UnsetType, over: S | UnsetType) -> S | UnsetType:
+def _merge_if_set(under: S | UnsetType, over: S | UnsetType) -> S | UnsetType:
     if isinstance(under, UnsetType) or isinstance(over, UnsetType):
-        return _later(under, over)
-    return _fields(under, over)
+        return _later_if_set(under, over)
+    return _merge_fields(under, over)
 
 
-def _keys(
+def _merge_maps(
     under: Mapping[str, T] | UnsetType, over: Mapping[str, T] | UnsetType, join: Callable[[T, T], T]
 ) -> dict[str, T]:
     """Both maps, key by key; where both have a key, its values are joined."""

@@ -31,9 +31,9 @@ def probe(
         origin=origin,
         confidence=confidence,
     )
-    return decide(request, policy, view if view is not None else reviewed_view(policy, now), now)
+    return decide(request, policy, view if view is not None else view_with_reviews(policy, now), now)
 
 
-def reviewed_view(policy: Policy, now: float, session: Session | None = None) -> View:
+def view_with_reviews(policy: Policy, now: float, session: Session | None = None) -> View:
     """A view in which every domain was reviewed right now."""
     return View(session or Session(), reviews=dict.fromkeys(policy.domains, now), notices=True)

@@ -37,7 +37,7 @@ class PolicyProblems(PolicyError):
         super().__init__("\n".join(map(str, self.problems)))
 
 
-def meant(word: str, known: Iterable[str], otherwise: str = "") -> str:
+def spelling_hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """A hint that names the known word this one looks like."""
     spellings: dict[str, str] = {}
     for name in sorted(known, key=str.swapcase):  # of spellings that differ only in case, the small one

@@ -13,7 +13,7 @@ from sayso.policy.file import GRAPH_KEYS, DomainFile, PolicyFile
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def schema() -> dict[str, Any]:
+def build_schema() -> dict[str, Any]:
     """The schema of both forms of a policy: the normal one, and the graph form, domains at the top."""
     (normal, domain), parts = msgspec.json.schema_components(
         (PolicyFile, DomainFile), ref_template="#/$defs/{name}"
@@ -24,21 +24,21 @@ def schema() -> dict[str, Any]:
         "$schema": DIALECT,
         "title": "Sayso policy",
         "anyOf": [normal, {"$ref": "#/$defs/Graph"}],
-        "$defs": {**parts, "Graph": _graph(keys, domain)},
+        "$defs": {**parts, "Graph": _graph_schema(keys, domain)},
     }
 
 
-def text() -> str:
+def schema_text() -> str:
     """The schema as it is published."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def published() -> str:
+def read_published_schema() -> str:
     """The schema in the package. A test sees to it that it is the current one."""
     return (resources.files("sayso.policy") / "schema.json").read_text(encoding="utf-8")
 
 
-def _graph(keys: dict[str, Any], domain: dict[str, Any]) -> dict[str, Any]:
+def _graph_schema(keys: dict[str, Any], domain: dict[str, Any]) -> dict[str, Any]:
     """Every key but a few is a domain, and none is a key of the normal form."""
     beside = {name: keys[name] for name in GRAPH_KEYS if name in keys}
     beside["last_reviewed"] = {"type": ["string", "null"]}

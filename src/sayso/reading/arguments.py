@@ -11,32 +11,32 @@ def values_at(args: Mapping[str, Any], paths: str) -> list[Any]:
 
     A list on the way gives each of its members; what is not there gives nothing.
     """
-    return [value for _, value in found_at(args, paths)]
+    return [value for _, value in arguments_at(args, paths)]
 
 
-def found_at(args: Mapping[str, Any], paths: str) -> list[tuple[str, Any]]:
+def arguments_at(args: Mapping[str, Any], paths: str) -> list[tuple[str, Any]]:
     """The same, each with the name of the argument it stands in."""
     found: list[tuple[str, Any]] = []
     for path in paths.split(","):
         steps = path.strip().split(".")
         steps = steps[1:] if steps[0] == "args" else steps
-        found += ((steps[0] if steps else "", value) for value in _down(args, steps))
+        found += ((steps[0] if steps else "", value) for value in _walk_down(args, steps))
     return found
 
 
-def filled(args: Mapping[str, Any], paths: str) -> bool:
+def has_value_at(args: Mapping[str, Any], paths: str) -> bool:
     """Whether something that is not empty stands at one of these paths."""
     return any(
         bool(value.strip()) if isinstance(value, str) else bool(value) for value in values_at(args, paths)
     )
 
 
-def _down(value: Any, steps: list[str]) -> Iterator[Any]:
+def _walk_down(value: Any, steps: list[str]) -> Iterator[Any]:
     if isinstance(value, (list, tuple)):
         for member in value:
-            yield from _down(member, steps)
+            yield from _walk_down(member, steps)
     elif not steps:
         if value is not None:
             yield value
     elif isinstance(value, Mapping) and steps[0] in value:
-        yield from _down(value[steps[0]], steps[1:])
+        yield from _walk_down(value[steps[0]], steps[1:])

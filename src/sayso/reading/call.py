@@ -16,23 +16,23 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Call, Declared, Operation, Risk
+from sayso.core.model import Call, Declaration, Operation, Risk
 from sayso.core.policy import Policy, Tool
 from sayso.reading.git_flags import read_flags
 from sayso.reading.resolve import (
-    Where,
-    declared_targets,
-    entry_for,
-    joined_targets,
+    CallFolders,
+    add_content_digest,
+    find_declared_targets,
+    find_tool_entry,
+    join_targets,
     operations_for,
     real_places,
-    with_content,
 )
 
 
-class Reading(msgspec.Struct, frozen=True):
+class CallReading(msgspec.Struct, frozen=True):
     """What the policy and the declarations make of a call, at the moment it was read.
 
     `command_from` is the argument that the tool is declared to run as a command, if it is declared at all.
@@ -49,8 +49,8 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_call(
-    tool: str, args: Mapping[str, Any], policy: Policy, where: Where, declared: Declared
-) -> Reading:
+    tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
+) -> CallReading:
     """Read this call as it stands now."""
     found = _read_entry(tool, args, policy, where, declared)
     operations = read_flags(found.operations, args, found.command, found.beside)
@@ -58,35 +58,35 @@ def read_call(
 
 
 def _read_entry(
-    tool: str, args: Mapping[str, Any], policy: Policy, where: Where, declared: Declared
-) -> Reading:
+    tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
+) -> CallReading:
     """What the entry that fits and the declarations say, before flags are read."""
-    entry, _ = entry_for(tool, args, policy, folder=where.folder)
+    entry, _ = find_tool_entry(tool, args, policy, folder=where.folder)
     if entry is None:
-        return Reading(_without_entry(tool, args, policy, where, declared))
+        return CallReading(_operations_without_entry(tool, args, policy, where, declared))
     folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
     read = operations_for(tool, args, policy, **folders)
-    command, targets = command_in(args, entry), declared_targets(entry, args, where)
-    return Reading(
+    command, targets = command_in(args, entry), find_declared_targets(entry, args, where)
+    return CallReading(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),
         command=command,
         command_from=entry.command_from,
-        beside=() if command is None else _beside(args, entry, (entry.command_from or "",)),
-        target=joined_targets(targets),
+        beside=() if command is None else _arguments_beside(args, entry, (entry.command_from or "",)),
+        target=join_targets(targets),
         targets=targets,
         places=real_places(entry, args, where),
         title=entry.title,
     )
 
 
-def check_command(claimed: str | None, reading: Reading, call: Call) -> None:
+def check_command(claimed: str | None, reading: CallReading, call: Call) -> None:
     """Refuse a command that is not, word for word, the one the tool's declaration says it runs."""
     if claimed is None or claimed == reading.command:
         return
     if reading.command_from is not None:
         argument = reading.command_from.removeprefix("args.")
         raise MalformedRequest(words.other_command(argument), hint=words.leave_command_out(argument))
-    holding = (name for name, value in decode(call.arguments).items() if value == claimed)
+    holding = (name for name, value in decode_canonical(call.arguments).items() if value == claimed)
     hint = words.declare_command(call.tool, next(holding, "ARGUMENT"))
     raise MalformedRequest(words.runs_no_command(call.tool), hint=hint)
 
@@ -103,14 +103,14 @@ def command_in(args: Mapping[str, Any], entry: Tool) -> str | None:
 
 def command_argument(tool: str, args: Mapping[str, Any], policy: Policy, folder: str) -> str | None:
     """The name of the argument that this tool runs as a command, if it is an argument by itself."""
-    entry, _ = entry_for(tool, args, policy, folder=folder)
+    entry, _ = find_tool_entry(tool, args, policy, folder=folder)
     path = None if entry is None else entry.command_from
     name = path.removeprefix("args.") if path is not None else None
     return name if name in args else None
 
 
 def add_declared(
-    read: Sequence[Operation], declared: Declared, args: Mapping[str, Any], policy: Policy
+    read: Sequence[Operation], declared: Declaration, args: Mapping[str, Any], policy: Policy
 ) -> tuple[Operation, ...]:
     """What was read in a call, and what was declared of it. A declaration adds and raises.
 
@@ -119,16 +119,16 @@ def add_declared(
     """
     found = list(read)
     for one in declared.operations:
-        said = with_content(_believed(one, declared), args, policy)
+        said = add_content_digest(_accept_declaration(one, declared), args, policy)
         if any(known.name == said.name for known in found):
-            found = [_raised(known, said) if known.name == said.name else known for known in found]
+            found = [_raise_to_declared(known, said) if known.name == said.name else known for known in found]
         else:
             found.append(said)
     return tuple(found)
 
 
-def _without_entry(
-    tool: str, args: Mapping[str, Any], policy: Policy, where: Where, declared: Declared
+def _operations_without_entry(
+    tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
 ) -> tuple[Operation, ...]:
     """What was declared. An agent's call is an operation of its own as well, which nothing lists."""
     if declared.by != "agent" and declared.operations:
@@ -137,15 +137,15 @@ def _without_entry(
     return add_declared(operations_for(tool, args, policy, **folders), declared, args, policy)
 
 
-def beside_command(
+def arguments_beside_command(
     tool: str, args: Mapping[str, Any], command: str, policy: Policy, folder: str
 ) -> tuple[str, ...]:
     """The arguments that count beside a command that whoever plays the call says it runs."""
-    entry, _ = entry_for(tool, args, policy, folder=folder)
-    return _beside(args, entry, [name for name, value in args.items() if value == command])
+    entry, _ = find_tool_entry(tool, args, policy, folder=folder)
+    return _arguments_beside(args, entry, [name for name, value in args.items() if value == command])
 
 
-def _beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
+def _arguments_beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
     """The arguments that do not hold the command, are not empty, and are not listed as harmless."""
     listed = () if entry is None else entry.ignore
     holds = {name.removeprefix("args.") for name in holding}
@@ -165,7 +165,7 @@ def _is_plain(value: object) -> bool:
 _EMPTY: tuple[object, ...] = (None, "", [], {}, ())
 
 
-def _believed(operation: Operation, declared: Declared) -> Operation:
+def _accept_declaration(operation: Operation, declared: Declaration) -> Operation:
     """What counts of a declaration. Over a connection, that something is low is for the policy to say."""
     if declared.by == "code":
         return msgspec.structs.replace(operation, declared=True)
@@ -179,7 +179,7 @@ def _believed(operation: Operation, declared: Declared) -> Operation:
     )
 
 
-def _raised(read: Operation, said: Operation) -> Operation:
+def _raise_to_declared(read: Operation, said: Operation) -> Operation:
     """The same operation, read and declared: the higher risk of the two."""
     risks = [risk for risk in (read.risk, said.risk) if risk is not None]
     return msgspec.structs.replace(

@@ -15,7 +15,7 @@ class NotDecided(Exception):
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled(expression: str) -> Any:
+def compile_expression(expression: str) -> Any:
     """The expression, ready to be evaluated. PolicyError if it does not compile or the extra is missing."""
     try:
         import cel
@@ -29,10 +29,10 @@ def compiled(expression: str) -> Any:
         ) from error
 
 
-def holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool:
+def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool:
     """Whether the expression is true of this call. NotDecided if it fails or gives no yes or no."""
     try:
-        answer = compiled(expression).execute({"args": dict(args), "tool": tool, "cwd": folder})
+        answer = compile_expression(expression).execute({"args": dict(args), "tool": tool, "cwd": folder})
     except Exception as error:
         raise NotDecided(_first_line(error)) from error
     if not isinstance(answer, bool):

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import canonical, spell_exactly
+from sayso.core.digest import encode_canonical, spell_exactly
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece
-from sayso.reading.arguments import found_at
+from sayso.reading.arguments import arguments_at
 
-MOST = 8
-LONGEST = 2_000
+MAX_PIECES = 8
+MAX_PIECE_LENGTH = 2_000
 """Of a longer part its beginning is told."""
 
 # Texts are matched first, so that what only looks like an argument inside one is passed over.
@@ -26,42 +26,44 @@ _NAMED = re.compile(
 )
 
 
-def piece(argument: str, value: object) -> tuple[Piece, ...]:
+def pieces_from_value(argument: str, value: object) -> tuple[Piece, ...]:
     """This value of an argument as a part of the call; none if it is not text, a number or a yes or no."""
     if isinstance(value, str):
         text = value
     elif isinstance(value, (bool, int, float)):
         try:
-            text = spell_exactly(canonical(value))
+            text = spell_exactly(encode_canonical(value))
         except NotCanonical:
             return ()
     else:
         return ()
-    return (Piece(argument, text[:LONGEST]),) if text else ()
+    return (Piece(argument, text[:MAX_PIECE_LENGTH]),) if text else ()
 
 
-def named_in(conditions: Iterable[str], args: Mapping[str, Any]) -> tuple[Piece, ...]:
+def pieces_named_in(conditions: Iterable[str], args: Mapping[str, Any]) -> tuple[Piece, ...]:
     """What the arguments hold that these `when` expressions name."""
     found: dict[Piece, None] = {}
     for condition in conditions:
         for match in _NAMED.finditer(condition):
             path = match["dotted"] or match["double"] or match["single"]
             if path and "," not in path:
-                values = found_at(args, f"args.{path.removeprefix('.')}")
-                found |= dict.fromkeys(one for name, value in values for one in piece(name, value))
-    return tuple(found)[:MOST]
+                values = arguments_at(args, f"args.{path.removeprefix('.')}")
+                found |= dict.fromkeys(
+                    one for name, value in values for one in pieces_from_value(name, value)
+                )
+    return tuple(found)[:MAX_PIECES]
 
 
-def because(operation: Operation, pieces: Iterable[Piece]) -> Operation:
+def add_evidence(operation: Operation, pieces: Iterable[Piece]) -> Operation:
     """The operation with these parts told as well."""
-    told = tuple(dict.fromkeys((*operation.because, *pieces)))[:MOST]
+    told = tuple(dict.fromkeys((*operation.because, *pieces)))[:MAX_PIECES]
     return operation if told == operation.because else msgspec.structs.replace(operation, because=told)
 
 
-def distinct(operations: Iterable[Operation]) -> tuple[Operation, ...]:
+def merge_same_operations(operations: Iterable[Operation]) -> tuple[Operation, ...]:
     """Each operation once, with the parts that any like it was told by: they make no second one of it."""
     found: dict[Operation, Operation] = {}
     for one in operations:
         bare = msgspec.structs.replace(one, because=()) if one.because else one
-        found[bare] = because(found.get(bare, bare), one.because)
+        found[bare] = add_evidence(found.get(bare, bare), one.because)
     return tuple(found.values())

@@ -15,7 +15,7 @@ _NETWORKS = {"tel:": "number", "sms:": "number", "mailto:": "address"}
 
 
 @functools.lru_cache(maxsize=4096)
-def normalised(text: str) -> str | None:
+def normalise_recipient(text: str) -> str | None:
     """A phone number as +15550100001, an e-mail address as name@host in small letters, or None.
 
     A number without its country is nobody's in particular, and so is one with letters in it.
@@ -26,31 +26,31 @@ def normalised(text: str) -> str | None:
     for prefix, kind in _NETWORKS.items():
         if bare.casefold().startswith(prefix):
             rest = bare[len(prefix) :]
-            return _number(rest) if kind == "number" else _address(rest)
-    return _address(bare) if "@" in bare else _number(bare)
+            return _normalise_number(rest) if kind == "number" else _normalise_address(rest)
+    return _normalise_address(bare) if "@" in bare else _normalise_number(bare)
 
 
-def separated(value: object) -> list[str]:
+def split_recipients(value: object) -> list[str]:
     """The recipients in an argument: a text with commas or semicolons between them, or a list.
 
     Anything else is one recipient that cannot be read.
     """
     if isinstance(value, str):
-        return [part for part in map(str.strip, _split(value)) if part]
+        return [part for part in map(str.strip, _split_outside_quotes(value)) if part]
     if isinstance(value, (list, tuple)):
-        return [one for member in value for one in separated(member)]
+        return [one for member in value for one in split_recipients(member)]
     if isinstance(value, dict):
         return [str(value)]
     return [] if value is None else [str(value)]
 
 
-def same(recipient: str, contacts: Iterable[str]) -> bool:
+def is_contact(recipient: str, contacts: Iterable[str]) -> bool:
     """Whether a recipient is one of these contacts."""
-    wanted = normalised(recipient)
-    return wanted is not None and any(normalised(contact) == wanted for contact in contacts)
+    wanted = normalise_recipient(recipient)
+    return wanted is not None and any(normalise_recipient(contact) == wanted for contact in contacts)
 
 
-def _number(text: str) -> str | None:
+def _normalise_number(text: str) -> str | None:
     if not _NUMBER.fullmatch(text.strip()):
         return None
     import phonenumbers
@@ -64,7 +64,7 @@ def _number(text: str) -> str | None:
     return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
 
 
-def _address(text: str) -> str | None:
+def _normalise_address(text: str) -> str | None:
     local, at, host = text.rpartition("@")
     if not at or not _LOCAL.fullmatch(local) or _hidden(text):
         return None
@@ -82,7 +82,7 @@ def _hidden(text: str) -> bool:
     return any(unicodedata.category(character)[0] == "C" for character in text)
 
 
-def _split(text: str) -> list[str]:
+def _split_outside_quotes(text: str) -> list[str]:
     """At commas, semicolons and line ends outside double quotes."""
     parts, quoted, part = [], False, ""
     for character in text:

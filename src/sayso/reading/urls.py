@@ -16,7 +16,7 @@ _NEAR = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "t
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
-class Reach(msgspec.Struct, frozen=True):
+class UrlTarget(msgspec.Struct, frozen=True):
     """The scheme and host in one spelling. `open` only if it is plainly a public http or https address."""
 
     scheme: str
@@ -33,7 +33,7 @@ def is_address(text: object) -> bool:
     return isinstance(text, str) and _ADDRESS.match(text.strip(_AROUND)) is not None
 
 
-def reach(url: object) -> Reach | None:
+def read_url(url: object) -> UrlTarget | None:
     """What this URL reaches; None if it cannot be read in one way only."""
     if not isinstance(url, str) or _odd(url):
         return None
@@ -45,10 +45,10 @@ def reach(url: object) -> Reach | None:
     scheme = parts.scheme.casefold()
     if scheme == "file":
         local = parts.netloc in ("", "localhost")
-        return Reach(scheme, "", unquote(parts.path), False) if local else None
-    host = _host(parts.hostname or "")
+        return UrlTarget(scheme, "", unquote(parts.path), False) if local else None
+    host = _normalise_host(parts.hostname or "")
     public = host != "" and port != 0 and "@" not in parts.netloc and not _near(host)
-    return Reach(scheme, host, parts.path, public and scheme in ("http", "https"))
+    return UrlTarget(scheme, host, parts.path, public and scheme in ("http", "https"))
 
 
 def _odd(url: str) -> bool:
@@ -56,7 +56,7 @@ def _odd(url: str) -> bool:
     return any(c == "\\" or c.isspace() or unicodedata.category(c)[0] == "C" for c in url)
 
 
-def _host(host: str) -> str:
+def _normalise_host(host: str) -> str:
     """The host as a resolver would see it, or "" if it is none."""
     if ":" in host:
         return host.partition("%")[0]
@@ -68,23 +68,23 @@ def _host(host: str) -> str:
 
 def _near(host: str) -> bool:
     """Loopback, private and metadata addresses in any spelling, and names that only a near resolver knows."""
-    address = _address(host)
+    address = _parse_address(host)
     if address is not None:
         return not address.is_global or address.is_multicast
     return "." not in host or host.rpartition(".")[2] in _NEAR or host.rpartition(".")[2].isdigit()
 
 
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         if ":" in host:
-            return _inner(ipaddress.IPv6Address(host))
+            return _unwrap_ipv4(ipaddress.IPv6Address(host))
         # Resolvers take 127.1, 0x7f.1 and 2130706433 for 127.0.0.1; so does this, without asking any of them.
         return ipaddress.IPv4Address(socket.inet_aton(host)) if _NUMERIC.fullmatch(host) else None
     except (OSError, ValueError):
         return None
 
 
-def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _unwrap_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """The IPv4 address that an IPv6 address carries, if it does."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)

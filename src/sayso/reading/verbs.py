@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-READS = ("read", "list", "search", "show", "stat", "view", "history", "find", "grep")
-DELETES = ("delete", "remove")
-LISTS = ("list", "search", "find", "grep")
+READ_VERBS = ("read", "list", "search", "show", "stat", "view", "history", "find", "grep")
+DELETE_VERBS = ("delete", "remove")
+LIST_VERBS = ("list", "search", "find", "grep")
 """Reads that without a path go through the working folder."""
-INTO = ("read", "search", "find", "grep")
+CONTENT_VERBS = ("read", "search", "find", "grep")
 """Reads that go into what lies in a folder."""
 
 _LOOKS = {
-    *READS, "get", "glob", "cat", "head", "tail", "ls", "tree", "load", "check", "diff", "count", "peek",
+    *READ_VERBS, "get", "glob", "cat", "head", "tail", "ls", "tree", "load", "check", "diff", "count", "peek",
     "look", "lookup", "fetch", "inspect", "display", "scan", "query", "retrieve", "describe", "browse",
     "preview", "examine", "status", "blame", "verify", "validate", "compare", "explain", "summarize",
     "summarise", "analyze", "analyse", "review", "exists", "info", "parse",
@@ -35,7 +35,7 @@ _DOUBTFUL = {
 }  # fmt: skip
 """Words that take the certainty from a name that begins with reading: `read_fix_file`."""
 _CHANGES = {
-    *DELETES, "write", "edit", "create", "append", "insert", "replace", "update", "patch", "modify",
+    *DELETE_VERBS, "write", "edit", "create", "append", "insert", "replace", "update", "patch", "modify",
     "change", "overwrite", "save", "put", "move", "mv", "rename", "copy", "cp", "link", "symlink",
     "ln", "chmod", "chown", "rm", "rmdir", "unlink", "erase", "truncate", "touch", "mkdir", "download",
     "rewrite", "prepend", "persist", "dump",
@@ -80,7 +80,7 @@ def _words(name: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(name)]
 
 
-def changes(names: Iterable[str]) -> bool:
+def suggests_change(names: Iterable[str]) -> bool:
     """Whether one of these names speaks of changing something."""
     return any(words_in(name) & _CHANGES for name in names)
 

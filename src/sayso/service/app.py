@@ -18,15 +18,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from sayso.core.digest import parse
+from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.people.tokens import Token
 from sayso.service import openapi
 from sayso.service.api import (
     audit,
     calls,
     conversation,
+    events,
     grants,
     history,
     leases,
@@ -39,16 +40,15 @@ from sayso.service.api import (
     system,
     tokens,
 )
-from sayso.service.authzen import evaluations, requests
-from sayso.service.http.auth import caller
-from sayso.service.http.connections import know_caller
+from sayso.service.authzen import access_requests, evaluations
+from sayso.service.http.auth import find_caller
+from sayso.service.http.connections import mark_caller_known
 from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.http.guard import Guard
 from sayso.service.http.hints import hint_for
-from sayso.service.http.problems import Problem, Refused, problem
-from sayso.service.live import events
-from sayso.service.pages import missing_page
-from sayso.service.running import Running, Settings
+from sayso.service.http.problems import Problem, RequestRefused, problem_response
+from sayso.service.http.state import ServiceSettings, ServiceState
+from sayso.service.pages import missing_page_response
 from sayso.store.contract import StoreBusy
 
 log = logging.getLogger("sayso.service")
@@ -65,10 +65,10 @@ REQUEST_ID = "x-request-id"
 SESSION = "x-sayso-session"
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
-    passkeys, evaluations, requests, events, system,
+    passkeys, evaluations, access_requests, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
-DESCRIBED = (*ENDPOINTS, openapi.endpoint(ENDPOINTS))
+DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
 
 
 def make_app(
@@ -76,20 +76,20 @@ def make_app(
     *,
     hosts: Sequence[str],
     pages: Sequence[BaseRoute] = (),
-    settings: Settings | None = None,
+    settings: ServiceSettings | None = None,
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    running = Running(door, settings)
+    running = ServiceState(door, settings)
     routes = [*(_route(running, one) for one in DESCRIBED), *pages]
-    app = Starlette(routes=routes, exception_handlers=_missing(shown=bool(pages)))
+    app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))
     app.state.door, app.state.running = door, running
     return app
 
 
-def _route(running: Running, endpoint: Endpoint) -> Route:
+def _route(running: ServiceState, endpoint: Endpoint) -> Route:
     async def answer(request: Request) -> Response:
-        response = await _answer(running, endpoint, request)
+        response = await _respond(running, endpoint, request)
         named = request.headers.get(REQUEST_ID)
         if endpoint.authzen and named is not None:
             response.headers[REQUEST_ID] = named
@@ -99,20 +99,22 @@ def _route(running: Running, endpoint: Endpoint) -> Route:
     return Route(endpoint.path, answer, methods=[endpoint.method])
 
 
-async def _answer(running: Running, endpoint: Endpoint, request: Request) -> Response:
+async def _respond(running: ServiceState, endpoint: Endpoint, request: Request) -> Response:
     try:
-        return await _answered(running, endpoint, request)
+        return await _handle_request(running, endpoint, request)
     except SaysoError as error:
-        return problem(error)
+        return problem_response(error)
     except ClientDisconnect:
         raise
     except Exception:
         log.exception("%s %s failed", endpoint.method, endpoint.path)
-        return problem(Refused(500, "internal", "something went wrong; nothing was allowed by it"))
+        return problem_response(
+            RequestRefused(500, "internal", "something went wrong; nothing was allowed by it")
+        )
 
 
-async def _answered(running: Running, endpoint: Endpoint, request: Request) -> Response:
-    token = await _caller(running, endpoint, request)
+async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Request) -> Response:
+    token = await _check_caller(running, endpoint, request)
     context = Context(
         running,
         token,
@@ -123,9 +125,9 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
         request.headers.get("last-event-id"),
         request.headers.get(SESSION),
         _base(running, request),
-        partial(_left, request),
+        partial(_wait_for_disconnect, request),
     )
-    result = await _call(endpoint, context)
+    result = await _run_endpoint(endpoint, context)
     if isinstance(result, Response):
         return result
     headers = {}
@@ -136,13 +138,13 @@ async def _answered(running: Running, endpoint: Endpoint, request: Request) -> R
     return Response(msgspec.json.encode(result), endpoint.status, headers, media_type="application/json")
 
 
-async def _left(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     """Return once the caller has closed the connection. Its body was read, so nothing else can come."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _call(endpoint: Endpoint, context: Context) -> Any:
+async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
     """What the endpoint answers. What is urgent is tried again while others hold the store."""
     if inspect.iscoroutinefunction(endpoint.answer):
         return await endpoint.answer(context)
@@ -156,18 +158,18 @@ async def _call(endpoint: Endpoint, context: Context) -> Any:
             await asyncio.sleep(LOOK_AGAIN)
 
 
-async def _caller(running: Running, endpoint: Endpoint, request: Request) -> Token:
+async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
     """Who asks, if that matters; refused if they may not, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
-    token = await running.lanes.run("tokens", caller, running.door.gate, request)
-    know_caller()
+    token = await running.lanes.run("tokens", find_caller, running.door.gate, request)
+    mark_caller_known()
     if not endpoint.is_urgent_for(token.role):
         running.limits.take(token.id)
     if token.role not in endpoint.roles:
         roles = " or ".join(sorted(endpoint.roles))
         hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
-        raise Refused(403, "forbidden", f"this is not for tokens of the role {token.role}", hint=hint)
+        raise RequestRefused(403, "forbidden", f"this is not for tokens of the role {token.role}", hint=hint)
     return token
 
 
@@ -176,7 +178,7 @@ def _parameters(request: Request) -> dict[str, str]:
     found = {name: str(value) for name, value in request.path_params.items()}
     for value in found.values():
         if len(value) > LONGEST_PARAMETER or not value.isprintable():
-            raise Refused(404, "not_found", "there is nothing of that name")
+            raise RequestRefused(404, "not_found", "there is nothing of that name")
     return found
 
 
@@ -185,44 +187,46 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
     unknown = sorted(set(found) - set(endpoint.query))
     if unknown:
         known = ", ".join(sorted(endpoint.query)) or "none"
-        raise Refused(
+        raise RequestRefused(
             400, "malformed", f"there is no parameter {unknown[0]!r} here", hint=f"it takes: {known}"
         )
     if any(len(value) > LONGEST_QUERY or "\x00" in value for value in found.values()):
-        raise Refused(400, "malformed", "a parameter is too long, or holds what no text does")
+        raise RequestRefused(400, "malformed", "a parameter is too long, or holds what no text does")
     return found
 
 
-def _base(running: Running, request: Request) -> str:
+def _base(running: ServiceState, request: Request) -> str:
     """Where the caller found us. The name is one of ours; before TLS stands whoever speaks it for us."""
     host = request.headers.get("host", "")
     known = (origin for origin in running.settings.origins if origin.partition("://")[2] == host)
     return next(known, f"{request.url.scheme}://{host}")
 
 
-async def _body(running: Running, endpoint: Endpoint, request: Request, token: Token) -> Any:
+async def _body(running: ServiceState, endpoint: Endpoint, request: Request, token: Token) -> Any:
     """The body as the endpoint's type: strict JSON, no unknown fields, and not more than it may hold."""
     raw = await _read(running, request, token)
     if endpoint.body is None:
         if raw:
-            raise Refused(400, "malformed", "this takes no body")
+            raise RequestRefused(400, "malformed", "this takes no body")
         return None
     if endpoint.authzen and _media(request) != "application/json":
-        raise Refused(400, "malformed", "the body has to be JSON", hint="Content-Type: application/json")
+        raise RequestRefused(
+            400, "malformed", "the body has to be JSON", hint="Content-Type: application/json"
+        )
     try:
-        return msgspec.convert(parse(raw) if raw or not endpoint.bare else {}, endpoint.body)
+        return msgspec.convert(parse_json(raw) if raw or not endpoint.bare else {}, endpoint.body)
     except msgspec.ValidationError as error:
         hint = hint_for(str(error), endpoint.body)
-        raise Refused(400 if endpoint.authzen else 422, "malformed", str(error), hint=hint) from error
+        raise RequestRefused(400 if endpoint.authzen else 422, "malformed", str(error), hint=hint) from error
 
 
 def _media(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _read(running: Running, request: Request, token: Token) -> bytes:
+async def _read(running: ServiceState, request: Request, token: Token) -> bytes:
     """The body. Its size is charged to the token before it is read, so that nothing piles up in memory."""
-    told, free = _told_size(request), token is NOBODY or token.role == "operator"
+    told, free = _content_length(request), token is NOBODY or token.role == "operator"
     most = LARGEST_UNSIGNED if token is NOBODY else LARGEST_BODY
     if told is not None and told > most:
         raise _too_large(most)
@@ -236,11 +240,11 @@ async def _read(running: Running, request: Request, token: Token) -> bytes:
                 if len(raw) > most:
                     raise _too_large(most)
     except TimeoutError:
-        raise Refused(408, "too_slow", "the body did not arrive in time") from None
+        raise RequestRefused(408, "too_slow", "the body did not arrive in time") from None
     return bytes(raw)
 
 
-def _told_size(request: Request) -> int | None:
+def _content_length(request: Request) -> int | None:
     """How long the body is going to be, 0 without one; None if that is not told."""
     if "transfer-encoding" in request.headers:
         return None
@@ -248,26 +252,26 @@ def _told_size(request: Request) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _too_large(most: int) -> Refused:
-    return Refused(413, "too_large", f"a body holds {most:,} bytes at most")
+def _too_large(most: int) -> RequestRefused:
+    return RequestRefused(413, "too_large", f"a body holds {most:,} bytes at most")
 
 
 def _key(request: Request) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
-        raise Refused(400, "malformed", f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
+        raise RequestRefused(400, "malformed", f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
     return key
 
 
-def _missing(*, shown: bool) -> dict[Any, Any]:
+def _error_handlers(*, shown: bool) -> dict[Any, Any]:
     """The answers at addresses that are none: a problem, or to a browser that wants a page, where there are
     pages, one of those."""
     known = {404: ("not_found", "there is nothing here"), 405: ("not_allowed", "this cannot be done here")}
 
     async def answer(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
-        page = missing_page(request, status) if shown else None
-        return page or problem(Refused(status, *known[status]))
+        page = missing_page_response(request, status) if shown else None
+        return page or problem_response(RequestRefused(status, *known[status]))
 
     return dict.fromkeys(known, answer)
 

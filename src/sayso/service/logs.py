@@ -32,7 +32,7 @@ def log_to(stream: TextIO | None = None, form: Form = "text") -> None:
         logger.setLevel(logging.INFO if name == "sayso" else logging.WARNING)
 
 
-class Logged:
+class AccessLog:
     """One line for every request, once it is answered."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -53,10 +53,10 @@ class Logged:
         try:
             await self._app(scope, receive, sending)
         finally:
-            _tell(scope, status, time.monotonic() - began)
+            _log_request(scope, status, time.monotonic() - began)
 
 
-def _tell(scope: Scope, status: int, seconds: float) -> None:
+def _log_request(scope: Scope, status: int, seconds: float) -> None:
     path = visible(scope["path"])[:LONGEST_PATH]
     said = {"method": scope["method"], "path": path, "status": status, "ms": round(seconds * 1e3, 1)}
     access.info("%s %s %s %.1f ms", *said.values(), extra={"request": said})

@@ -34,20 +34,20 @@ ABOUT = (
 )
 
 
-def endpoint(described: Sequence[Endpoint]) -> Endpoint:
+def openapi_endpoint(described: Sequence[Endpoint]) -> Endpoint:
     """The endpoint that tells what the others are, and itself."""
     made: list[dict[str, Any]] = []
 
     def tell(context: Context) -> dict[str, Any]:
         if not made:
-            made.append(document((*described, own)))
+            made.append(build_document((*described, own)))
         return made[0]
 
     own = Endpoint("GET", "/openapi.json", frozenset(), "This description", tell, result=dict[str, Any])
     return own
 
 
-def document(described: Sequence[Endpoint]) -> dict[str, Any]:
+def build_document(described: Sequence[Endpoint]) -> dict[str, Any]:
     """The whole description."""
     types = [Problem, *(kind for one in described for kind in (one.body, one.result) if kind is not None)]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")

@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from sayso.core.digest import parse
+from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
-from sayso.gate.people.browsers import BROWSER_LASTS, browser_of, page_key, sign_out, use_link
+from sayso.gate.people.browsers import BROWSER_LASTS, page_key, sign_out, use_link, user_of_browser
 from sayso.service.http.auth import COOKIE, check_page, check_same_origin
-from sayso.service.http.problems import Refused, problem
+from sayso.service.http.problems import RequestRefused, problem_response
 
 PATHS = (
     "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures",
@@ -42,30 +42,34 @@ class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: str
 
 
-class SignedIn(msgspec.Struct, frozen=True):
+class SignedInUser(msgspec.Struct, frozen=True):
     """Who is signed in. `page` is told once, at signing in: the key this page proves itself with."""
 
     name: str
     page: str | None = None
 
 
-class File(msgspec.Struct, frozen=True):
+class WebFile(msgspec.Struct, frozen=True):
     content: bytes
     media: str
     tag: str
 
 
-def pages(door: EmbeddedDoor) -> list[BaseRoute]:
+def page_routes(door: EmbeddedDoor) -> list[BaseRoute]:
     """The routes of the page. Anybody may load it; without signing in it shows how to sign in."""
     found = web_files()
     routes: list[BaseRoute] = [_file_route(path, found["index.html"]) for path in PATHS]
     routes += [_file_route(f"/{name}", found[name]) for name in AT_THE_ROOT]
     routes += [_file_route(f"/web/{name}", file) for name, file in found.items() if name != "index.html"]
-    acts = (("POST", "/sign-in", _sign_in), ("POST", "/sign-out", _sign_out), ("GET", "/signed-in", _who))
+    acts = (
+        ("POST", "/sign-in", _sign_in),
+        ("POST", "/sign-out", _sign_out),
+        ("GET", "/signed-in", _get_user),
+    )
     return [*(_act_route(door.gate, *act) for act in acts), *routes]
 
 
-def missing_page(request: Request, status: int) -> Response | None:
+def missing_page_response(request: Request, status: int) -> Response | None:
     """What a person sees at an address that is none, with a way back; None for who did not want a page."""
     wanted = {one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")}
     if request.method not in ("GET", "HEAD") or "text/html" not in wanted:
@@ -74,9 +78,9 @@ def missing_page(request: Request, status: int) -> Response | None:
     return Response(found, status, media_type=TYPES["html"])
 
 
-def signed_in(gate: Gate, name: str, browser: str, *, secure: bool) -> Response:
+def sign_in_response(gate: Gate, name: str, browser: str, *, secure: bool) -> Response:
     """Tell a browser that it is signed in: its cookie, and the key of its page."""
-    response = _told(SignedIn(name, page_key(gate, browser)))
+    response = _user_response(SignedInUser(name, page_key(gate, browser)))
     response.set_cookie(
         COOKIE,
         browser,
@@ -89,7 +93,7 @@ def signed_in(gate: Gate, name: str, browser: str, *, secure: bool) -> Response:
     return response
 
 
-def web_files() -> dict[str, File]:
+def web_files() -> dict[str, WebFile]:
     """The files of the page by name."""
     return {
         one.name: _file(one.name, one.read_bytes())
@@ -98,11 +102,11 @@ def web_files() -> dict[str, File]:
     }
 
 
-def _file(name: str, content: bytes) -> File:
-    return File(content, TYPES[name.rpartition(".")[2]], f'"{sha256(content).hexdigest()[:32]}"')
+def _file(name: str, content: bytes) -> WebFile:
+    return WebFile(content, TYPES[name.rpartition(".")[2]], f'"{sha256(content).hexdigest()[:32]}"')
 
 
-def _file_route(path: str, file: File) -> Route:
+def _file_route(path: str, file: WebFile) -> Route:
     async def answer(request: Request) -> Response:
         headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
         if file.tag in request.headers.get("if-none-match", ""):
@@ -119,7 +123,7 @@ def _act_route(
         try:
             return await act(gate, request)
         except SaysoError as error:
-            return problem(error)
+            return problem_response(error)
 
     return Route(path, answer, methods=[method])
 
@@ -128,8 +132,8 @@ async def _sign_in(gate: Gate, request: Request) -> Response:
     """The code of a link becomes a cookie. Only this page may ask, so nobody is signed in by another site."""
     check_same_origin(request)
     browser = await asyncio.to_thread(use_link, gate, await _code(request))
-    name = browser_of(gate, browser) or ""
-    return signed_in(gate, name, browser, secure=request.url.scheme == "https")
+    name = user_of_browser(gate, browser) or ""
+    return sign_in_response(gate, name, browser, secure=request.url.scheme == "https")
 
 
 async def _sign_out(gate: Gate, request: Request) -> Response:
@@ -142,12 +146,14 @@ async def _sign_out(gate: Gate, request: Request) -> Response:
     return response
 
 
-async def _who(gate: Gate, request: Request) -> Response:
-    name = await asyncio.to_thread(browser_of, gate, request.cookies.get(COOKIE, ""))
+async def _get_user(gate: Gate, request: Request) -> Response:
+    name = await asyncio.to_thread(user_of_browser, gate, request.cookies.get(COOKIE, ""))
     if name is None:
-        raise Refused(401, "unauthorized", "nobody is signed in here", hint="`sayso link` makes a link")
+        raise RequestRefused(
+            401, "unauthorized", "nobody is signed in here", hint="`sayso link` makes a link"
+        )
     check_page(gate, request, request.cookies[COOKIE])
-    return _told(SignedIn(name))
+    return _user_response(SignedInUser(name))
 
 
 async def _code(request: Request) -> str:
@@ -155,12 +161,12 @@ async def _code(request: Request) -> str:
     async for part in request.stream():
         raw += part
         if len(raw) > LARGEST_CODE:
-            raise Refused(413, "too_large", f"a code holds {LARGEST_CODE} bytes at most")
+            raise RequestRefused(413, "too_large", f"a code holds {LARGEST_CODE} bytes at most")
     try:
-        return msgspec.convert(parse(raw), CodeBody).code
+        return msgspec.convert(parse_json(raw), CodeBody).code
     except msgspec.ValidationError as error:
-        raise Refused(422, "malformed", str(error)) from error
+        raise RequestRefused(422, "malformed", str(error)) from error
 
 
-def _told(signed_in: SignedIn) -> Response:
+def _user_response(signed_in: SignedInUser) -> Response:
     return Response(msgspec.json.encode(signed_in), media_type="application/json")

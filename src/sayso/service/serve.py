@@ -20,19 +20,19 @@ import uvicorn
 from starlette.applications import Starlette
 
 from sayso.core.errors import SaysoError
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
-from sayso.gate.ledger.workflows import reconcile
+from sayso.gate.ledger.workflows import reconcile_runs
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
-from sayso.gate.upkeep.operator_transaction import sign_off
 from sayso.reading.paths.own_places import guard_socket
 from sayso.service.app import make_app
 from sayso.service.http.connections import Strangers, protocol_for
-from sayso.service.logs import Logged
-from sayso.service.pages import pages
-from sayso.service.running import Running, Settings
+from sayso.service.http.state import ServiceSettings, ServiceState
+from sayso.service.logs import AccessLog
+from sayso.service.pages import page_routes
 from sayso.surfaces.inbox import Inbox
 
 log = logging.getLogger("sayso.service")
@@ -87,30 +87,30 @@ class Address(msgspec.Struct, frozen=True):
         return (*(f"{host}:{self.port}" for host in written), *behind, SOCKET_HOST)
 
 
-def serve(
+def serve_gate(
     gate: Gate,
     address: Address,
     *,
-    settings: Settings | None = None,
+    settings: ServiceSettings | None = None,
     started: Callable[[Address], object] = lambda address: None,
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
     door = EmbeddedDoor(gate, [Inbox()])
-    wanted = within_files(settings or Settings(), _allow_many_files())
+    wanted = fit_to_file_limit(settings or ServiceSettings(), _allow_many_files())
     strangers = Strangers(wanted.strangers, wanted.stranger_stays)
     with contextlib.ExitStack() as held:
-        sockets = listen(address, held)
+        sockets = open_sockets(address, held)
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
-        app = make_app(door, hosts=real.names, pages=pages(door), settings=wanted)
+        app = make_app(door, hosts=real.names, pages=page_routes(door), settings=wanted)
         app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
 
 
 def _config(app: Starlette, strangers: Strangers) -> uvicorn.Config:
     return uvicorn.Config(
-        Logged(app),
+        AccessLog(app),
         http=protocol_for(strangers),
         ws="none",
         backlog=AT_ONCE,
@@ -127,7 +127,7 @@ def _config(app: Starlette, strangers: Strangers) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """Ends cleanly when it is told to: first whoever waits is let go, then what is under way is finished."""
 
-    def __init__(self, config: uvicorn.Config, running: Running) -> None:
+    def __init__(self, config: uvicorn.Config, running: ServiceState) -> None:
         super().__init__(config)
         self._running = running
 
@@ -149,7 +149,7 @@ class _Server(uvicorn.Server):
                 signal.signal(one, handler)
 
 
-def listen(address: Address, held: contextlib.ExitStack) -> Sequence[socket.socket]:
+def open_sockets(address: Address, held: contextlib.ExitStack) -> Sequence[socket.socket]:
     """The sockets, bound and listening: TCP first, then the Unix socket, which only its owner can open."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # With its protocol named: only then does asyncio send every answer at once, and not 40 ms later.
@@ -163,15 +163,15 @@ def listen(address: Address, held: contextlib.ExitStack) -> Sequence[socket.sock
             f"cannot listen on {address.url}: {error.strerror}",
             hint="another service may run there already; choose a port with --port",
         ) from error
-    return [tcp] if address.path is None else [tcp, _unix(address.path, held)]
+    return [tcp] if address.path is None else [tcp, _open_unix_socket(address.path, held)]
 
 
-def _unix(path: Path, held: contextlib.ExitStack) -> socket.socket:
+def _open_unix_socket(path: Path, held: contextlib.ExitStack) -> socket.socket:
     guard_socket(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _check_folder(path.parent)
     _lock(path, held)
-    _clear(path)
+    _remove_stale_socket(path)
     unix = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
     before = os.umask(0o177)
     try:
@@ -185,7 +185,7 @@ def _unix(path: Path, held: contextlib.ExitStack) -> socket.socket:
     return unix
 
 
-def within_files(settings: Settings, files: int) -> Settings:
+def fit_to_file_limit(settings: ServiceSettings, files: int) -> ServiceSettings:
     """The settings, so that strangers and those who wait leave room for operators and the store."""
     return msgspec.structs.replace(
         settings,
@@ -222,10 +222,10 @@ def _lock(path: Path, held: contextlib.ExitStack) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise _taken(path) from None
+        raise _socket_taken_error(path) from None
 
 
-def _clear(path: Path) -> None:
+def _remove_stale_socket(path: Path) -> None:
     """Take away a socket that nobody listens on any more; refuse one that somebody does, or another file."""
     try:
         mode = path.lstat().st_mode
@@ -239,10 +239,10 @@ def _clear(path: Path) -> None:
         except OSError:
             path.unlink()
             return
-    raise _taken(path)
+    raise _socket_taken_error(path)
 
 
-def _taken(path: Path) -> CannotListen:
+def _socket_taken_error(path: Path) -> CannotListen:
     return CannotListen(f"a service runs on {path} already", hint="stop it first, or choose another socket")
 
 
@@ -251,7 +251,7 @@ def _lifespan(
 ) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        chores = [asyncio.create_task(_every(seconds, job, gate)) for seconds, job in CHORES]
+        chores = [asyncio.create_task(_repeat(seconds, job, gate)) for seconds, job in CHORES]
         chores.append(asyncio.create_task(strangers.keep_sweeping()))
         started()
         try:
@@ -264,7 +264,7 @@ def _lifespan(
     return lifespan
 
 
-async def _every(seconds: float, job: Callable[[Gate], object], gate: Gate) -> None:
+async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate) -> None:
     """A chore, again and again; one that fails is told and tried again."""
     while True:
         await asyncio.sleep(seconds)
@@ -280,7 +280,7 @@ CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
     (1.0, sign_off),
     (5.0, expire_questions),
     (10.0, recover_calls),
-    (30.0, reconcile),
+    (30.0, reconcile_runs),
     (3_600.0, forget_results),
 )
 """What the service does by itself: sign the trail when there is news, and tidy up what time has ended."""

@@ -8,19 +8,19 @@ BEFORE = b'"operations":['
 AFTER = b'],"seq":'
 """What stands around them. No text in an entry can hold this, because its quotes would be escaped."""
 
-_names = msgspec.json.Decoder(list[str]).decode
+_decode_names = msgspec.json.Decoder(list[str]).decode
 
 
 def operations_in(body: bytes | None) -> list[str]:
     """The operations of an entry; none if the body is gone or is not spelled as an entry is."""
     _, found, rest = (body or b"").partition(BEFORE)
     names, ends, _ = rest.partition(AFTER)
-    return listed(names) if found and ends else []
+    return parse_names(names) if found and ends else []
 
 
-def listed(names: bytes) -> list[str]:
+def parse_names(names: bytes) -> list[str]:
     """Names with quotes around and commas between them."""
     try:
-        return _names(b"[" + names + b"]")
+        return _decode_names(b"[" + names + b"]")
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return []

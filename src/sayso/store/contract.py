@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeVar
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.core.grants import Key
+from sayso.core.grants import GrantKey
 
 
 class StoreError(SaysoError):
@@ -62,7 +62,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     mac: bytes
 
 
-UNTOLD = 1e18
+UNKNOWN_EXPIRY = 1e18
 """The end of a grant that was stored before ends were kept beside it: only its body says when it is."""
 
 
@@ -76,10 +76,10 @@ class GrantRow(msgspec.Struct, frozen=True):
     body: bytes
     epoch: int
     mac: bytes
-    expires_at: float = UNTOLD
+    expires_at: float = UNKNOWN_EXPIRY
 
 
-What = Literal["use", "return", "enter", "revoke"]
+SpendKind = Literal["use", "return", "enter", "revoke"]
 """A grant is used; the use is given back; its call is entered, so that it cannot be any more; it ends."""
 
 
@@ -92,7 +92,7 @@ class SpendRow(msgspec.Struct, frozen=True):
     grant: str
     number: int
     session: str
-    what: What
+    what: SpendKind
     call: str | None
     at: float
 
@@ -173,7 +173,7 @@ class EntryRow(msgspec.Struct, frozen=True):
     hash: bytes
 
 
-FiledEntry = tuple[int, bytes | None, bytes, bytes, float, str, str]
+EntryTuple = tuple[int, bytes | None, bytes, bytes, float, str, str]
 """An entry for those who read all of them: seq, body, prev, hash, at, event, session."""
 
 
@@ -225,7 +225,7 @@ AnyRow = (
     MetaRow | SessionRow | GrantRow | SpendRow | DenialRow | SendingRow | ReviewRow | QuestionRow | CallRow
     | EntryRow | NodeRow | CheckpointRow | SecretRow
 )  # fmt: skip
-Kind = TypeVar("Kind", bound=AnyRow)
+RowT = TypeVar("RowT", bound=AnyRow)
 
 
 class Reader(Protocol):
@@ -245,7 +245,7 @@ class Reader(Protocol):
 
     def children(self, session: str) -> Sequence[SessionRow]: ...
 
-    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+    def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         """The grants of a session, for these keys or all of them, in the order given."""
 
     def grant(self, grant: str) -> GrantRow | None: ...
@@ -271,7 +271,7 @@ class Reader(Protocol):
         """All spends of these grants, by grant and number."""
 
     def denial(self, session: str, digest: str) -> DenialRow | None: ...
-    def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]: ...
+    def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]: ...
     def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
         """The reviews of these names or all of them, by name."""
 
@@ -316,7 +316,7 @@ class Reader(Protocol):
         """The newest entry of a stream."""
 
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]: ...
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         """The same entries in their plainest form, which is the quickest to read."""
 
     def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
@@ -332,7 +332,7 @@ class Reader(Protocol):
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]: ...
 
-    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+    def every(self, kind: type[RowT]) -> Iterator[RowT]:
         """All rows of one kind, read a page at a time; those of one session or stream in their order."""
 
 

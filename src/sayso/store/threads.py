@@ -31,7 +31,7 @@ class Pulse:
             return self._mark
 
 
-class Look(Protocol):
+class ChangeProbe(Protocol):
     """A way to see what other processes did."""
 
     def __call__(self, over: threading.Event) -> bool:
@@ -43,10 +43,10 @@ class Look(Protocol):
     def close(self) -> None: ...
 
 
-class Watch:
+class ChangeWatcher:
     """One thread for a whole process that looks for changes of others, and beats the pulse for them."""
 
-    def __init__(self, pulse: Pulse, look: Look) -> None:
+    def __init__(self, pulse: Pulse, look: ChangeProbe) -> None:
         self._pulse = pulse
         self._look = look
         self._over = threading.Event()

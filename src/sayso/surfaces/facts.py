@@ -11,17 +11,17 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Item
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Origin, Request
-from sayso.gate.questions.surface import Asked
+from sayso.gate.questions.surface import AskedQuestion
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 SHORT = 60
 AS_ABOVE = "the command above"
 
 
-class Fact(msgspec.Struct, frozen=True):
+class QuestionFact(msgspec.Struct, frozen=True):
     """One thing to know. `text` may hold anybody's words, so a surface makes it visible.
 
     A line break in `text` is ours: one that stands in the call is spelled `\\n` before it. `length` is how
@@ -33,42 +33,44 @@ class Fact(msgspec.Struct, frozen=True):
     length: int
 
 
-def facts_of(asked: Asked, now: float) -> Iterator[Fact]:
+def facts_of(asked: AskedQuestion, now: float) -> Iterator[QuestionFact]:
     """What runs, what it does and how risky that is, who asks, until when."""
     question = asked.question
     request, call = question.request, question.request.call
-    yield _fact("Tool", call.tool)
+    yield _make_fact("Tool", call.tool)
     if call.command is not None:
-        yield _fact("Command", call.command)
+        yield _make_fact("Command", call.command)
     if call.target:
-        yield _fact("Target", call.target)
-    yield from _arguments(call)
-    yield from _place(call)
+        yield _make_fact("Target", call.target)
+    yield from _argument_facts(call)
+    yield from _place_facts(call)
     if request.workflow is not None and request.workflow not in call.tool:
-        yield _fact("Workflow", request.workflow)
+        yield _make_fact("Workflow", request.workflow)
     if call.state is not None:
-        yield _fact("State now", call.state)
+        yield _make_fact("State now", call.state)
     for item in question.items:
-        yield from _operation(item, request)
+        yield from _operation_facts(item, request)
     for name in question.later:
-        yield _fact("Later", f"{name} will be asked with its arguments")
+        yield _make_fact("Later", f"{name} will be asked with its arguments")
     for piece in question.because:
-        yield _fact("Because of", f"{_named(piece.argument)}{json.dumps(piece.text, ensure_ascii=False)}")
-    yield from _asker(request)
-    yield _fact("Question", f"{question.id}, open {deadline(asked.expires_at, now)}")
-    yield _fact("Digest", request.digest)
+        yield _make_fact(
+            "Because of", f"{_argument_prefix(piece.argument)}{json.dumps(piece.text, ensure_ascii=False)}"
+        )
+    yield from _asker_facts(request)
+    yield _make_fact("Question", f"{question.id}, open {format_deadline(asked.expires_at, now)}")
+    yield _make_fact("Digest", request.digest)
 
 
-def arguments_of(call: Call) -> dict[str, Any] | None:
+def decode_arguments(call: Call) -> dict[str, Any] | None:
     """The arguments as values, or None if the bytes are not an object in JSON."""
     try:
-        found = decode(call.arguments)
+        found = decode_canonical(call.arguments)
     except SaysoError:
         return None
     return found if isinstance(found, dict) else None
 
 
-def deadline(expires_at: float, now: float) -> str:
+def format_deadline(expires_at: float, now: float) -> str:
     """Until when, by the clock on the wall and in minutes."""
     try:
         clock = time.strftime("%H:%M", time.localtime(expires_at))
@@ -78,32 +80,34 @@ def deadline(expires_at: float, now: float) -> str:
     return f"until {clock} ({minutes} {'minute' if minutes == 1 else 'minutes'})"
 
 
-def _fact(label: str, foreign: str) -> Fact:
-    return Fact(label, foreign.replace("\n", "\\n\n").removesuffix("\n"), len(foreign))
+def _make_fact(label: str, foreign: str) -> QuestionFact:
+    return QuestionFact(label, foreign.replace("\n", "\\n\n").removesuffix("\n"), len(foreign))
 
 
-def _arguments(call: Call) -> Iterator[Fact]:
-    values = arguments_of(call)
+def _argument_facts(call: Call) -> Iterator[QuestionFact]:
+    values = decode_arguments(call)
     if values is None:
-        yield _fact("Not JSON", call.arguments.decode("utf-8", "backslashreplace"))
+        yield _make_fact("Not JSON", call.arguments.decode("utf-8", "backslashreplace"))
         return
     for name, value in values.items():
         if call.command is not None and value == call.command:
             text, length = AS_ABOVE, 0
         else:
-            text = _value(value)
+            text = _format_value(value)
             length = len(value) if isinstance(value, str) else len(text)
-        yield Fact("Arguments", f"{_named(name)}{text}", length + (len(name) if len(name) > SHORT else 0))
+        yield QuestionFact(
+            "Arguments", f"{_argument_prefix(name)}{text}", length + (len(name) if len(name) > SHORT else 0)
+        )
 
 
-def _named(argument: str | None) -> str:
+def _argument_prefix(argument: str | None) -> str:
     """The name that stands before the value of an argument; none before a part of the command."""
     if argument is None:
         return ""
     return f"{argument if PLAIN_NAME.fullmatch(argument) else json.dumps(argument, ensure_ascii=False)}: "
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """JSON that reads well: text broken after its own line ends, what is long and nested indented."""
     if isinstance(value, str):
         return (
@@ -113,31 +117,31 @@ def _value(value: Any) -> str:
     return short if len(short) <= SHORT else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _place(call: Call) -> Iterator[Fact]:
+def _place_facts(call: Call) -> Iterator[QuestionFact]:
     if call.folder:
-        yield _fact("Folder", call.folder)
+        yield _make_fact("Folder", call.folder)
     if call.workspace and call.workspace != call.folder:
-        yield _fact("Workspace", call.workspace)
+        yield _make_fact("Workspace", call.workspace)
     if call.leads_to:
-        yield _fact("Leads to", call.leads_to)
+        yield _make_fact("Leads to", call.leads_to)
 
 
-def _operation(item: Item, request: Request) -> Iterator[Fact]:
+def _operation_facts(item: Item, request: Request) -> Iterator[QuestionFact]:
     """What it does in the words of its declaration, if there are any, and why that is asked."""
     named = f"{item.operation} ({item.risk.word} risk)"
     said = (one for one in request.operations if one.name == item.operation)
     declared = next((one.found or one.reason for one in said), None)
     if declared is None:
-        yield _fact("Does", f"{named}: {item.ruling.reason}")
+        yield _make_fact("Does", f"{named}: {item.ruling.reason}")
         return
-    yield _fact("Does", f"{named}: {declared}")
-    yield _fact("Asked", item.ruling.reason)
+    yield _make_fact("Does", f"{named}: {declared}")
+    yield _make_fact("Asked", item.ruling.reason)
 
 
-def _asker(request: Request) -> Iterator[Fact]:
+def _asker_facts(request: Request) -> Iterator[QuestionFact]:
     call = request.call
-    yield _fact("Agent", request.agent)
+    yield _make_fact("Agent", request.agent)
     if request.origin is not Origin.AGENT:
-        yield _fact("Origin", request.origin.value.replace("_", " "))
-    yield _fact("Session", request.session)
-    yield _fact("Through", call.door + (f", server {call.server}" if call.server else ""))
+        yield _make_fact("Origin", request.origin.value.replace("_", " "))
+    yield _make_fact("Session", request.session)
+    yield _make_fact("Through", call.door + (f", server {call.server}" if call.server else ""))

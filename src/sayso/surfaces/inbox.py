@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from sayso.gate.questions.surface import Asked, Reply
+from sayso.gate.questions.surface import AskedQuestion, Reply
 
 log = logging.getLogger("sayso.inbox")
 
@@ -18,7 +18,7 @@ class Inbox:
     def able(self) -> bool:
         return True
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         """Nothing to show: the question is in the store. Who looks there answers it."""
         log.info("question %s is in the inbox", asked.question.id)
         return None

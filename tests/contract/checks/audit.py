@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sayso.core.audit.entry import Entry, encode
+from sayso.core.audit.entry import AuditEntry, encode_entry
 from sayso.store.contract import NodeRow, SecretRow, StoreError
 from tests.contract import rows
 from tests.contract.places import Open
@@ -45,13 +45,16 @@ def check_operations_are_found_by_when_they_were_named_last(make: Open) -> None:
         ("DECIDED", ()),
         ("DECIDED", ("größe.東京",)),
     ]
-    bodies = [(event, encode(Entry(1, NOON, event, operations=names, details=odd))) for event, names in said]
+    bodies = [
+        (event, encode_entry(AuditEntry(1, NOON, event, operations=names, details=odd)))
+        for event, names in said
+    ]
     garbage = (rows.BYTES, b"", b'"operations":["half', b'"operations":[\xff],"seq":')
     with store.write() as w:
         for seq, (event, body) in enumerate([*bodies, *(("DECIDED", body) for body in garbage)], 1):
             w.add_entry(replace(entry(seq), event=event, body=body))
         w.prune_entries("main", before=2)
-        alone = encode(Entry(1, NOON, "DECIDED", operations=("a.b",)))
+        alone = encode_entry(AuditEntry(1, NOON, "DECIDED", operations=("a.b",)))
         w.add_entry(replace(entry(1, "another"), event="DECIDED", body=alone))
     with store.read() as r:
         assert list(r.last_named("main", ["DECIDED", "ASKED"])) == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.contract import UNTOLD, NodeRow, Store, StoreError
+from sayso.store.contract import UNKNOWN_EXPIRY, NodeRow, Store, StoreError
 from tests.contract import rows
 from tests.contract.places import Open
 from tests.contract.rows import NOON, grant, session
@@ -28,7 +28,7 @@ def check_grants_come_in_the_order_given_and_from_one_session(make: Open) -> Non
 
 def _give_six(store: Store) -> list[str]:
     """Six grants, given in another order than that in which they end, two at once; and others."""
-    ends = {"e": 1.0, "b": 2.0, "d": 2.0, "a": 3.0, "f": 4.0, "c": UNTOLD - NOON}
+    ends = {"e": 1.0, "b": 2.0, "d": 2.0, "a": 3.0, "f": 4.0, "c": UNKNOWN_EXPIRY - NOON}
     with store.write() as w:
         for name, owner, ended in (("s1", "ana", None), ("s2", "bo", None), ("s3", "ana", NOON)):
             w.put_session(session(name, owner=owner, ended_at=ended))

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.commands.operator import acting, in_session, looking, show_or_json
-from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen
-from sayso.cli.short_ids import InSession, SessionId, StoreFile, whole_session
+from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
+from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
+from sayso.cli.short_ids import SessionId, SessionOption, StoreOption, expand_session_id
 
 allowlist = typer.Typer(
     help="The commands that have standing consent, word for word, session by session.",
@@ -21,32 +21,39 @@ sessions = typer.Typer(
     rich_markup_mode=None,
 )
 
-Command = Annotated[str, typer.Argument(metavar="COMMAND", help="A command line, word for word, in quotes.")]
+CommandArg = Annotated[
+    str, typer.Argument(metavar="COMMAND", help="A command line, word for word, in quotes.")
+]
 
 
 @allowlist.callback()
-def list_commands(
-    context: typer.Context, session: InSession = None, store: StoreFile = None, as_json: Json = False
+def allowlist_list(
+    context: typer.Context,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    if goes_on(context):
+    if has_subcommand(context):
         return
     from sayso.cli.views import grants
     from sayso.gate.sessions.operator_grants import list_grants
 
-    with looking(store, sealed=True) as gate:
-        found = [one for one in list_grants(gate, in_session(gate, session)) if one.kind == "command"]
+    with open_gate_to_look(store, sealed=True) as gate:
+        found = [
+            one for one in list_grants(gate, optional_session_id(gate, session)) if one.kind == "command"
+        ]
     show_or_json(as_json, found, grants.allowlist_lines(found))
 
 
 @allowlist.command("add", short_help="Give a command standing consent.")
-def add(
+def allowlist_add(
     session: SessionId,
-    command: Command,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+    command: CommandArg,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Give a command standing consent, word for word, while the session lasts and at most 24 hours.
 
@@ -56,49 +63,51 @@ def add(
     from sayso.gate.sessions.allowance import LONGEST_MINUTES
     from sayso.gate.sessions.operator_grants import give_grant, list_grants
 
-    with acting(store, chosen(policy, preset, approval)) as gate:
-        session = whole_session(gate, session)
-        give_grant(gate, session, by=operator.operator(), command=command, minutes=LONGEST_MINUTES)
+    with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
+        session = expand_session_id(gate, session)
+        give_grant(gate, session, by=operator.operator_name(), command=command, minutes=LONGEST_MINUTES)
         listed = [one for one in list_grants(gate, session) if one.kind == "command"]
     show_or_json(as_json, listed, grants.allowlist_lines(listed))
 
 
 @allowlist.command("remove", short_help="Take it back from a command.")
-def remove(session: SessionId, command: Command, store: StoreFile = None, as_json: Json = False) -> None:
+def allowlist_remove(
+    session: SessionId, command: CommandArg, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
     """Take standing consent back from a command."""
-    _clear(session, command, store, as_json)
+    _clear_allowlist(session, command, store, as_json)
 
 
 @allowlist.command("clear", short_help="Take it back from all of a session.")
-def clear(session: SessionId, store: StoreFile = None, as_json: Json = False) -> None:
+def allowlist_clear(session: SessionId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Take standing consent back from all commands of a session. Other grants stay."""
-    _clear(session, None, store, as_json)
+    _clear_allowlist(session, None, store, as_json)
 
 
 @sessions.callback()
-def list_open(context: typer.Context, store: StoreFile = None, as_json: Json = False) -> None:
-    if goes_on(context):
+def sessions_list(context: typer.Context, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    if has_subcommand(context):
         return
     from sayso.cli.views import operator
 
-    with looking(store, sealed=True) as gate:
-        found = operator.open_sessions(gate)
+    with open_gate_to_look(store, sealed=True) as gate:
+        found = operator.load_open_sessions(gate)
     show_or_json(as_json, found, operator.session_lines(found))
 
 
 @sessions.command("end", short_help="End a session and all consent in it.")
-def end(session: SessionId, store: StoreFile = None, as_json: Json = False) -> None:
+def sessions_end(session: SessionId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """End a session for good: everything granted in it ends, and nothing is decided in it any more."""
-    from sayso.cli.views.operator import operator
-    from sayso.gate.sessions.sessions import end_session
+    from sayso.cli.views.operator import operator_name
+    from sayso.gate.sessions.sessions import close_session
 
-    with acting(store) as gate:
-        session = whole_session(gate, session)
-        end_session(gate, session, by=operator())
+    with open_gate_to_act(store) as gate:
+        session = expand_session_id(gate, session)
+        close_session(gate, session, by=operator_name())
     show_or_json(as_json, {"session": session, "ended": True}, [f"Ended: {session}"])
 
 
-def goes_on(context: typer.Context) -> bool:
+def has_subcommand(context: typer.Context) -> bool:
     """Whether a command of the group follows. Options before it would not reach it, so they are refused."""
     from sayso.core.errors import MalformedRequest
 
@@ -110,10 +119,10 @@ def goes_on(context: typer.Context) -> bool:
     return True
 
 
-def _clear(session: str, command: str | None, store: str | None, as_json: bool) -> None:
+def _clear_allowlist(session: str, command: str | None, store: str | None, as_json: bool) -> None:
     from sayso.cli.views import grants, operator
     from sayso.gate.sessions.operator_grants import clear_allowlist
 
-    with acting(store) as gate:
-        ended = clear_allowlist(gate, whole_session(gate, session), operator.operator(), command)
-    show_or_json(as_json, ended, grants.ended_lines(ended) if ended else ["The allowlist was empty."])
+    with open_gate_to_act(store) as gate:
+        ended = clear_allowlist(gate, expand_session_id(gate, session), operator.operator_name(), command)
+    show_or_json(as_json, ended, grants.revocation_lines(ended) if ended else ["The allowlist was empty."])

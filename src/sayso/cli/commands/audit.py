@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.policy_choice import Json, remark
-from sayso.cli.short_ids import StoreFile
+from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.short_ids import StoreOption
 from sayso.cli.views.audit import (
-    decoded,
+    decode_body,
     echo_json,
-    progress,
     show_entry,
     show_opened,
-    show_verified,
-    verified_json,
+    show_progress,
+    show_verification,
+    verification_to_json,
 )
 from sayso.cli.views.wrapping import echo_wrapped
 
@@ -37,80 +37,82 @@ app = typer.Typer(
 FOUND = 1
 MOST_BYTES = 1 << 24
 
-Seq = Annotated[int, typer.Argument(metavar="SEQ", help="The number of an entry.", min=1)]
-Stream = Annotated[str, typer.Option("--stream", metavar="NAME", help="Of this stream.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
+SeqArg = Annotated[int, typer.Argument(metavar="SEQ", help="The number of an entry.", min=1)]
+StreamOption = Annotated[str, typer.Option("--stream", metavar="NAME", help="Of this stream.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
 DISCLOSES = "this receipt discloses the call it is about, with its arguments"
 DISCLOSES_NOTHING = "this entry commits to no call that is still kept: the receipt discloses nothing more"
 OTHER_KEY = "The public key to trust, as `sayso audit checkpoint --json` tells it; else your own."
 
 
 @app.command(short_help="The newest entries.")
-def tail(
+def audit_tail(
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many.")] = 20,
-    stream: Stream = "main",
-    store: StoreFile = None,
-    as_json: Json = False,
+    stream: StreamOption = "main",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """The newest entries, the newest of them last."""
-    from sayso.gate.audit.use import entry_json, entry_text
-    from sayso.gate.audit.use import tail as newest
+    from sayso.gate.audit.read import format_entry_json, format_entry_text
+    from sayso.gate.audit.read import load_newest_entries as newest
 
-    with _audit(store) as gate:
+    with _open_audit(store) as gate:
         rows = newest(gate, count, stream=stream)
     if not as_json:
-        echo_wrapped(map(entry_text, rows))
+        echo_wrapped(map(format_entry_text, rows))
         return
     for row in rows:
-        typer.echo(entry_json(row))
+        typer.echo(format_entry_json(row))
 
 
 @app.command(short_help="One entry, whole.")
-def show(seq: Seq, stream: Stream = "main", store: StoreFile = None, as_json: Json = False) -> None:
+def audit_show(
+    seq: SeqArg, stream: StreamOption = "main", store: StoreOption = None, as_json: JsonOption = False
+) -> None:
     """One entry with its hashes, and of its sensitive values those that are still kept."""
-    from sayso.gate.audit.use import show as shown
-    from sayso.gate.audit.use import shown_json
+    from sayso.gate.audit.read import entry_with_values_to_json
+    from sayso.gate.audit.read import load_entry_with_values as shown
 
-    with _audit(store) as gate:
+    with _open_audit(store) as gate:
         found = shown(gate, seq, stream=stream)
     if as_json:
-        echo_json(shown_json(found))
+        echo_json(entry_with_values_to_json(found))
     else:
         show_entry(found)
 
 
 @app.command(short_help="Find what was changed, cut off or put in.")
-def verify(
+def audit_verify(
     checkpoint: Annotated[
         list[Path] | None,
         typer.Option(
             "--checkpoint", metavar="FILE", help="A checkpoint you kept elsewhere; may be repeated."
         ),
     ] = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Hold the whole trail against its chain, its tree and its signatures. Exit 1 if anything is wrong.
 
     Without a checkpoint kept elsewhere nobody can tell that an older copy of the whole store was put back.
     """
-    from sayso.gate.audit.use import verify_audit
+    from sayso.gate.audit.verify import verify_audit
 
-    outside = [_read(file) for file in checkpoint or ()]
-    with _audit(store) as gate, progress("Verifying") as told:
+    outside = [_read_file(file) for file in checkpoint or ()]
+    with _open_audit(store) as gate, show_progress("Verifying") as told:
         verified = verify_audit(gate, outside, progress=lambda stream, entries: told(entries))
     if as_json:
-        echo_json(verified_json(verified))
+        echo_json(verification_to_json(verified))
     else:
-        show_verified(verified)
+        show_verification(verified)
         if not outside:
-            remark("without --checkpoint, an older copy of the whole store would look as good")
+            print_note("without --checkpoint, an older copy of the whole store would look as good")
     raise typer.Exit(0 if verified.clean else FOUND)
 
 
 @app.command(short_help="A receipt for one entry.")
-def prove(
-    seq: Seq,
+def audit_prove(
+    seq: SeqArg,
     opened: Annotated[
         bool,
         typer.Option("--open", help="Disclose what was asked and approved: the call with its arguments."),
@@ -118,33 +120,32 @@ def prove(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this new file.")
     ] = None,
-    store: StoreFile = None,
+    store: StoreOption = None,
 ) -> None:
     """A receipt (C2SP tlog-proof) that shows offline that this entry is in the signed trail.
 
     An entry holds only commitments to the call it is about. With --open the receipt holds the call as well,
     for an auditor to see what was approved: whoever gets that file can read all of it.
     """
-    from sayso.gate.audit.opened_receipts import discloses
-    from sayso.gate.audit.use import prove as proof_of
-    from sayso.gate.audit.use import prove_opened
+    from sayso.gate.audit.checkpoints import prove_entry as proof_of
+    from sayso.gate.audit.opened_receipts import discloses, prove_entry_opened
 
-    with _audit(store) as gate:
-        proof = prove_opened(gate, seq) if opened else proof_of(gate, seq)
+    with _open_audit(store) as gate:
+        proof = prove_entry_opened(gate, seq) if opened else proof_of(gate, seq)
         if opened:
-            remark(DISCLOSES if discloses(proof) else DISCLOSES_NOTHING)
-        remark(f"whoever checks it needs the public key {_public(gate)}")
+            print_note(DISCLOSES if discloses(proof) else DISCLOSES_NOTHING)
+        print_note(f"whoever checks it needs the public key {_public_key_text(gate)}")
     if output is None:
         typer.echo(proof.decode(), nl=False)
     else:
-        _write(output, proof)
+        _write_new_file(output, proof)
 
 
 @app.command("check-proof", short_help="Check a receipt, offline.")
-def check_proof(
+def audit_check_proof(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A receipt that audit prove wrote.")],
     key: Annotated[str | None, typer.Option("--key", metavar="KEY", help=OTHER_KEY)] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check a receipt without the store: that its entry is in a trail signed by a key you trust.
 
@@ -155,40 +156,40 @@ def check_proof(
     from sayso.core.audit.entry import split_leaf
     from sayso.core.audit.opened_receipt import check_opened, is_opened
     from sayso.core.audit.receipt import check_receipt, parse_receipt
-    from sayso.core.audit.text import text_line
+    from sayso.core.audit.text import format_text_line
 
-    proof, keys = _read(file), (_trusted(key),)
+    proof, keys = _read_file(file), (_load_trusted_key(key),)
     if is_opened(proof):
         show_opened(check_opened(proof, keys), as_json=as_json)
         return
     origin = open_checkpoint(parse_receipt(proof).checkpoint, keys).origin
     receipt, signed = check_receipt(proof, keys, origin)
     _, body = split_leaf(receipt.content)
-    line = text_line(body)
+    line = format_text_line(body)
     if as_json:
         told = {"proven": True, "origin": origin, "seq": receipt.index + 1, "size": signed.size}
-        echo_json(told | {"entry": decoded(body)})
+        echo_json(told | {"entry": decode_body(body)})
     else:
         typer.echo(line)
         typer.echo(f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed.")
 
 
 @app.command(short_help="Sign the trail as it stands.")
-def checkpoint(
+def audit_checkpoint(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this new file.")
     ] = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Sign the trail as it stands now, and print the checkpoint. Keep it where this machine cannot reach."""
-    from sayso.gate.audit.use import checkpoint as sign
+    from sayso.gate.audit.checkpoints import sign_audit as sign
 
-    with _audit(store) as gate:
+    with _open_audit(store) as gate:
         note = sign(gate)
-        public = _public(gate)
+        public = _public_key_text(gate)
     if output is not None:
-        _write(output, note.encode())
+        _write_new_file(output, note.encode())
     if as_json:
         echo_json({"checkpoint": note, "key": public})
     elif output is None:
@@ -196,18 +197,18 @@ def checkpoint(
 
 
 @app.command(short_help="All entries, for people or programs.")
-def export(
+def audit_export(
     form: Annotated[str, typer.Option("--form", metavar="FORM", help="text or jsonl.")] = "text",
     stream: Annotated[str | None, typer.Option("--stream", metavar="NAME", help="Only this stream.")] = None,
-    store: StoreFile = None,
+    store: StoreOption = None,
 ) -> None:
     """Every entry as a line, to standard output. Lines of JSON hold the very bytes that were hashed."""
     from sayso.core.errors import MalformedRequest
-    from sayso.gate.audit.use import export as lines
+    from sayso.gate.audit.read import export_audit as lines
 
     if form not in ("text", "jsonl"):
         raise MalformedRequest(f"unknown form {form!r}", hint="use text or jsonl")
-    with _audit(store) as gate, progress("Exporting") as told:
+    with _open_audit(store) as gate, show_progress("Exporting") as told:
         for number, line in enumerate(lines(gate, "jsonl" if form == "jsonl" else "text", stream=stream), 1):
             typer.echo(line)
             if number % 1_000 == 0:
@@ -215,26 +216,26 @@ def export(
 
 
 @app.command(short_help="Drop the bodies of old entries.")
-def prune(
+def audit_prune(
     before: Annotated[
         str, typer.Option("--before", metavar="DATE|SEQ", help="2026-11-01, 2026-11-01T08:00Z, or a number.")
     ],
-    yes: Yes = False,
-    store: StoreFile = None,
-    as_json: Json = False,
+    yes: YesOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Drop what old entries say, for good; their hashes stay, and the trail still verifies.
 
     A date or time counts in UTC unless it names its zone, and in every stream; a number only in main.
     """
-    until = _before(before)
+    until = _parse_before(before)
     if not yes:
         typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
-    from sayso.cli.views.operator import operator
-    from sayso.gate.audit.use import prune as drop
+    from sayso.cli.views.operator import operator_name
+    from sayso.gate.audit.prune import prune_audit as drop
 
-    with _audit(store) as gate, progress("Pruning") as told:
-        pruned = drop(gate, until, by=operator(), progress=told)
+    with _open_audit(store) as gate, show_progress("Pruning") as told:
+        pruned = drop(gate, until, by=operator_name(), progress=told)
     if as_json:
         echo_json(pruned)
     else:
@@ -242,26 +243,26 @@ def prune(
 
 
 @app.command(short_help="Forget one sensitive value.")
-def erase(
-    seq: Seq,
+def audit_erase(
+    seq: SeqArg,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The value's name, as audit show tells it.")],
-    stream: Stream = "main",
-    yes: Yes = False,
-    store: StoreFile = None,
+    stream: StreamOption = "main",
+    yes: YesOption = False,
+    store: StoreOption = None,
 ) -> None:
     """Forget a sensitive value of an entry, for good. The entry and its chain stay as they are."""
-    from sayso.cli.views.operator import operator
-    from sayso.gate.audit.use import erase as forget
+    from sayso.cli.views.operator import operator_name
+    from sayso.gate.audit.prune import erase_value as forget
 
     if not yes:
         typer.confirm(f"Forget the value {name!r} of entry {seq} for good?", abort=True, err=True)
-    with _audit(store) as gate:
-        forget(gate, seq, name, by=operator(), stream=stream)
+    with _open_audit(store) as gate:
+        forget(gate, seq, name, by=operator_name(), stream=stream)
     typer.echo("Erased.")
 
 
 @contextmanager
-def _audit(store: str | None) -> Iterator[Gate]:
+def _open_audit(store: str | None) -> Iterator[Gate]:
     from sayso.gate.open import open_audit
 
     gate = open_audit(store)
@@ -271,29 +272,29 @@ def _audit(store: str | None) -> Iterator[Gate]:
         gate.store.close()
 
 
-def _public(gate: Gate) -> str:
-    from sayso.gate.audit.tree import key_of
-    from sayso.gate.rows.keys import format_verifier_key, public_key
+def _public_key_text(gate: Gate) -> str:
+    from sayso.gate.audit.tree import require_key
+    from sayso.gate.rows.keys import format_verifier_key, public_key_of
 
-    key = key_of(gate)
-    return format_verifier_key(key.name, public_key(key))
+    key = require_key(gate)
+    return format_verifier_key(key.name, public_key_of(key))
 
 
-def _trusted(text: str | None) -> Verifier:
+def _load_trusted_key(text: str | None) -> Verifier:
     from sayso.core.errors import SaysoError
-    from sayso.gate.open import KEY_NAME, data_folder
-    from sayso.gate.rows.keys import load_key, parse_verifier_key, public_key, verifier
+    from sayso.gate.open import KEY_NAME, gate_data_folder
+    from sayso.gate.rows.keys import load_key, make_verifier, parse_verifier_key, public_key_of
 
     if text is not None:
         return parse_verifier_key(text)
-    own = data_folder(make=False) / "gate.key"
+    own = gate_data_folder(make=False) / "gate.key"
     if not own.exists():
         hint = "give the signer's public key with --key; there, `sayso audit checkpoint --json` prints it"
         raise SaysoError("no key was given, and this machine has none of its own", hint=hint)
-    return verifier(KEY_NAME, public_key(load_key(KEY_NAME, own)))
+    return make_verifier(KEY_NAME, public_key_of(load_key(KEY_NAME, own)))
 
 
-def _before(text: str) -> int | datetime:
+def _parse_before(text: str) -> int | datetime:
     from datetime import UTC, datetime
 
     from sayso.core.errors import MalformedRequest
@@ -309,7 +310,7 @@ def _before(text: str) -> int | datetime:
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
-def _read(file: Path) -> bytes:
+def _read_file(file: Path) -> bytes:
     from sayso.core.errors import SaysoError
 
     try:
@@ -319,7 +320,7 @@ def _read(file: Path) -> bytes:
         raise SaysoError(f"cannot read {file}: {error.strerror}", hint="name a file") from error
 
 
-def _write(file: Path, content: bytes) -> None:
+def _write_new_file(file: Path, content: bytes) -> None:
     from sayso.core.errors import SaysoError
 
     try:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.commands.allowlist import goes_on
-from sayso.cli.commands.operator import acting, in_session, looking, show_or_json
-from sayso.cli.policy_choice import Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.short_ids import CallId, InSession, RunId, StoreFile, whole_call
+from sayso.cli.commands.allowlist import has_subcommand
+from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
+from sayso.cli.policy_choice import JsonOption, PolicyOption, PresetOption, choose_policy, print_note
+from sayso.cli.short_ids import CallId, RunId, SessionOption, StoreOption, expand_call_id
 
 SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
 RESOLVED = ("succeeded", "failed")
@@ -27,46 +27,46 @@ runs = typer.Typer(
 
 
 @calls.callback()
-def list_calls(
+def calls_list(
     context: typer.Context,
     everything: Annotated[bool, typer.Option("--all", help="Those that are over as well.")] = False,
-    session: InSession = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    if goes_on(context):
+    if has_subcommand(context):
         return
     from sayso.cli.views import calls
 
-    with looking(store, sealed=True) as gate:
-        found = calls.listed(gate, in_session(gate, session), everything=everything)
-    show_or_json(as_json, found, calls.call_lines(found))
+    with open_gate_to_look(store, sealed=True) as gate:
+        found = calls.load_call_summaries(gate, optional_session_id(gate, session), everything=everything)
+    show_or_json(as_json, found, calls.call_summary_lines(found))
 
 
 @calls.command("show", short_help="All that is kept of one call.")
-def show(call: CallId, store: StoreFile = None, as_json: Json = False) -> None:
+def calls_show(call: CallId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """All that is kept of one call: what it does with which arguments, how it was decided, where it stands.
 
     Exit 1 if there is none of this name.
     """
     from sayso.cli.views import calls
 
-    with looking(store, sealed=True) as gate:
-        found = calls.whole(gate, whole_call(gate, call))
-    show_or_json(as_json, found, calls.whole_lines(found))
+    with open_gate_to_look(store, sealed=True) as gate:
+        found = calls.load_call_details(gate, expand_call_id(gate, call))
+    show_or_json(as_json, found, calls.call_detail_lines(found))
 
 
 @calls.command("resolve", short_help="Say what became of an ambiguous call.")
-def resolve(
+def calls_resolve(
     call: CallId,
     became: Annotated[
         str, typer.Argument(metavar="succeeded|failed", help="What you found when you looked.")
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what became of a call of which nobody knows, because its process died or lost the connection.
 
@@ -74,46 +74,49 @@ def resolve(
     the policy. Example: sayso calls resolve op_4f succeeded
     """
     from sayso.cli.views import calls
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.core.errors import MalformedRequest
     from sayso.gate.ledger.recovery import resolve_call
 
     if became not in RESOLVED:
         raise MalformedRequest(f"{became!r} is no way to resolve a call", hint="say succeeded or failed")
-    with acting(store, chosen(policy, preset, None)) as gate:
-        call = whole_call(gate, call)
-        found = calls.to_resolve(gate, call)
+    with open_gate_to_act(store, choose_policy(policy, preset, None)) as gate:
+        call = expand_call_id(gate, call)
+        found = calls.load_call_to_resolve(gate, call)
         if not yes:
-            for line in calls.whole_lines(found):
+            for line in calls.call_detail_lines(found):
                 typer.echo(line, err=True)
             typer.confirm(f"Are you sure that it {became}?", abort=True, err=True)
-        resolve_call(gate, call, "succeeded" if became == "succeeded" else "failed", by=operator())
-        after = calls.whole(gate, call)
+        resolve_call(gate, call, "succeeded" if became == "succeeded" else "failed", by=operator_name())
+        after = calls.load_call_details(gate, call)
     show_or_json(as_json, after, [f"Resolved as {after.state}: {after.id}"])
 
 
 @runs.callback()
-def list_runs(
-    context: typer.Context, session: InSession = None, store: StoreFile = None, as_json: Json = False
+def runs_list(
+    context: typer.Context,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    if goes_on(context):
+    if has_subcommand(context):
         return
     from sayso.cli.views import calls
     from sayso.gate.ledger import workflows
 
-    with looking(store, sealed=True) as gate:
-        found = workflows.list_runs(gate, in_session(gate, session))
+    with open_gate_to_look(store, sealed=True) as gate:
+        found = workflows.list_workflow_runs(gate, optional_session_id(gate, session))
     show_or_json(as_json, found, calls.run_lines(found) or ["No workflow is under way."])
 
 
 @runs.command("watch", short_help="See how far a run comes.")
-def watch(
+def runs_watch(
     run: RunId,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", min=0, max=600, help="Of silence; at most 600.")
     ] = 60.0,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Show a run now and after each change, until it is over or nothing happens for a while.
 
@@ -121,17 +124,17 @@ def watch(
     """
     from sayso.cli.views import calls
     from sayso.core.words import visible
+    from sayso.gate.call_rows import UnknownCall
     from sayso.gate.ledger import workflows
-    from sayso.gate.ledger.rows import UnknownCall
 
     state = ""
     try:
-        with looking(store, sealed=True) as gate:
-            for progress in workflows.watch_run(gate, whole_call(gate, run), timeout):
+        with open_gate_to_look(store, sealed=True) as gate:
+            for progress in workflows.watch_run(gate, expand_call_id(gate, run), timeout):
                 show_or_json(as_json, progress, calls.run_lines([progress]))
                 state = progress.state
     except UnknownCall as error:
-        remark(visible(error.message))
+        print_note(visible(error.message))
         raise typer.Exit(NOT_FOUND) from error
     if state in workflows.UNDER_WAY:
         raise typer.Exit(UNDER_WAY)

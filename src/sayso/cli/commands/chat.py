@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen
+from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sayso.gate.play import Player
+    from sayso.gate.sessions.play import Player
 
 Script = Annotated[
     Path | None, typer.Option("--script", metavar="FILE", help="Play steps, one JSON object a line.")
@@ -39,10 +39,10 @@ You type what the user says; lines that begin with a colon are what the agent an
 
 def chat(
     script: Script = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Play a session: type user messages, propose calls and plans, watch what is decided and why.
 
@@ -50,29 +50,29 @@ def chat(
     """
     import time
 
-    from sayso.gate.play import Player
+    from sayso.gate.sessions.play import Player
     from sayso.reading.paths.places import find_workspace
 
     here, home = str(Path.cwd()), str(Path.home())
     player = Player(
-        chosen(policy, preset, approval), start=time.time(), workspace=find_workspace(here), home=home
+        choose_policy(policy, preset, approval), start=time.time(), workspace=find_workspace(here), home=home
     )
     if script is not None:
-        _play(player, script, as_json)
+        _play_script(player, script, as_json)
     else:
         _talk(player)
 
 
-def _play(player: Player, script: Path, as_json: bool) -> None:
+def _play_script(player: Player, script: Path, as_json: bool) -> None:
     """One line of output for each step; the first step that is malformed ends the script."""
-    from sayso.core.digest import parse
+    from sayso.core.digest import parse_json
     from sayso.core.errors import SaysoError
 
-    for number, line in enumerate(_lines(script), 1):
+    for number, line in enumerate(_read_script(script), 1):
         if not line.strip():
             continue
         try:
-            step = parse(line)
+            step = parse_json(line)
             told = player.step(step)
         except SaysoError as error:
             error.message = f"{script}:{number}: {error.message}"
@@ -81,10 +81,10 @@ def _play(player: Player, script: Path, as_json: bool) -> None:
         if as_json:
             typer.echo(json.dumps({"step": name} | told, ensure_ascii=False))
         else:
-            typer.echo(_one_line(name, step[name], told))
+            typer.echo(_format_step(name, step[name], told))
 
 
-def _lines(script: Path) -> list[str]:
+def _read_script(script: Path) -> list[str]:
     from sayso.core.errors import SaysoError
 
     try:
@@ -102,23 +102,23 @@ def _lines(script: Path) -> list[str]:
         raise SaysoError(f"{script} is not UTF-8 text") from error
 
 
-def _one_line(name: str, value: object, told: dict[str, Any]) -> str:
+def _format_step(name: str, value: object, told: dict[str, Any]) -> str:
     """A step and what it led to, on one line."""
     if name == "call":
         said = f"{told['verdict'].upper()} by {told['rule']}: {told['reason']}"
         offers = f" [{', '.join(told['offers'])}]" if told["offers"] else ""
-        return f"call {_label(value)} -> {said}{offers}"
+        return f"call {_format_label(value)} -> {said}{offers}"
     if name == "hear":
         rest = [*told["did"], *(f"cleared {what}" for what in told["cleared"]), *told["announced"]]
-        return f"hear {_label(value)} -> {told['kind']}" + "".join(f"; {_flat(one)}" for one in rest)
+        return f"hear {_format_label(value)} -> {told['kind']}" + "".join(f"; {_flat(one)}" for one in rest)
     if name == "plan":
         named = ", ".join(told["operations"]) or "no operation"
         return f"plan -> score {told['score']} of 4, names {named}; {_flat(told['shown'])}"
     rest = [*told.get("grants", ()), *told.get("announced", ())]
-    return f"{name} {_label(value)}" + "".join(f"; {_flat(one)}" for one in rest)
+    return f"{name} {_format_label(value)}" + "".join(f"; {_flat(one)}" for one in rest)
 
 
-def _label(value: object) -> str:
+def _format_label(value: object) -> str:
     from sayso.core.words import visible
 
     if isinstance(value, dict):
@@ -131,23 +131,23 @@ def _flat(text: str) -> str:
 
 
 def _talk(player: Player) -> None:
-    from sayso.cli.views.decision import console
+    from sayso.cli.views.decision import make_console
     from sayso.core.errors import SaysoError
 
-    out = console()
+    out = make_console()
     out.print("[bold]A session to play with.[/bold] Type :help for what you can do, :quit to leave.")
-    for line in _typed():
+    for line in _read_typed_lines():
         if line.strip() in (":quit", ":q"):
             return
         try:
-            _line(out, player, line.strip())
+            _handle_line(out, player, line.strip())
         except SaysoError as error:
             out.print(
                 f"{error.message}" + (f" ({error.hint})" if error.hint else ""), style="red", markup=False
             )
 
 
-def _typed() -> Iterator[str]:
+def _read_typed_lines() -> Iterator[str]:
     prompt = "> " if sys.stdin.isatty() else ""
     while True:
         try:
@@ -158,8 +158,8 @@ def _typed() -> Iterator[str]:
             yield line
 
 
-def _line(out: Console, player: Player, line: str) -> None:
-    from sayso.cli.views.session import print_state, print_told, print_why
+def _handle_line(out: Console, player: Player, line: str) -> None:
+    from sayso.cli.views.session import print_state, print_step_result, print_why
 
     if line == ":help":
         out.print(HELP, markup=False)
@@ -168,12 +168,12 @@ def _line(out: Console, player: Player, line: str) -> None:
     elif line == ":state":
         print_state(out, player)
     else:
-        step = _step(line)
-        print_told(out, step, player.step(step))
+        step = _step_from_line(line)
+        print_step_result(out, step, player.step(step))
         print_state(out, player)
 
 
-def _step(line: str) -> dict[str, Any]:
+def _step_from_line(line: str) -> dict[str, Any]:
     """A typed line as a step of a script."""
     from sayso.core.errors import MalformedRequest
 
@@ -182,23 +182,23 @@ def _step(line: str) -> dict[str, Any]:
     word, _, rest = line[1:].partition(" ")
     rest = rest.strip()
     if word == "call":
-        return {"call": _call(rest)}
+        return {"call": _parse_call(rest)}
     if word in ("ok", "error"):
         return {"outcome": word}
     if word == "done":
         return {"end_task": True}
     if word == "wait":
-        return {"advance": _seconds(rest)}
+        return {"advance": _parse_seconds(rest)}
     if word in ("plan", "answer", "task"):
         return {"begin_task" if word == "task" else word: rest}
     raise MalformedRequest(f"unknown :{word}", hint="type :help")
 
 
-def _call(text: str) -> Any:
-    from sayso.core.digest import parse
+def _parse_call(text: str) -> Any:
+    from sayso.core.digest import parse_json
 
     if text.startswith("{"):
-        return parse(text)
+        return parse_json(text)
     named, dollar, command = text.partition("$")
     operation, _, target = named.strip().partition(" ")
     call: dict[str, Any] = {"operations": [operation]}
@@ -209,7 +209,7 @@ def _call(text: str) -> Any:
     return call
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     from sayso.core.errors import MalformedRequest
 
     try:

@@ -8,9 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from sayso.cli.decide_where import Wish, deciding
-from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.short_ids import InSession, StoreFile
+from sayso.cli.decider import CheckTarget, open_decider
+from sayso.cli.policy_choice import (
+    ApprovalOption,
+    JsonOption,
+    PolicyOption,
+    PresetOption,
+    choose_policy,
+    print_note,
+)
+from sayso.cli.short_ids import SessionOption, StoreOption
 
 EXIT = {"allow": 0, "ask": 3, "deny": 4}
 
@@ -21,35 +28,35 @@ LINES = {
     "BLOCKED": "BLOCKED -- do not proceed; operator alerted",
 }
 
-Domain = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="For example email.")]
-Action = Annotated[str | None, typer.Argument(metavar="ACTION", help="For example send.")]
-Confidence = Annotated[
+DomainArg = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="For example email.")]
+ActionArg = Annotated[str | None, typer.Argument(metavar="ACTION", help="For example send.")]
+ConfidenceArg = Annotated[
     str | None,
     typer.Argument(
         metavar="[CONFIDENCE]", help="How sure the agent is, from 0 to 1; left out it counts as 0."
     ),
 ]
-Tool = Annotated[
+ToolOption = Annotated[
     str | None,
     typer.Option("--tool", metavar="NAME", help="A call of this tool, instead of DOMAIN and ACTION."),
 ]
-Args = Annotated[str | None, typer.Option("--args", metavar="JSON", help="The arguments of the tool.")]
+ArgsOption = Annotated[str | None, typer.Option("--args", metavar="JSON", help="The arguments of the tool.")]
 
 NOBODY_ALERTED = "nobody was alerted, and nothing was recorded: that takes a store"
 
 
-def check(
-    domain: Domain = None,
-    action: Action = None,
-    confidence: Confidence = None,
-    tool: Tool = None,
-    args: Args = None,
-    session: InSession = None,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+def check_operation(
+    domain: DomainArg = None,
+    action: ActionArg = None,
+    confidence: ConfidenceArg = None,
+    tool: ToolOption = None,
+    args: ArgsOption = None,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Decide one operation, or one call: may the agent do it now, must you be asked, or never?
 
@@ -60,8 +67,8 @@ def check(
 
     sayso check --tool pay --args '{"amount": 50}' --session s_4f
     """
-    wish = _wish(domain, action, confidence, tool, args)
-    with deciding(chosen(policy, preset, approval), preset, store, session) as place:
+    wish = _parse_target(domain, action, confidence, tool, args)
+    with open_decider(choose_policy(policy, preset, approval), preset, store, session) as place:
         request, checked = place.decide(wish)
         alerted = place.alert(request, checked.decision)
     decision = checked.decision
@@ -70,49 +77,49 @@ def check(
         told["alerted"] = alerted
     typer.echo(json.dumps(told, ensure_ascii=False) if as_json else LINES[decision.outcome])
     if not as_json:
-        remark(f"{decision.reason} (rule {decision.rule})")
+        print_note(f"{decision.reason} (rule {decision.rule})")
     place.remark()
     if decision.verdict.value == "deny" and not alerted:
-        remark(NOBODY_ALERTED)
+        print_note(NOBODY_ALERTED)
     raise typer.Exit(EXIT[decision.verdict.value])
 
 
-def explain(
-    domain: Domain = None,
-    action: Action = None,
-    confidence: Confidence = None,
-    tool: Tool = None,
-    args: Args = None,
-    session: InSession = None,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+def explain_operation(
+    domain: DomainArg = None,
+    action: ActionArg = None,
+    confidence: ConfidenceArg = None,
+    tool: ToolOption = None,
+    args: ArgsOption = None,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """The same decision as check, with every check it passed on the way and why that one did not speak.
 
     It records nothing and alerts nobody.
     """
-    from sayso.gate.as_json import tell_trace
+    from sayso.gate.as_json import trace_to_json
 
-    wish = _wish(domain, action, confidence, tool, args)
-    with deciding(chosen(policy, preset, approval), preset, store, session) as place:
+    wish = _parse_target(domain, action, confidence, tool, args)
+    with open_decider(choose_policy(policy, preset, approval), preset, store, session) as place:
         request, checked = place.decide(wish)
     if as_json:
-        told = place.tell(request, checked.decision) | {"trace": tell_trace(checked.traces)}
+        told = place.tell(request, checked.decision) | {"trace": trace_to_json(checked.traces)}
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
-        from sayso.cli.views.decision import console, show_trace
+        from sayso.cli.views.decision import make_console, show_trace
 
-        show_trace(console(), checked.decision, checked.traces)
+        show_trace(make_console(), checked.decision, checked.traces)
         place.remark()
     raise typer.Exit(EXIT[checked.decision.verdict.value])
 
 
-def _wish(
+def _parse_target(
     domain: str | None, action: str | None, confidence: str | None, tool: str | None, args: str | None
-) -> Wish:
+) -> CheckTarget:
     from sayso.core.errors import MalformedRequest
 
     if tool is None:
@@ -120,18 +127,18 @@ def _wish(
             raise MalformedRequest("--args are the arguments of a tool", hint="name it with --tool")
         if domain is None or action is None:
             raise MalformedRequest("name a DOMAIN and an ACTION, or a tool with --tool NAME")
-        return Wish(_confidence(confidence), operation=f"{domain}.{action}")
+        return CheckTarget(_parse_confidence(confidence), operation=f"{domain}.{action}")
     if action is not None:
         raise MalformedRequest("--tool stands in place of DOMAIN and ACTION", hint="leave one of them out")
-    return Wish(_confidence(domain), tool=tool, args=_arguments(args))
+    return CheckTarget(_parse_confidence(domain), tool=tool, args=_parse_arguments(args))
 
 
-def _arguments(text: str | None) -> dict[str, Any]:
-    from sayso.core.digest import parse
+def _parse_arguments(text: str | None) -> dict[str, Any]:
+    from sayso.core.digest import parse_json
     from sayso.core.errors import MalformedRequest, NotCanonical
 
     try:
-        found = {} if text is None else parse(text)
+        found = {} if text is None else parse_json(text)
     except (NotCanonical, ValueError, RecursionError) as error:
         raise MalformedRequest(f"--args is not JSON: {error}", hint="""like '{"amount": 50}'""") from error
     if not isinstance(found, dict):
@@ -139,7 +146,7 @@ def _arguments(text: str | None) -> dict[str, Any]:
     return found
 
 
-def _confidence(text: str | None) -> float:
+def _parse_confidence(text: str | None) -> float:
     from sayso.core.errors import MalformedRequest
 
     if text is None:

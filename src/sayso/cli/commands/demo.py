@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sayso.service.serve import Address
 
 WHO = "you"
-COLOURS = {"agent": "bold", "asked": "yellow", "ran": "green", "not run": "red", "failed": "red"}
+LINE_COLOURS = {"agent": "bold", "asked": "yellow", "ran": "green", "not run": "red", "failed": "red"}
 TAKES_DOWN_WITHIN = 2.0
 
 
@@ -39,13 +39,13 @@ def demo(
 
     from rich.console import Console
 
-    from sayso.cli.demo_agent import make_repository, needs
+    from sayso.cli.demo_agent import make_repository, missing_programs
     from sayso.core.errors import SaysoError
     from sayso.core.extras import needs_extra
 
     with needs_extra("service", "the demo"):
         import sayso.service.serve  # noqa: F401  before anything is made
-    if needs():
+    if missing_programs():
         raise SaysoError("the demo works in a git repository, and there is no git here", hint="install git")
     out = Console(highlight=False)
     patient = sys.stdin.isatty() and sys.stdout.isatty()
@@ -72,14 +72,14 @@ class Demo:
         from sayso.gate.open import KEY_NAME, open_gate
         from sayso.gate.rows.keys import load_or_make_key
         from sayso.policy import load_preset
-        from sayso.service.serve import Address, serve
+        from sayso.service.serve import Address, serve_gate
 
         policy = in_flagged_mode(load_preset("coding"))
         key = load_or_make_key(KEY_NAME, self._folder / "gate.key")
         gate = open_gate(policy, self._folder / "sayso.db", key=key, marks=self._folder)
         with self._held:
             self._held.callback(gate.store.close)
-            serve(gate, Address("127.0.0.1", port), started=lambda real: self._begin(gate, real))
+            serve_gate(gate, Address("127.0.0.1", port), started=lambda real: self._begin(gate, real))
             self._leave()
 
     def _begin(self, gate: Gate, address: Address) -> None:
@@ -134,17 +134,17 @@ class Demo:
     def _work(self, gate: Gate, address: Address, here: bool) -> None:
         import httpx
 
-        from sayso.cli.demo_agent import Watch, work
+        from sayso.cli.demo_agent import DemoWatch, do_jobs
         from sayso.gate.people.tokens import issue_token
 
         token, _ = issue_token(gate, "host", "demo agent", by=WHO)
         headers = {"Authorization": f"Bearer {token}"}
-        watch = Watch(self._tell, self._asking(gate) if here else _not_here, self._leaving.is_set)
+        watch = DemoWatch(self._tell, self._asking(gate) if here else _not_here, self._leaving.is_set)
         try:
             with httpx.Client(base_url=address.url, headers=headers, timeout=60) as client:
                 body = {"agent": "demo agent", "user": WHO, "workspace": str(self._project)}
                 opened: dict[str, Any] = client.post("/v1/sessions", json=body).raise_for_status().json()
-                work(client, opened["id"], self._project, watch, patient=self._patient)
+                do_jobs(client, opened["id"], self._project, watch, patient=self._patient)
         except httpx.HTTPError as error:
             self._tell("failed", f"the agent lost the service: {type(error).__name__}")
         if not self._leaving.is_set():
@@ -164,12 +164,12 @@ class Demo:
         from rich.text import Text
 
         if not self._leaving.is_set():
-            self._out.print(Text.assemble((f"{what:>8}  ", COLOURS.get(what, "")), text))
+            self._out.print(Text.assemble((f"{what:>8}  ", LINE_COLOURS.get(what, "")), text))
 
     def _asking(self, gate: Gate) -> Callable[[str], Callable[[], None]]:
         """A way to put questions on this terminal as well; whichever answer comes first stands."""
-        from sayso.doors.python.embedded import EmbeddedDoor
-        from sayso.doors.python.host import request_for
+        from sayso.doors.python.calls.embedded import EmbeddedDoor
+        from sayso.doors.python.host_call import request_in_session
         from sayso.surfaces.terminal.terminal import Terminal
 
         door = EmbeddedDoor(gate, [Terminal(ctrl_c_ends_program=True)])
@@ -178,7 +178,7 @@ class Demo:
             question = door.question(name)
             call, session = question.request.call, question.request.session
             over = door.asker.show(
-                question, lambda edited: request_for(door, session, call.tool, edited, None, 0.0)
+                question, lambda edited: request_in_session(door, session, call.tool, edited, None, 0.0)
             )
 
             def take_down() -> None:

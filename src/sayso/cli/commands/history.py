@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.commands.operator import in_session, looking, show_or_json
-from sayso.cli.policy_choice import Json
-from sayso.cli.short_ids import InSession, StoreFile
+from sayso.cli.commands.operator import open_gate_to_look, optional_session_id, show_or_json
+from sayso.cli.policy_choice import JsonOption
+from sayso.cli.short_ids import SessionOption, StoreOption
 
 
 def history(
@@ -22,21 +22,21 @@ def history(
         str | None, typer.Option(metavar="HOW", help="ask (was asked), allow or deny (came out so).")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many at most.")] = 20,
-    session: InSession = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """What was decided, one story a call: asked, edited, answered, started, ended. The newest stands last.
 
     Example: sayso history "git push" --verdict deny
     """
     from sayso.cli.views import history
-    from sayso.gate.figures.stories import Wanted
+    from sayso.gate.figures.stories import StoryFilter
 
-    with looking(store, sealed=True) as gate:
-        whose = in_session(gate, session)
-        wanted = Wanted(
+    with open_gate_to_look(store, sealed=True) as gate:
+        whose = optional_session_id(gate, session)
+        wanted = StoryFilter(
             agent=agent, domain=domain, risk=risk, verdict=verdict, session=whose, text=text.casefold()
         )
-        found = history.listed(gate, wanted, limit)
+        found = history.load_story_summaries(gate, wanted, limit)
     show_or_json(as_json, found, history.story_lines(found))

@@ -29,7 +29,7 @@ mode: {mode}
 """
 
 
-def init(
+def write_first_policy(
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="The preset to start from.")
     ] = "balanced",
@@ -37,12 +37,14 @@ def init(
 ) -> None:
     """Write a first policy file, where Sayso looks for it. An existing file is never overwritten."""
     from sayso.core.errors import SaysoError
-    from sayso.gate.settings import POLICY_NAMES, config_folder
+    from sayso.gate.settings import POLICY_NAMES, gate_config_folder
     from sayso.policy import load_preset
 
     mode = load_preset(preset).mode.value
-    path = to or config_folder() / POLICY_NAMES[0]
-    other = next((config_folder() / name for name in POLICY_NAMES if (config_folder() / name).exists()), None)
+    path = to or gate_config_folder() / POLICY_NAMES[0]
+    other = next(
+        (gate_config_folder() / name for name in POLICY_NAMES if (gate_config_folder() / name).exists()), None
+    )
     if to is None and other is not None:
         raise SaysoError(f"{other} is there already", hint="edit it, or name another file with --to")
     try:

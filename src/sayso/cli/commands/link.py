@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.operator import acting, show_or_json
-from sayso.cli.policy_choice import Json, remark
-from sayso.cli.short_ids import StoreFile
+from sayso.cli.commands.operator import open_gate_to_act, show_or_json
+from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
-    from sayso.gate.running_services import Served
+    from sayso.gate.running_services import AnnouncedService
 
 USUAL = "http://localhost:7333"
 HERE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -29,44 +29,44 @@ def link(
         str | None,
         typer.Option("--url", help="Where the service's page is: one of this machine, or another."),
     ] = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """A link that signs one browser in, once, within two minutes. Give it to nobody.
 
     It names the service that runs on your store; if none does, the only other one, such as a demo's.
     """
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.gate.people.browsers import make_link
 
     source = context.get_parameter_source("store")
     named = source is not None and source.name == "COMMANDLINE"
-    with _to_sign_in(url, store, named=named) as (gate, page):
-        code = make_link(gate, operator())
+    with _open_for_sign_in(url, store, named=named) as (gate, page):
+        code = make_link(gate, operator_name())
     address = f"{page.rstrip('/')}/sign-in#{code}"
     show_or_json(as_json, {"url": address}, [address])
 
 
 @contextmanager
-def _to_sign_in(url: str | None, store: str | None, *, named: bool) -> Iterator[tuple[Gate, str]]:
+def _open_for_sign_in(url: str | None, store: str | None, *, named: bool) -> Iterator[tuple[Gate, str]]:
     """The store to make the link in, and where its service is: of the store or page named, else the only."""
     from sayso.core.words import visible
-    from sayso.gate.open import data_folder
-    from sayso.gate.running_services import running_services
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.running_services import list_running_services
 
-    running = running_services(data_folder(make=False))
+    running = list_running_services(gate_data_folder(make=False))
     fitting = [] if named else [one for one in running if url is None or _is_at(one.page, url)]
     if url is not None and not _listens(url):
-        remark(f"nobody answers at {visible(url)} now; the link lasts two minutes")
+        print_note(f"nobody answers at {visible(url)} now; the link lasts two minutes")
     with ExitStack() as held:
-        own = _own(held, store, needed=len(fitting) != 1)
-        mine = [] if own is None else [one for one in running if one.name == _name(own)]
+        own = _open_own_store(held, store, needed=len(fitting) != 1)
+        mine = [] if own is None else [one for one in running if one.name == _store_name(own)]
         elsewhere = [one for one in fitting if one not in mine] if len(fitting) == 1 or url is None else []
         if own is not None and (len(elsewhere) != 1 or (url is None and mine)):
-            yield own, url or _page(mine)
+            yield own, url or _page_address(mine)
             return
-        remark(f"for the service that runs at {elsewhere[0].page}")
-        yield held.enter_context(_opened(elsewhere[0])), elsewhere[0].page
+        print_note(f"for the service that runs at {elsewhere[0].page}")
+        yield held.enter_context(_open_served(elsewhere[0])), elsewhere[0].page
 
 
 def _is_at(page: str, url: str) -> bool:
@@ -102,32 +102,32 @@ def _listens(url: str) -> bool:
         return False
 
 
-def _own(held: ExitStack, store: str | None, *, needed: bool) -> Gate | None:
+def _open_own_store(held: ExitStack, store: str | None, *, needed: bool) -> Gate | None:
     """The operator's own store, or the one named; None if there is none and it is not needed."""
-    from sayso.gate.open import data_folder
+    from sayso.gate.open import gate_data_folder
 
-    file = store or str(data_folder(make=False) / "sayso.db")
+    file = store or str(gate_data_folder(make=False) / "sayso.db")
     if not needed and "://" not in file and not Path(file).exists():
         return None
-    return held.enter_context(acting(store))
+    return held.enter_context(open_gate_to_act(store))
 
 
-def _name(gate: Gate) -> str | None:
+def _store_name(gate: Gate) -> str | None:
     with gate.store.read() as tx:
         return tx.meta("name")
 
 
-def _page(mine: list[Served]) -> str:
+def _page_address(mine: list[AnnouncedService]) -> str:
     if not mine:
-        remark(NOT_RUNNING)
+        print_note(NOT_RUNNING)
         return USUAL
     if len(mine) > 1:
-        remark(f"{len(mine)} services run on this store; --url names another")
+        print_note(f"{len(mine)} services run on this store; --url names another")
     return mine[0].page
 
 
 @contextmanager
-def _opened(served: Served) -> Iterator[Gate]:
+def _open_served(served: AnnouncedService) -> Iterator[Gate]:
     """The store of a service that runs elsewhere than on our own, with the key beside it."""
     from sayso.core.errors import SaysoError
     from sayso.gate.open import KEY_NAME, open_to_act

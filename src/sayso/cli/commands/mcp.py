@@ -11,12 +11,12 @@ app = typer.Typer(help="Sayso and the Model Context Protocol.", no_args_is_help=
 
 
 @app.callback()
-def root() -> None:
+def mcp_root() -> None:
     """Sayso and the Model Context Protocol."""
 
 
 @app.command("serve", short_help="Offer a gate's capabilities to an MCP client.")
-def serve(
+def mcp_serve(
     gate: Annotated[
         str, typer.Argument(metavar="MODULE:GATE", help="Where the gate is: module:name or file.py:name.")
     ],
@@ -48,7 +48,7 @@ def serve(
 
     Example: sayso mcp serve tasks.py:gate
     """
-    _installed()
+    _check_installed()
     _pass_mode_on()
     if http is None:
         _on_stdio(gate, tokens, session_name)
@@ -68,7 +68,7 @@ def _pass_mode_on() -> None:
         os.environ[VARIABLE] = mode
 
 
-def _installed() -> None:
+def _check_installed() -> None:
     from importlib.util import find_spec
 
     from sayso.core.extras import needs_extra
@@ -79,28 +79,28 @@ def _installed() -> None:
 
 
 def _on_stdio(gate: str, tokens: Path | None, name: str | None) -> None:
-    from sayso.doors.mcp.named import gate_named
-    from sayso.doors.mcp.wire import take_wire
+    from sayso.doors.mcp.gate_lookup import find_gate
+    from sayso.doors.mcp.stdio import take_stdio
 
     if tokens is not None:
         raise typer.BadParameter("--tokens is for --http")
-    wire = take_wire()  # before the module is imported, which may print
-    served = gate_named(gate)
+    wire = take_stdio()  # before the module is imported, which may print
+    served = find_gate(gate)
     from sayso.doors.mcp.serve import serve_stdio  # the SDK takes a second: a wrong name is told before
 
     serve_stdio(served, wire, name=name)
 
 
 def _on_http(gate: str, address: str, tokens: Path | None, name: str | None) -> None:
-    from sayso.doors.mcp.http import listening, url_of
-    from sayso.doors.mcp.named import gate_named
+    from sayso.doors.mcp.gate_lookup import find_gate
+    from sayso.doors.mcp.http import open_listener, url_of_listener
     from sayso.doors.mcp.serve import serve_http
-    from sayso.doors.mcp.tokens import made_token, tokens_in
+    from sayso.doors.mcp.tokens import make_token, read_tokens
 
-    known = [made_token()] if tokens is None else tokens_in(tokens)
-    served = gate_named(gate)
-    with listening(address) as listener:
-        typer.echo(f"sayso: serving at {url_of(listener)}", err=True)
+    known = [make_token()] if tokens is None else read_tokens(tokens)
+    served = find_gate(gate)
+    with open_listener(address) as listener:
+        typer.echo(f"sayso: serving at {url_of_listener(listener)}", err=True)
         if tokens is None:
             typer.echo(f"sayso: clients send the header  Authorization: Bearer {known[0]}", err=True)
         serve_http(served, listener, known, name=name)

@@ -8,19 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen, remark
+from sayso.cli.policy_choice import (
+    ApprovalOption,
+    JsonOption,
+    PolicyOption,
+    PresetOption,
+    choose_policy,
+    print_note,
+)
 from sayso.cli.short_ids import (
     GrantId,
-    InSession,
     OneQuestion,
     QuestionId,
     SessionId,
-    StoreFile,
-    offered,
-    open_sessions,
-    whole_grant,
-    whole_question,
-    whole_session,
+    SessionOption,
+    StoreOption,
+    complete_ids,
+    expand_grant_id,
+    expand_question_id,
+    expand_session_id,
+    open_session_ids,
 )
 
 if TYPE_CHECKING:
@@ -37,11 +44,11 @@ OTHER_POLICY = (
 )
 
 
-def inbox(
+def show_inbox(
     question: OneQuestion = None,
-    session: InSession = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """The questions that wait for an answer, oldest first; or one of them, whole.
 
@@ -50,18 +57,18 @@ def inbox(
     from sayso.cli.views import operator, question_card
     from sayso.core import words
 
-    with looking(store) as gate:
+    with open_gate_to_look(store) as gate:
         if question is not None:
-            one = question_card.open_question(gate, whole_question(gate, question))
-            show_or_json(as_json, one.waiting, question_card.whole_lines(one))
+            one = question_card.load_open_question(gate, expand_question_id(gate, question))
+            show_or_json(as_json, one.waiting, question_card.question_detail_lines(one))
             return
-        found, changed = operator.open_questions(gate, in_session(gate, session))
+        found, changed = operator.load_open_questions(gate, optional_session_id(gate, session))
     for one_changed in changed:
-        remark(words.question_changed(one_changed))
+        print_note(words.question_changed(one_changed))
     show_or_json(as_json, found, operator.question_lines(found))
 
 
-def approve(
+def approve_question(
     question: QuestionId,
     how: Annotated[
         str, typer.Option("--for", metavar="HOW", help="once, task, temporary, always or remember.")
@@ -70,11 +77,11 @@ def approve(
         str | None,
         typer.Option("--seen", metavar="DIGEST", help="At high risk, from a script: the call you have read."),
     ] = None,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Say yes to a question: once, for this task, for 15 minutes (temporary) or always (this session).
 
@@ -88,32 +95,32 @@ def approve(
 
     if how not in ANSWERS:
         raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
-    with acting(store, chosen(policy, preset, approval)) as gate:
-        question = whole_question(gate, question)
-        seen = seen or question_card.seen_at_terminal(gate, question, how)
-        _answer(gate, question, how, None, seen, as_json)
+    with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
+        question = expand_question_id(gate, question)
+        seen = seen or question_card.confirm_at_terminal(gate, question, how)
+        _give_answer(gate, question, how, None, seen, as_json)
 
 
-def deny(
+def deny_question(
     question: QuestionId,
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="TEXT", help="What the agent gets to read.")
     ] = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Say no to a question. The first answer stands; exit 1 if another one did."""
-    with acting(store) as gate:
-        _answer(gate, whole_question(gate, question), "deny", reason, None, as_json)
+    with open_gate_to_act(store) as gate:
+        _give_answer(gate, expand_question_id(gate, question), "deny", reason, None, as_json)
 
 
-def wait(
+def wait_for_question(
     question: QuestionId,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", min=0, max=600, help="At most 600.")
     ] = 90.0,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Wait for the answer to a question.
 
@@ -124,34 +131,34 @@ def wait(
     from sayso.gate.questions.read import UnknownQuestion
 
     try:
-        with looking(store) as gate:
-            outcome = operator.wait(gate, whole_question(gate, question), timeout)
+        with open_gate_to_look(store) as gate:
+            outcome = operator.wait_for_outcome(gate, expand_question_id(gate, question), timeout)
     except NoStore as error:
-        remark(error.message)
-        outcome = operator.Outcome(question, "not_found")
+        print_note(error.message)
+        outcome = operator.WaitOutcome(question, "not_found")
     except UnknownQuestion:
-        outcome = operator.Outcome(question, "not_found")
+        outcome = operator.WaitOutcome(question, "not_found")
     show_or_json(as_json, outcome, [operator.outcome_line(outcome)])
     codes = {"granted": GRANTED, "timeout": TIMED_OUT, "expired": TIMED_OUT, "not_found": NOT_FOUND}
     raise typer.Exit(codes.get(outcome.status, DENIED))
 
 
-def grants(
-    session: InSession = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+def show_grants(
+    session: SessionOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """What is granted now, for how long, by whom, and how often it was used."""
     from sayso.cli.views import grants
     from sayso.gate.sessions.operator_grants import list_grants, one_for_each_answer
 
-    with looking(store, sealed=True) as gate:
-        found = one_for_each_answer(gate, list_grants(gate, in_session(gate, session)))
-        arguments = grants.pinned_arguments(gate, found)
+    with open_gate_to_look(store, sealed=True) as gate:
+        found = one_for_each_answer(gate, list_grants(gate, optional_session_id(gate, session)))
+        arguments = grants.load_pinned_arguments(gate, found)
     show_or_json(as_json, found, grants.grant_lines(found, arguments))
 
 
-def grant(
+def grant_ahead(
     session: SessionId,
     operation: Annotated[str | None, typer.Option(metavar="NAME", help="For example files.edit.")] = None,
     category: Annotated[str | None, typer.Option(metavar="NAME", help="For the task under way.")] = None,
@@ -163,11 +170,11 @@ def grant(
     uses: Annotated[int | None, typer.Option(metavar="N", help="Left out: any number.")] = None,
     tool: Annotated[str | None, typer.Option(metavar="NAME", help="Only through this tool.")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only on these targets.")] = None,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Grant an operation, a category or a command before anybody asks for it.
 
@@ -180,12 +187,12 @@ def grant(
 
     level = None if risk is None else Risk.of(risk)
     pins = Pins(tool=tool, targets=tuple(target) if target else None)
-    with acting(store, chosen(policy, preset, approval)) as gate:
-        session = whole_session(gate, session)
+    with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
+        session = expand_session_id(gate, session)
         given = give_grant(
             gate,
             session,
-            by=operator.operator(),
+            by=operator.operator_name(),
             operation=operation,
             category=category,
             command=command,
@@ -198,14 +205,14 @@ def grant(
     show_or_json(as_json, told, ["Granted:", *grants.grant_lines([told])])
 
 
-def revoke(
+def revoke_grants(
     grant: GrantId = None,
     session: Annotated[
         str | None,
         typer.Option(
             metavar="SESSION",
             help="GRANT is a name in this session: an operation, category, tool, command or call.",
-            autocompletion=offered(open_sessions),
+            autocompletion=complete_ids(open_session_ids),
         ),
     ] = None,
     everything: Annotated[
@@ -214,11 +221,11 @@ def revoke(
             "--all",
             metavar="SESSION",
             help="Everything of this session.",
-            autocompletion=offered(open_sessions),
+            autocompletion=complete_ids(open_session_ids),
         ),
     ] = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take a grant back, or with --all everything that a session and those it started were granted.
 
@@ -231,74 +238,74 @@ def revoke(
 
     if (grant is None) == (everything is None) or (session and everything):
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
-    with acting(store) as gate:
+    with open_gate_to_act(store) as gate:
         if grant is not None and session is not None:
-            ended = revoke_by_name(gate, whole_session(gate, session), grant, operator.operator())
+            ended = revoke_by_name(gate, expand_session_id(gate, session), grant, operator.operator_name())
         elif grant is not None:
-            ended = [revoke_grant(gate, whole_grant(gate, grant), operator.operator())]
+            ended = [revoke_grant(gate, expand_grant_id(gate, grant), operator.operator_name())]
         else:
-            ended = revoke_all(gate, whole_session(gate, str(everything)), operator.operator())
-    show_or_json(as_json, ended, grants.ended_lines(ended))
+            ended = revoke_all(gate, expand_session_id(gate, str(everything)), operator.operator_name())
+    show_or_json(as_json, ended, grants.revocation_lines(ended))
 
 
-def stats(
-    session: InSession = None,
+def show_stats(
+    session: SessionOption = None,
     days: Annotated[float | None, typer.Option(metavar="N", min=0, help="Of the last N days only.")] = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """How often people are asked, how often that was spared, and how they answer."""
     import time
 
     from sayso.cli.views import operator
-    from sayso.gate.figures.figures import figures
+    from sayso.gate.figures.figures import compute_figures
 
     since = 0.0 if days is None else time.time() - days * operator.DAY
-    with looking(store) as gate:
-        found = figures(gate, session=in_session(gate, session), since=since)
+    with open_gate_to_look(store) as gate:
+        found = compute_figures(gate, session=optional_session_id(gate, session), since=since)
     show_or_json(as_json, found, operator.figure_lines(found))
 
 
 @contextmanager
-def looking(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
+def open_gate_to_look(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
     """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
-    from sayso.gate.audit.tree import key_of
+    from sayso.gate.audit.tree import require_key
     from sayso.gate.open import open_to_look
 
     gate = open_to_look(store)
     try:
         if sealed:
-            key_of(gate)
+            require_key(gate)
         yield gate
     finally:
         gate.store.close()
 
 
 @contextmanager
-def acting(store: str | None, policy: Policy | None = None) -> Iterator[Gate]:
+def open_gate_to_act(store: str | None, policy: Policy | None = None) -> Iterator[Gate]:
     """The store for an act of the operator, under this policy where the act depends on one."""
     from sayso.gate.open import open_to_act, policy_in_force
 
     gate = open_to_act(policy, store)
     try:
         if policy is not None and policy_in_force(gate) != policy.digest:
-            remark(OTHER_POLICY)
+            print_note(OTHER_POLICY)
         yield gate
     finally:
         gate.store.close()
 
 
-def in_session(gate: Gate, session: str | None) -> str | None:
-    return None if session is None else whole_session(gate, session)
+def optional_session_id(gate: Gate, session: str | None) -> str | None:
+    return None if session is None else expand_session_id(gate, session)
 
 
-def _answer(
+def _give_answer(
     gate: Gate, question: str, given: str, reason: str | None, seen: str | None, as_json: bool
 ) -> None:
     from sayso.cli.views import operator
     from sayso.gate.questions.answer import answer_question
 
-    stands = answer_question(gate, question, given, by=operator.operator(), reason=reason, seen=seen)
+    stands = answer_question(gate, question, given, by=operator.operator_name(), reason=reason, seen=seen)
     show_or_json(as_json, stands, [operator.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.commands.operator import acting, looking, show_or_json
-from sayso.cli.policy_choice import Json
-from sayso.cli.short_ids import PasskeyId, StoreFile, whole_passkey
+from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, show_or_json
+from sayso.cli.policy_choice import JsonOption
+from sayso.cli.short_ids import PasskeyId, StoreOption, expand_passkey_id
 
 passkeys = typer.Typer(no_args_is_help=True, help="Passkeys of operators, and what they have to sign.")
 SIGNED = {
@@ -20,16 +20,16 @@ SIGNED = {
 
 
 @passkeys.command("list", short_help="Who has a passkey, and what has to be signed.")
-def list_all(store: StoreFile = None, as_json: Json = False) -> None:
+def passkey_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Every passkey, and which answers on the page have to be signed with one. They are added on the page."""
-    from sayso.cli.views.operator import moment
+    from sayso.cli.views.operator import format_moment
     from sayso.core.words import visible
-    from sayso.gate.people.passkeys import list_passkeys, required
+    from sayso.gate.people.passkeys import list_passkeys, load_required_level
 
-    with looking(store, sealed=True) as gate:
-        found, level = list_passkeys(gate), required(gate)
+    with open_gate_to_look(store, sealed=True) as gate:
+        found, level = list_passkeys(gate), load_required_level(gate)
     lines = [
-        f"{one.id}  {visible(one.user)}: {visible(one.name)}, for {one.place}, made {moment(one.made_at)}"
+        f"{one.id}  {visible(one.user)}: {visible(one.name)}, for {one.place}, made {format_moment(one.made_at)}"
         for one in found
     ] or ["Nobody has a passkey."]
     told = {"passkeys": found, "require": level}
@@ -37,49 +37,49 @@ def list_all(store: StoreFile = None, as_json: Json = False) -> None:
 
 
 @passkeys.command("remove", short_help="Let a passkey sign nothing any more.")
-def remove(
+def passkey_remove(
     passkey: PasskeyId = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All of them, also those that cannot be read any more.")
     ] = False,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Remove one passkey, or with --all every one of every operator."""
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.core.errors import MalformedRequest
     from sayso.core.words import visible
     from sayso.gate.people.passkeys import forget_passkeys, remove_passkey
 
     if (passkey is None) is not everything:
         raise MalformedRequest("name a passkey, or say --all", hint="sayso passkey list shows them")
-    with acting(store) as gate:
+    with open_gate_to_act(store) as gate:
         if passkey is None:
-            count = forget_passkeys(gate, by=operator())
+            count = forget_passkeys(gate, by=operator_name())
             show_or_json(as_json, {"removed": count}, [f"Removed: {count}."])
             return
-        gone = remove_passkey(gate, whole_passkey(gate, passkey), by=operator())
+        gone = remove_passkey(gate, expand_passkey_id(gate, passkey), by=operator_name())
     show_or_json(as_json, gone, [f"Removed: {gone.id}, {visible(gone.name)} of {visible(gone.user)}."])
 
 
 @passkeys.command("require", short_help="Choose what has to be signed on the page.")
-def require(
+def passkey_require(
     level: Annotated[str, typer.Argument(help="high, all or never.")],
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Choose which answers on the page have to be signed: those that allow high risk, all yeses, or none.
 
     Once chosen it holds even where nobody has a passkey. Answers at a terminal are never signed, and the
     audit says so.
     """
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.core.errors import MalformedRequest
     from sayso.gate.people.passkeys import LEVELS, require_passkeys
 
     if level not in LEVELS:
         raise MalformedRequest(f"there is no level {level!r}", hint=f"use one of: {', '.join(LEVELS)}")
     chosen = next(one for one in LEVELS if one == level)
-    with acting(store) as gate:
-        require_passkeys(gate, chosen, by=operator())
+    with open_gate_to_act(store) as gate:
+        require_passkeys(gate, chosen, by=operator_name())
     show_or_json(as_json, {"require": level}, [f"To be signed on the page: {SIGNED[level]}."])

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.operator import looking, show_or_json
+from sayso.cli.commands.operator import open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
-    Approval,
-    Json,
-    PolicyFile,
-    PolicyName,
-    Preset,
-    chosen,
+    ApprovalOption,
+    JsonOption,
+    PolicyArg,
+    PolicyOption,
+    PresetOption,
+    choose_policy,
     global_approval,
-    named_policy,
-    remark,
+    load_named_policy,
+    print_note,
 )
-from sayso.cli.short_ids import StoreFile
+from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
@@ -29,24 +29,24 @@ app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True
 FOUND = 1
 MAX_TESTS = 1_000_000
 TIERS = ("autonomous", "requires_approval", "blocked")
-STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
+TIER_STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
 
 
 @app.command(short_help="Gaps and doubtful entries.")
-def lint(
-    file: PolicyName = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    store: StoreFile = None,
-    as_json: Json = False,
+def policy_lint(
+    file: PolicyArg = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors.
 
     Calls in the store, if there is one, say which arguments a title may name.
     """
-    from sayso.policy.lint import lint as findings_of
+    from sayso.policy.lint import lint_policy as findings_of
 
-    findings = findings_of(_named_or_chosen(file, policy, preset, None), _arguments_seen(store))
+    findings = findings_of(_find_policy(file, policy, preset, None), _load_arguments_seen(store))
     if as_json:
         _echo_json(findings)
     else:
@@ -59,41 +59,41 @@ def lint(
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 
-def _arguments_seen(store: str | None) -> dict[str, frozenset[str]]:
+def _load_arguments_seen(store: str | None) -> dict[str, frozenset[str]]:
     """The arguments of calls in the operator's store, by tool; nothing where there is none to look into."""
     from sayso.core.errors import SaysoError
-    from sayso.gate.figures.seen_arguments import arguments_seen
+    from sayso.gate.figures.seen_arguments import collect_argument_names
 
     try:
-        with looking(store) as gate:
-            return arguments_seen(gate)
+        with open_gate_to_look(store) as gate:
+            return collect_argument_names(gate)
     except SaysoError:
         return {}
 
 
 @app.command(short_help="The policy as it stands after merging.")
-def show(
-    file: PolicyName = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+def policy_show(
+    file: PolicyArg = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """The policy as it stands after merging: domains by tiers, marks, settings."""
-    in_force = _named_or_chosen(file, policy, preset, approval)
+    in_force = _find_policy(file, policy, preset, approval)
     if as_json:
-        _echo_json(_told(in_force))
+        _echo_json(_policy_to_json(in_force))
     else:
-        _show(in_force)
+        _print_policy(in_force)
 
 
 @app.command("test", short_help="Compare decisions with expected ones.")
-def run_tests(
+def policy_test(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Expected decisions, YAML.")],
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
-    as_json: Json = False,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Decide what FILE expects, and say where it comes out otherwise. Exit 1 if anything does.
 
@@ -105,12 +105,12 @@ def run_tests(
     """
     import time
 
-    from sayso.cli.decide_where import request_in_folder
-    from sayso.policy.tests import read_expectations, run
+    from sayso.cli.decider import request_in_folder
+    from sayso.policy.expectations import read_expectations, run_expectations
 
-    expectations = read_expectations(_text(file), name=str(file))
-    in_force = chosen(policy, preset, approval)
-    results = run(expectations, in_force, request_in_folder, now=time.time())
+    expectations = read_expectations(_read_tests(file), name=str(file))
+    in_force = choose_policy(policy, preset, approval)
+    results = run_expectations(expectations, in_force, request_in_folder, now=time.time())
     failed = [result for result in results if not result.passed]
     if as_json:
         _echo_json({"passed": len(results) - len(failed), "failed": failed})
@@ -124,48 +124,46 @@ def run_tests(
 
 
 @app.command(short_help="What one policy loosens or tightens against another.")
-def diff(
+def policy_diff(
     a: Annotated[str, typer.Argument(metavar="A", help="The policy as it was: a file, or a preset.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The policy as it would be: a file, or a preset.")],
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Every operation that B decides otherwise, loosened and tightened apart. Exit 1 if any loosens.
 
     Example: sayso policy diff graph policy.yaml
     """
-    from sayso.policy.compare.diff import diff as difference_of
-    from sayso.policy.compare.diff import lines
+    from sayso.policy.compare.diff import compare_policies as difference_of
+    from sayso.policy.compare.diff import difference_lines
 
-    difference = difference_of(named_policy(a).policy, named_policy(b).policy)
+    difference = difference_of(load_named_policy(a).policy, load_named_policy(b).policy)
     if as_json:
         _echo_json(difference)
     else:
-        show_or_json(False, difference, list(lines(difference)))
+        show_or_json(False, difference, list(difference_lines(difference)))
     raise typer.Exit(FOUND if difference.loosens else 0)
 
 
 @app.command(short_help="JSON Schema of a policy file, for editors.")
-def schema() -> None:
+def policy_schema() -> None:
     """The JSON Schema of a policy file, for editors that complete and check."""
-    from sayso.policy.schema import text
+    from sayso.policy.schema import schema_text
 
-    typer.echo(text().rstrip())
+    typer.echo(schema_text().rstrip())
 
 
-def _named_or_chosen(
-    file: str | None, policy: Path | None, preset: str | None, approval: str | None
-) -> Policy:
+def _find_policy(file: str | None, policy: Path | None, preset: str | None, approval: str | None) -> Policy:
     """The policy named in so many words, or the one every other command would take."""
     from sayso.core.errors import MalformedRequest
     from sayso.gate.settings import in_chosen_mode
 
     if file is None:
-        return chosen(policy, preset, approval)
+        return choose_policy(policy, preset, approval)
     if policy is not None or preset is not None:
         raise MalformedRequest("name one policy", hint="leave --policy and --preset out")
-    loaded = named_policy(file)
+    loaded = load_named_policy(file)
     for warning in loaded.warnings:
-        remark(str(warning))
+        print_note(str(warning))
     return in_chosen_mode(loaded.policy, approval or global_approval())
 
 
@@ -175,7 +173,7 @@ def _echo_json(value: object) -> None:
     typer.echo(msgspec.json.encode(value).decode())
 
 
-def _text(file: Path) -> str:
+def _read_tests(file: Path) -> str:
     from sayso.core.errors import PolicyError
     from sayso.policy.file_bytes import read_bytes
 
@@ -185,30 +183,30 @@ def _text(file: Path) -> str:
         raise PolicyError(f"cannot read {file}: {error}", hint="name a UTF-8 text file") from error
 
 
-def _told(policy: Policy) -> dict[str, object]:
-    from sayso.policy.build import write_settings
+def _policy_to_json(policy: Policy) -> dict[str, object]:
+    from sayso.policy.build import settings_to_dict
 
     parts = ("mode", "settings", "decay", "domains", "categories", "slash_commands", "workflows", "digest")
     risks = {name: entry.risk.word for name, entry in policy.table.items() if entry.risk is not None}
     told: dict[str, object] = {part: getattr(policy, part) for part in parts}
-    return told | {"settings": write_settings(policy.settings), "risks": risks}
+    return told | {"settings": settings_to_dict(policy.settings), "risks": risks}
 
 
-def _show(policy: Policy) -> None:
+def _print_policy(policy: Policy) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sayso.cli.views.decision import console
-    from sayso.policy.build import write_settings
+    from sayso.cli.views.decision import make_console
+    from sayso.policy.build import settings_to_dict
 
-    out = console()
+    out = make_console()
     out.print(Text(f"Mode {policy.mode.value}", style="bold"))
     for name, domain in policy.domains.items():
         out.print(Text(f"\n{name}", style="bold cyan"))
         lists = Table.grid(padding=(0, 2, 0, 2))
         for tier in TIERS:
-            actions = _actions(policy, name, domain, tier) or "(none)"
-            lists.add_row(Text(tier.replace("_", " "), style=STYLES[tier]), Text(actions))
+            actions = _format_actions(policy, name, domain, tier) or "(none)"
+            lists.add_row(Text(tier.replace("_", " "), style=TIER_STYLES[tier]), Text(actions))
         out.print(lists)
     out.print()
     out.print("! high risk, ~ low risk, * only through the trusted channel", style="dim")
@@ -217,18 +215,18 @@ def _show(policy: Policy) -> None:
     )
     if slashes:
         out.print(Text(f"Slash commands: {slashes}"))
-    settings = (f"{key}: {value}" for key, value in write_settings(policy.settings).items())
+    settings = (f"{key}: {value}" for key, value in settings_to_dict(policy.settings).items())
     out.print(Text(f"Settings: {', '.join(settings)}"))
 
 
-def _actions(policy: Policy, name: str, domain: Domain, tier: str) -> str:
+def _format_actions(policy: Policy, name: str, domain: Domain, tier: str) -> str:
     return ", ".join(
-        action + _marks(policy, f"{name}.{action}", action in domain.trusted_channel_required)
+        action + _format_marks(policy, f"{name}.{action}", action in domain.trusted_channel_required)
         for action in getattr(domain, tier)
     )
 
 
-def _marks(policy: Policy, operation: str, trusted: bool) -> str:
+def _format_marks(policy: Policy, operation: str, trusted: bool) -> str:
     risk = policy.entry(operation).risk
     level = {None: "", 0: "~", 1: "", 2: "!"}[risk]
     return level + ("*" if trusted else "")

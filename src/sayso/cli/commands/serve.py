@@ -8,44 +8,55 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.commands.operator import acting, looking, show_or_json
-from sayso.cli.policy_choice import Approval, Json, PolicyFile, Preset, chosen, remark
-from sayso.cli.short_ids import StoreFile, TokenId, whole_token
+from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, show_or_json
+from sayso.cli.policy_choice import (
+    ApprovalOption,
+    JsonOption,
+    PolicyOption,
+    PresetOption,
+    choose_policy,
+    print_note,
+)
+from sayso.cli.short_ids import StoreOption, TokenId, expand_token_id
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
     from sayso.service.serve import Address
 
-Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine by default.")]
-Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
-Socket = Annotated[Path | None, typer.Option("--socket", metavar="FILE", help="The Unix socket.")]
+HostOption = Annotated[
+    str, typer.Option("--host", help="The address to listen on; only this machine by default.")
+]
+PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
+SocketOption = Annotated[Path | None, typer.Option("--socket", metavar="FILE", help="The Unix socket.")]
 
-LIMITS = "Limits (also in settings.json, under service)"
+LIMITS_PANEL = "Limits (also in settings.json, under service)"
 
 
 def _limit(flag: str, about: str) -> Any:
-    return typer.Option(flag, metavar="N", min=1, help=about, rich_help_panel=LIMITS)
+    return typer.Option(flag, metavar="N", min=1, help=about, rich_help_panel=LIMITS_PANEL)
 
 
-Rate = Annotated[float | None, _limit("--rate", "Requests a second that one token may make; 1000.")]
-Burst = Annotated[int | None, _limit("--burst", "Requests it may make at once; 2000.")]
-Waits = Annotated[int | None, _limit("--waits", "Waits and event streams it may have open; 2000.")]
-BodyRate = Annotated[float | None, _limit("--body-rate", "Bytes a second it may send; 262144.")]
-BodyBurst = Annotated[int | None, _limit("--body-burst", "Bytes it may send at once; 8388608.")]
-Held = Annotated[int | None, _limit("--held", "Bytes that a session's calls under way may hold; 16777216.")]
-Strangers = Annotated[int | None, _limit("--strangers", "Connections that have shown no token; 1000.")]
+RateOption = Annotated[float | None, _limit("--rate", "Requests a second that one token may make; 1000.")]
+BurstOption = Annotated[int | None, _limit("--burst", "Requests it may make at once; 2000.")]
+WaitsOption = Annotated[int | None, _limit("--waits", "Waits and event streams it may have open; 2000.")]
+BodyRateOption = Annotated[float | None, _limit("--body-rate", "Bytes a second it may send; 262144.")]
+BodyBurstOption = Annotated[int | None, _limit("--body-burst", "Bytes it may send at once; 8388608.")]
+HeldOption = Annotated[
+    int | None, _limit("--held", "Bytes that a session's calls under way may hold; 16777216.")
+]
+StrangersOption = Annotated[int | None, _limit("--strangers", "Connections that have shown no token; 1000.")]
 
 tokens = typer.Typer(no_args_is_help=True, help="Tokens for agents, hosts and operators.")
 
 
-def serve(
-    host: Host = "127.0.0.1",
-    port: Port = 7333,
-    socket: Socket = None,
-    store: StoreFile = None,
-    policy: PolicyFile = None,
-    preset: Preset = None,
-    approval: Approval = None,
+def run_service(
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 7333,
+    socket: SocketOption = None,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
     origin: Annotated[
         str | None,
         typer.Option("--origin", metavar="URL", help="Where browsers find the page, behind a TLS proxy."),
@@ -56,13 +67,13 @@ def serve(
     log: Annotated[
         str, typer.Option("--log", metavar="FORM", help="The log on stderr: text for people, or json.")
     ] = "text",
-    rate: Rate = None,
-    burst: Burst = None,
-    waits: Waits = None,
-    body_rate: BodyRate = None,
-    body_burst: BodyBurst = None,
-    held: Held = None,
-    strangers: Strangers = None,
+    rate: RateOption = None,
+    burst: BurstOption = None,
+    waits: WaitsOption = None,
+    body_rate: BodyRateOption = None,
+    body_burst: BodyBurstOption = None,
+    held: HeldOption = None,
+    strangers: StrangersOption = None,
 ) -> None:
     """Run the service and its page until you stop it; on this machine only, unless told otherwise.
 
@@ -73,11 +84,11 @@ def serve(
     from sayso.gate.settings import socket_path
 
     with needs_extra("service", "the service"):
-        from sayso.service.chosen_limits import chosen_settings
         from sayso.service.serve import Address
-        from sayso.service.serve import serve as run
+        from sayso.service.serve import serve_gate as run
+        from sayso.service.settings import load_service_settings
 
-    address = Address(host, port, socket or socket_path(), checked_origin(origin))
+    address = Address(host, port, socket or socket_path(), check_origin(origin))
     if install:
         from sayso.service.units import write_unit
 
@@ -86,45 +97,45 @@ def serve(
         return
     limits = {"rate": rate, "burst": burst, "waits": waits, "body_rate": body_rate}
     sizes = {"body_burst": body_burst, "held": held, "strangers": strangers}
-    settings = chosen_settings({**limits, **sizes})
+    settings = load_service_settings({**limits, **sizes})
     _log_as(log)
-    gate = open_gate(chosen(policy, preset, approval), store)
+    gate = open_gate(choose_policy(policy, preset, approval), store)
     if host not in ("127.0.0.1", "::1", "localhost"):
-        remark("this address can be reached from other machines, and what is sent there is not encrypted")
+        print_note("this address can be reached from other machines, and what is sent there is not encrypted")
     with ExitStack() as open_until_end:
         open_until_end.callback(gate.store.close)
         run(
             gate,
             address,
             settings=settings,
-            started=lambda real: _started(gate, real, store, open_until_end),
+            started=lambda real: _print_started(gate, real, store, open_until_end),
         )
 
 
 @tokens.command("new", short_help="Make a token; it is shown this once.")
-def new_token(
+def token_new(
     role: Annotated[str, typer.Argument(help="agent, host, operator or trusted.")],
     name: Annotated[str, typer.Argument(help="What its holder is called.")],
     assured: Annotated[
         bool, typer.Option("--assured", help="For a host: the agent's user cannot read this token.")
     ] = False,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """A token for an agent, a host, an operator or the trusted channel.
 
     What a host says its user typed is claimed: it can tighten, and before it loosens anything you are asked.
     With --assured you say that no agent can read the token, so that what comes with it counts at once.
     """
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.gate.people.tokens import issue_token
 
-    with acting(store) as gate:
+    with open_gate_to_act(store) as gate:
         secret, token = issue_token(
             gate,
             role,  # type: ignore[arg-type]  # checked there
             name,
-            by=operator(),
+            by=operator_name(),
             assured=assured,
         )
     told = {
@@ -135,34 +146,34 @@ def new_token(
         "assured": token.assured,
     }
     show_or_json(as_json, told, [secret])
-    remark(f"{token.id}: keep it where only {name} can read it; it is not shown again")
+    print_note(f"{token.id}: keep it where only {name} can read it; it is not shown again")
 
 
 @tokens.command("list", short_help="Who has a token.")
-def list_all(store: StoreFile = None, as_json: Json = False) -> None:
+def token_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     from sayso.gate.people.tokens import list_tokens
 
-    with looking(store, sealed=True) as gate:
+    with open_gate_to_look(store, sealed=True) as gate:
         found = list_tokens(gate)
     lines = [f"{one.id}  {one.role:9} {one.name}{', assured' if one.assured else ''}" for one in found]
     show_or_json(as_json, found, lines or ["Nobody has a token."])
 
 
 @tokens.command("revoke", short_help="Let a token's holder in no more.")
-def revoke(
+def token_revoke(
     token: TokenId,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.gate.people.tokens import revoke_token
 
-    with acting(store) as gate:
-        ended = revoke_token(gate, whole_token(gate, token), by=operator())
+    with open_gate_to_act(store) as gate:
+        ended = revoke_token(gate, expand_token_id(gate, token), by=operator_name())
     show_or_json(as_json, ended, [f"{ended.id}: {ended.name} is let in no more."])
 
 
-def checked_origin(origin: str | None) -> str | None:
+def check_origin(origin: str | None) -> str | None:
     """An origin as browsers spell it: https, a name, perhaps a port, and nothing after it."""
     from sayso.core.errors import MalformedRequest
     from sayso.gate.rows.webauthn import host_of
@@ -190,27 +201,27 @@ def announce(gate: Gate, address: Address, data: Path, file: Path | None, held: 
 
     `data` is the folder of the gate's key, `file` the store's, if it is one.
     """
-    from sayso.gate.open import data_folder
-    from sayso.gate.running_services import Served, announced
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.running_services import AnnouncedService, announce_service
 
     with gate.store.read() as tx:
         name = tx.meta("name") or ""
-    served = Served(address.page, name, str(data), None if file is None else str(file.resolve()))
-    held.enter_context(announced(served, data_folder()))
+    served = AnnouncedService(address.page, name, str(data), None if file is None else str(file.resolve()))
+    held.enter_context(announce_service(served, gate_data_folder()))
 
 
-def _started(gate: Gate, address: Address, store: str | None, held: ExitStack) -> None:
+def _print_started(gate: Gate, address: Address, store: str | None, held: ExitStack) -> None:
     """Say where it is; at a terminal also how to sign in, which is for the person there alone."""
     import sys
 
-    from sayso.cli.views.operator import operator
-    from sayso.gate.open import data_folder
+    from sayso.cli.views.operator import operator_name
+    from sayso.gate.open import gate_data_folder
     from sayso.gate.people.browsers import make_link
 
-    file = None if store is not None and "://" in store else Path(store or data_folder() / "sayso.db")
-    announce(gate, address, data_folder(), file, held)
+    file = None if store is not None and "://" in store else Path(store or gate_data_folder() / "sayso.db")
+    announce(gate, address, gate_data_folder(), file, held)
 
     typer.echo(f"Sayso serves on {address.url}" + (f" and {address.path}" if address.path else ""))
     if sys.stdout.isatty():
-        typer.echo(f"Sign in within two minutes: {address.page}/sign-in#{make_link(gate, operator())}")
+        typer.echo(f"Sign in within two minutes: {address.page}/sign-in#{make_link(gate, operator_name())}")
     typer.echo("`sayso link` makes a link to sign in. Ctrl-C ends the service.")

@@ -6,53 +6,59 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.operator import acting, show_or_json
-from sayso.cli.policy_choice import Json
-from sayso.cli.short_ids import OneSession, StoreFile, whole_session
+from sayso.cli.commands.operator import open_gate_to_act, show_or_json
+from sayso.cli.policy_choice import JsonOption
+from sayso.cli.short_ids import OneSession, StoreOption, expand_session_id
 
 if TYPE_CHECKING:
     from sayso.gate.sessions.stop import Stopped
 
-All = Annotated[bool, typer.Option("--all", help="Every open session.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Every open session.")]
 
 
-def stop(
-    session: OneSession = None, everything: All = False, store: StoreFile = None, as_json: Json = False
+def stop_sessions(
+    session: OneSession = None,
+    everything: AllOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Stop a session, or with --all every one: what has not started asks, and unused consent is gone.
 
     Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
     """
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.gate.sessions.stop import stop_all_and_tell, stop_session
 
     _check_one(session, everything)
-    with acting(store) as gate:
+    with open_gate_to_act(store) as gate:
         if session is None:
-            done = stop_all_and_tell(gate, by=operator())
-            lines = [_stopped_words(done.stopped, done.tampered, done.settled)]
-            lines += [line for one in done.cleared for line in _cleared_lines(one)]
+            done = stop_all_and_tell(gate, by=operator_name())
+            lines = [_describe_stop(done.stopped, done.tampered, done.settled)]
+            lines += [line for one in done.cleared for line in _format_cleared(one)]
             show_or_json(as_json, done, lines)
             return
-        one = stop_session(gate, whole_session(gate, session), by=operator())
+        one = stop_session(gate, expand_session_id(gate, session), by=operator_name())
     head = f"Was stopped already: {one.session}" if one.already else f"Stopped: {one.session}"
     show_or_json(as_json, one, [head, *(f"  cleared: {each}" for each in one.cleared)])
 
 
-def resume(
-    session: OneSession = None, everything: All = False, store: StoreFile = None, as_json: Json = False
+def resume_sessions(
+    session: OneSession = None,
+    everything: AllOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Let a stopped session go on, or with --all every one. What the stop cleared stays cleared."""
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.gate.sessions.stop import resume_all, resume_session
 
     _check_one(session, everything)
-    with acting(store) as gate:
+    with open_gate_to_act(store) as gate:
         if session is None:
-            done = resume_all(gate, by=operator())
-            show_or_json(as_json, done, [_resumed_words(done.resumed, done.tampered, done.busy)])
+            done = resume_all(gate, by=operator_name())
+            show_or_json(as_json, done, [_describe_resume(done.resumed, done.tampered, done.busy)])
             return
-        one = resume_session(gate, whole_session(gate, session), by=operator())
+        one = resume_session(gate, expand_session_id(gate, session), by=operator_name())
     lines = [f"Was not stopped: {one.session}" if one.already else f"Goes on: {one.session}"]
     if one.held_by is not None:
         lines.append(f"  It still asks for everything: {one.held_by}, which started it, is stopped.")
@@ -66,24 +72,24 @@ def _check_one(session: str | None, everything: bool) -> None:
         raise MalformedRequest("name a session, or say --all", hint="sayso sessions lists them")
 
 
-def _stopped_words(stopped: int, tampered: int, settled: bool) -> str:
-    words = f"Stopped: {_sessions(stopped)}."
+def _describe_stop(stopped: int, tampered: int, settled: bool) -> str:
+    words = f"Stopped: {_count_sessions(stopped)}."
     if tampered:
-        words += f" {_sessions(tampered)} tampered with: nothing is decided there."
+        words += f" {_count_sessions(tampered)} tampered with: nothing is decided there."
     return words if settled else f"{words} More were opened meanwhile, or are held: stop them again."
 
 
-def _resumed_words(resumed: int, tampered: int, busy: int) -> str:
-    words = f"Goes on: {_sessions(resumed)}."
+def _describe_resume(resumed: int, tampered: int, busy: int) -> str:
+    words = f"Goes on: {_count_sessions(resumed)}."
     if tampered:
-        words += f" {_sessions(tampered)} tampered with: nothing is decided there."
-    return f"{words} {_sessions(busy)} busy: try again." if busy else words
+        words += f" {_count_sessions(tampered)} tampered with: nothing is decided there."
+    return f"{words} {_count_sessions(busy)} busy: try again." if busy else words
 
 
-def _cleared_lines(one: Stopped) -> list[str]:
+def _format_cleared(one: Stopped) -> list[str]:
     """What a session lost; the first line of `cleared` only says how far it reached."""
     return [f"  {one.session}", *(f"    cleared: {each}" for each in one.cleared[1:])]
 
 
-def _sessions(count: int) -> str:
+def _count_sessions(count: int) -> str:
     return f"{count} session{'' if count == 1 else 's'}"

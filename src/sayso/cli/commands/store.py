@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.commands.operator import acting
-from sayso.cli.policy_choice import Json, remark
-from sayso.cli.short_ids import StoreFile
-from sayso.cli.store_places import ADDRESSES, is_address, place_of
+from sayso.cli.commands.operator import open_gate_to_act
+from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.short_ids import StoreOption
+from sayso.cli.store_places import ADDRESSES, find_store_place, is_store_address
 
 if TYPE_CHECKING:
-    from sayso.gate.rows.keys import Key
-    from sayso.gate.upkeep.clock import Reading
-    from sayso.gate.upkeep.copy import Copied
+    from sayso.gate.rows.keys import SigningKey
+    from sayso.gate.upkeep.clock import ClockReading
+    from sayso.gate.upkeep.copy import CopyReport
     from sayso.store.contract import Reader, Store
 
 app = typer.Typer(help="The store: where consent is kept.", no_args_is_help=True, rich_markup_mode=None)
@@ -25,93 +25,95 @@ app = typer.Typer(help="The store: where consent is kept.", no_args_is_help=True
 MANY = 1_000_000
 MOST_TOLD = 20
 
-Target = Annotated[
+TargetOption = Annotated[
     str,
     typer.Option("--to", metavar="ADDRESS", help="An empty database: postgresql://user@host/database."),
 ]
 
 
 @app.command(short_help="Make the store, if there is none.")
-def init(store: StoreFile = None, as_json: Json = False) -> None:
+def store_init(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Make the store where it belongs: a file for your eyes only, or the tables in a PostgreSQL database.
 
     One that is there is left as it is. Of several that run this at once, one makes it.
     """
-    place = place_of(store)
+    place = find_store_place(store)
     there = place.schema() > 0
     place.open(upgrade=not there).close()
     said = "was there already" if there else "is ready"
-    _tell(as_json, {"store": place.shown, "made": not there}, [f"{place.shown} {said}"])
+    _print_result(as_json, {"store": place.shown, "made": not there}, [f"{place.shown} {said}"])
 
 
 @app.command(short_help="Where it is and what it holds.")
-def info(store: StoreFile = None, as_json: Json = False) -> None:
+def store_info(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Where the store is, its schema, and how much it holds. Nothing in it is changed."""
-    place = place_of(store)
+    place = find_store_place(store)
     place.check_made()
     opened = place.open(upgrade=False)
     try:
         with opened.read() as tx:
-            told = {"store": place.shown, "bytes": place.bytes_used()} | _held(tx)
+            told = {"store": place.shown, "bytes": place.bytes_used()} | _store_contents(tx)
     finally:
         opened.close()
-    _tell(as_json, told, [f"{name.replace('_', ' ')}: {value}" for name, value in told.items()])
+    _print_result(as_json, told, [f"{name.replace('_', ' ')}: {value}" for name, value in told.items()])
 
 
 @app.command(short_help="Bring an older store up to date.")
-def migrate(store: StoreFile = None, as_json: Json = False) -> None:
+def store_migrate(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Bring the schema of an older store up to date. Make a copy first: of the file, or a dump."""
     from sayso.store.sql.migrate import LATEST
 
-    place = place_of(store)
+    place = find_store_place(store)
     changed = place.check_made() < LATEST
     place.open(upgrade=changed).close()
     said = f"brought up to schema {LATEST}" if changed else f"nothing to do, the schema is {LATEST}"
-    _tell(as_json, {"store": place.shown, "schema": LATEST, "changed": changed}, [f"{place.shown}: {said}"])
+    _print_result(
+        as_json, {"store": place.shown, "schema": LATEST, "changed": changed}, [f"{place.shown}: {said}"]
+    )
 
 
 @app.command(short_help="Whether time can be trusted, and your word that it can.")
-def clock(
+def store_clock(
     accept: Annotated[bool, typer.Option("--accept", help="Say that the clock is right now.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
-    store: StoreFile = None,
-    as_json: Json = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """The highest time stored beside the time now, and what follows from it. Exit 1 if time is not trusted.
 
     After the clock was wrong for a while, set it right and say so with --accept: time counts again. All
     consent of the open sessions ends with that, as nobody can say how long it should still have lived.
     """
-    from sayso.cli.views.operator import operator
+    from sayso.cli.views.operator import operator_name
     from sayso.gate.upkeep.clock import read_clock, trust_clock
 
-    if not is_address(store):
+    if not is_store_address(store):
         _existing_file(store)
-    with acting(store) as gate:
+    with open_gate_to_act(store) as gate:
         found = read_clock(gate)
         if accept and not found.trusted:
             for line in [] if yes else _clock_lines(found):
                 typer.echo(line, err=True)
             if not yes:
                 typer.confirm("Is the time now right, and may all consent end?", abort=True, err=True)
-            trust_clock(gate, by=operator())
+            trust_clock(gate, by=operator_name())
             found = read_clock(gate)
-    _tell(as_json, _clock_told(found), _clock_lines(found))
+    _print_result(as_json, _clock_to_json(found), _clock_lines(found))
     raise typer.Exit(0 if found.trusted else 1)
 
 
-def _clock_told(found: Reading) -> dict[str, Any]:
+def _clock_to_json(found: ClockReading) -> dict[str, Any]:
     return {
-        "now": _time(found.now),
-        "stored": None if found.stored is None else _time(found.stored),
+        "now": _format_time(found.now),
+        "stored": None if found.stored is None else _format_time(found.stored),
         "behind_seconds": round(found.behind, 3),
         "trusted": found.trusted,
     }
 
 
-def _clock_lines(found: Reading) -> list[str]:
-    stored = "nothing yet" if found.stored is None else _time(found.stored)
-    lines = [f"highest time stored: {stored}", f"time now:            {_time(found.now)}"]
+def _clock_lines(found: ClockReading) -> list[str]:
+    stored = "nothing yet" if found.stored is None else _format_time(found.stored)
+    lines = [f"highest time stored: {stored}", f"time now:            {_format_time(found.now)}"]
     if found.trusted:
         return [*lines, "Time is trusted."]
     return [
@@ -123,76 +125,76 @@ def _clock_lines(found: Reading) -> list[str]:
     ]
 
 
-def _time(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     from datetime import UTC, datetime
 
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 @app.command(short_help="Move the store to PostgreSQL.")
-def copy(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
+def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Move everything to an empty PostgreSQL database, verify it there, and seal the file.
 
     From the first moment on nothing is written to the file any more; it stays to be read. Sessions, questions
     and the audit trail go on in the database. Grants do not: whatever is needed is asked for again. If it is
     broken off, run it again with the same address to finish it, or give it up with `sayso store unseal`.
     """
-    from sayso.cli.views.operator import operator
-    from sayso.gate.open import data_folder
+    from sayso.cli.views.operator import operator_name
+    from sayso.gate.open import gate_data_folder
     from sayso.gate.upkeep.copy import copy_store
 
-    where, address = _existing_file(store).absolute(), _address(to)
-    with _both(where, to) as (key, source, target), _progress() as told:
+    where, address = _existing_file(store).absolute(), _clean_address(to)
+    with _open_both(where, to) as (key, source, target), _progress() as told:
         copied = copy_store(
             source,
             target,
             key,
             came_from=str(where),
             to=address,
-            by=operator(),
-            marks=data_folder(),
+            by=operator_name(),
+            marks=gate_data_folder(),
             progress=told,
         )
-    _tell_copied(as_json, where, copied)
+    _print_copied(as_json, where, copied)
     for finding in copied.findings[:MOST_TOLD]:
-        remark(f"{finding}: it moved along as it is, and stands for nothing")
+        print_note(f"{finding}: it moved along as it is, and stands for nothing")
     if len(copied.findings) > MOST_TOLD:
-        remark(f"and {len(copied.findings) - MOST_TOLD} more; an entry TAMPERED in the audit tells")
-    remark(
-        f"key and marks stay in {data_folder()}: take that folder along to whatever machine opens the store"
+        print_note(f"and {len(copied.findings) - MOST_TOLD} more; an entry TAMPERED in the audit tells")
+    print_note(
+        f"key and marks stay in {gate_data_folder()}: take that folder along to whatever machine opens the store"
     )
 
 
 @app.command(short_help="Give up a move that was not finished.")
-def unseal(to: Target, store: StoreFile = None, as_json: Json = False) -> None:
+def store_unseal(to: TargetOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Take the seal off a store whose copy was never finished, and use it again as it was.
 
     The database is looked at first. If the copy was finished, the store lives there now, and this is refused.
     """
-    from sayso.cli.views.operator import operator
-    from sayso.gate.open import data_folder
+    from sayso.cli.views.operator import operator_name
+    from sayso.gate.open import gate_data_folder
     from sayso.gate.upkeep.copy import unseal_store
 
-    where, address = _existing_file(store).absolute(), _address(to)
-    with _both(where, to) as (key, source, target):
-        unseal_store(source, target, key, to=address, by=operator(), marks=data_folder())
-    _tell(as_json, {"store": str(where), "sealed": False}, [f"{where} is in use again"])
+    where, address = _existing_file(store).absolute(), _clean_address(to)
+    with _open_both(where, to) as (key, source, target):
+        unseal_store(source, target, key, to=address, by=operator_name(), marks=gate_data_folder())
+    _print_result(as_json, {"store": str(where), "sealed": False}, [f"{where} is in use again"])
 
 
 def _existing_file(store: str | None) -> Path:
     """The file that a move is made from."""
     from sayso.core.errors import MalformedRequest
 
-    if is_address(store):
+    if is_store_address(store):
         raise MalformedRequest("a store moves from a file to PostgreSQL", hint="name a file with --store")
-    place = place_of(store)
+    place = find_store_place(store)
     where = Path(place.where)
     if not where.exists():
         place.check_made()
     return where
 
 
-def _address(to: str) -> str:
+def _clean_address(to: str) -> str:
     """The address as it may be shown and kept."""
     from sayso.core.errors import MalformedRequest
 
@@ -200,20 +202,20 @@ def _address(to: str) -> str:
         raise MalformedRequest(
             "a store moves to PostgreSQL only", hint="--to postgresql://user@host/database"
         )
-    from sayso.store.postgres.server import address
+    from sayso.store.postgres.server import address_without_password
 
-    return address(to)
+    return address_without_password(to)
 
 
 @contextmanager
-def _both(where: Path, to: str) -> Iterator[tuple[Key, Store, Store]]:
+def _open_both(where: Path, to: str) -> Iterator[tuple[SigningKey, Store, Store]]:
     """The key, the store that is moved, and where it goes."""
-    from sayso.gate.open import KEY_NAME, data_folder, open_store
+    from sayso.gate.open import KEY_NAME, gate_data_folder, open_store
     from sayso.gate.rows.keys import load_key
 
-    key = load_key(KEY_NAME, data_folder() / "gate.key")
+    key = load_key(KEY_NAME, gate_data_folder() / "gate.key")
     with ExitStack() as opened:
-        source = opened.enter_context(closing(place_of(str(where)).open(upgrade=False)))
+        source = opened.enter_context(closing(find_store_place(str(where)).open(upgrade=False)))
         yield key, source, opened.enter_context(closing(open_store(to)))
 
 
@@ -230,7 +232,7 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
         yield lambda doing, done: shown.update(task, description=doing, completed=done)
 
 
-def _tell_copied(as_json: bool, where: Path, copied: Copied) -> None:
+def _print_copied(as_json: bool, where: Path, copied: CopyReport) -> None:
     streams = {name: {"entries": row.seq, "head": row.hash.hex()} for name, row in copied.heads.items()}
     told = {"store": str(where), "to": copied.to, "epoch": copied.epoch, "rows": copied.rows}
     entries, sessions = copied.rows.get("entry", 0), copied.rows.get("session", 0)
@@ -240,14 +242,14 @@ def _tell_copied(as_json: bool, where: Path, copied: Copied) -> None:
         f"The audit chain is intact: {entries} entries",
         f"Epoch {copied.epoch} begins there: no grant moved along. The file is sealed, and can be read.",
     ]
-    _tell(as_json, told | {"streams": streams, "findings": list(copied.findings)}, lines)
+    _print_result(as_json, told | {"streams": streams, "findings": list(copied.findings)}, lines)
 
 
-def _held(tx: Reader) -> dict[str, Any]:
-    from sayso.gate.rows.moves import moved
+def _store_contents(tx: Reader) -> dict[str, Any]:
+    from sayso.gate.rows.moves import load_move_seal
     from sayso.store.sql.migrate import LATEST
 
-    seal = moved(tx)
+    seal = load_move_seal(tx)
 
     streams = {stream: tx.head(stream) for stream in tx.streams()}
     return {
@@ -259,7 +261,7 @@ def _held(tx: Reader) -> dict[str, Any]:
     } | ({} if seal is None else {"moved_to": seal.to, "move_finished": seal.finished})
 
 
-def _tell(as_json: bool, told: dict[str, Any], lines: list[str]) -> None:
+def _print_result(as_json: bool, told: dict[str, Any], lines: list[str]) -> None:
     import json
 
     for line in [json.dumps(told, ensure_ascii=False)] if as_json else lines:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sayso.gate.play import Player
+    from sayso.gate.sessions.play import Player
 
 PLAN = (
     "Edit `src/parse.py`: add a null check to parse_header(). Nothing else changes. Done when the tests pass."
@@ -71,18 +71,18 @@ def tour() -> None:
     import time
 
     from sayso.cli.policy_choice import in_flagged_mode
-    from sayso.cli.views.decision import console
-    from sayso.gate.play import Player
+    from sayso.cli.views.decision import make_console
+    from sayso.gate.sessions.play import Player
     from sayso.policy import load_preset
 
-    out = console()
+    out = make_console()
     out.print("\n[bold]Sayso stands between an agent and the world.[/bold]")
     out.print("An agent works on a small project here; preset balanced decides. Nothing real is run.")
     player = Player(in_flagged_mode(load_preset("balanced")), start=time.time())
     for number, (title, steps) in enumerate(SCENES, 1):
         out.print(f"\n[bold cyan]{number}. {title}[/bold cyan]")
         for step in steps:
-            _step(out, player, step)
+            _play_step(out, player, step)
     out.print("\n[bold]Go on by yourself[/bold]")
     out.print("  .venv/bin/sayso chat                           a session to type into")
     out.print("  .venv/bin/sayso explain git push               one decision, check by check")
@@ -90,14 +90,14 @@ def tour() -> None:
     out.print("  .venv/bin/sayso init                           a policy of your own\n")
 
 
-def _step(out: Console, player: Player, step: dict[str, Any]) -> None:
-    from sayso.cli.views.session import print_told
+def _play_step(out: Console, player: Player, step: dict[str, Any]) -> None:
+    from sayso.cli.views.session import print_step_result
 
     if "person" in step:
         _ask_person(out, player)
         return
     _introduce(out, step)
-    print_told(out, step, player.step(step))
+    print_step_result(out, step, player.step(step))
 
 
 def _introduce(out: Console, step: dict[str, Any]) -> None:
@@ -116,14 +116,14 @@ def _ask_person(out: Console, player: Player) -> None:
     """The person at the keyboard answers; without one, or without a clear yes, the answer is no."""
     given = "deny"
     if sys.stdin.isatty() and sys.stdout.isatty():
-        given = _typed(out)
+        given = _read_answer(out)
     else:
         out.print("[dim]No terminal to ask at, so the answer is No.[/dim]")
     player.step({"answer": given})
     out.print(f"[bold]you[/bold]   answered: {given}")
 
 
-def _typed(out: Console) -> str:
+def _read_answer(out: Console) -> str:
     out.print("Allow it? \\[o]nce, for this \\[t]ask, or \\[N]o: ", end="")
     try:
         word = input().strip().lower()

@@ -13,29 +13,30 @@ from sayso.cli.views.wrapping import echo_wrapped
 NOT_GIVEN = "erased, or not disclosed"
 
 if TYPE_CHECKING:
-    from sayso.core.audit.opened_receipt import Proven
-    from sayso.gate.audit.use import Shown, Verified
+    from sayso.core.audit.opened_receipt import ProvenEntry
+    from sayso.gate.audit.read import EntryWithValues
+    from sayso.gate.audit.verify import AuditReport
 
 
-def show_entry(found: Shown) -> None:
-    from sayso.core.audit.commitments import State
+def show_entry(found: EntryWithValues) -> None:
+    from sayso.core.audit.commitments import RevealState
     from sayso.core.words import visible
-    from sayso.gate.audit.use import entry_text
+    from sayso.gate.audit.read import format_entry_text
 
     row = found.row
-    lines = [entry_text(row), f"entry {row.seq} of {row.stream}"]
+    lines = [format_entry_text(row), f"entry {row.seq} of {row.stream}"]
     lines += [f"hash {row.hash.hex()}", f"after {row.prev.hex()}"]
     for name, value in found.values.items():
-        kept = value.state is State.KEPT
+        kept = value.state is RevealState.KEPT
         lines += [f"{visible(name)}: {visible(json_text(value.value)) if kept else value.state.value}"]
     echo_wrapped(lines)
 
 
-def show_opened(proven: tuple[Proven, ...], *, as_json: bool) -> None:
+def show_opened(proven: tuple[ProvenEntry, ...], *, as_json: bool) -> None:
     """Every entry of an opened receipt, with the values that it was proven to commit to."""
-    from sayso.core.audit.commitments import State
+    from sayso.core.audit.commitments import RevealState
     from sayso.core.audit.entry import split_leaf
-    from sayso.core.audit.text import text_line
+    from sayso.core.audit.text import format_text_line
     from sayso.core.words import visible
 
     if as_json:
@@ -43,7 +44,7 @@ def show_opened(proven: tuple[Proven, ...], *, as_json: bool) -> None:
             {
                 "seq": one.receipt.index + 1,
                 "size": one.signed.size,
-                "entry": decoded(split_leaf(one.receipt.content)[1]),
+                "entry": decode_body(split_leaf(one.receipt.content)[1]),
                 "values": {n: {"state": v.state.value, "value": v.value} for n, v in one.values.items()},
             }
             for one in proven
@@ -51,15 +52,15 @@ def show_opened(proven: tuple[Proven, ...], *, as_json: bool) -> None:
         echo_json({"proven": True, "origin": proven[0].signed.origin, "parts": parts})
         return
     for one in proven:
-        typer.echo(text_line(split_leaf(one.receipt.content)[1]))
+        typer.echo(format_text_line(split_leaf(one.receipt.content)[1]))
         place, size = one.receipt.index + 1, one.signed.size
         typer.echo(f"Proven: entry {place} of the {size} that {one.signed.origin} had when signed.")
         for name, value in one.values.items():
-            kept = value.state is State.KEPT
+            kept = value.state is RevealState.KEPT
             typer.echo(f"  {visible(name)}: {visible(json_text(value.value), None) if kept else NOT_GIVEN}")
 
 
-def show_verified(verified: Verified) -> None:
+def show_verification(verified: AuditReport) -> None:
     for report in verified.reports:
         pruned = f", {report.pruned} of them without bodies" if report.pruned else ""
         counted = f"{report.entries} {'entry' if report.entries == 1 else 'entries'}{pruned}"
@@ -76,7 +77,7 @@ def show_verified(verified: Verified) -> None:
         typer.echo(verified.tampering.text(whole=verified.clean))
 
 
-def verified_json(verified: Verified) -> dict[str, Any]:
+def verification_to_json(verified: AuditReport) -> dict[str, Any]:
     streams = [
         {
             "stream": one.stream,
@@ -95,7 +96,7 @@ def verified_json(verified: Verified) -> dict[str, Any]:
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[Callable[[int], None]]:
+def show_progress(doing: str) -> Iterator[Callable[[int], None]]:
     """How many entries were done, on a terminal only, and gone when it is over."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
@@ -107,7 +108,7 @@ def progress(doing: str) -> Iterator[Callable[[int], None]]:
         yield lambda done: shown.update(task, completed=done)
 
 
-def decoded(body: bytes) -> object:
+def decode_body(body: bytes) -> object:
     import msgspec
 
     return msgspec.json.decode(body)

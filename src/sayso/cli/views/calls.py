@@ -7,20 +7,20 @@ from typing import Any, get_args
 
 import msgspec
 
-from sayso.cli.views.operator import moment, span
+from sayso.cli.views.operator import format_moment, format_span
 from sayso.core import ledger, words
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Call
 from sayso.core.titles import title_of
 from sayso.core.words import visible
+from sayso.gate.call_rows import Record, UnknownCall, find_record, sound_call, standing_of
+from sayso.gate.deciding.approvals import state_of_call
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.approvals import stands
 from sayso.gate.ledger.recovery import recover_calls
-from sayso.gate.ledger.rows import Record, UnknownCall, found_record, sound_call, standing
-from sayso.gate.ledger.start import as_it_is_now
-from sayso.gate.ledger.workflows import MOST, Progress
+from sayso.gate.ledger.start import with_question_outcome
+from sayso.gate.ledger.workflows import MOST, RunProgress
 from sayso.store.contract import CallRow, Reader
 
 STATES: tuple[ledger.State, ...] = get_args(ledger.State)
@@ -31,7 +31,7 @@ TRY_AGAIN = "tried again, it asks anew"
 HOLDER_GONE = "its holder is gone, so nobody knows whether it ran"
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class CallSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A call as it is listed. `lapsed`: it counts as running, but nobody has kept its lease.
 
     `state` says also what became of an approval that it did not start with (see `approvals.stands`).
@@ -55,7 +55,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     tampered: bool = False
 
 
-class Whole(Listed, frozen=True, kw_only=True):
+class CallDetails(CallSummary, frozen=True, kw_only=True):
     """All that is kept of a call. `result_bytes` is how long its kept result is, None if there is none."""
 
     verdict: str = ""
@@ -75,25 +75,25 @@ class Whole(Listed, frozen=True, kw_only=True):
     result_bytes: int | None = None
 
 
-def listed(gate: Gate, session: str | None, *, everything: bool) -> list[Listed]:
+def load_call_summaries(gate: Gate, session: str | None, *, everything: bool) -> list[CallSummary]:
     """The calls that are not over, or all of them, oldest first."""
     with gate.store.read() as tx:
         kept = tx.calls(states=STATES if everything else NOT_OVER, limit=MOST)
         rows = [_as_it_stands(gate, tx, row) for row in kept if session in (None, row.session)]
         now = tx.now
-    told = (Listed(**_short(gate, row, now) | more) for row, more in rows)
+    told = (CallSummary(**_summary_fields(gate, row, now) | more) for row, more in rows)
     return [one for one in told if everything or one.state in NOT_OVER]
 
 
-def whole(gate: Gate, call: str) -> Whole:
+def load_call_details(gate: Gate, call: str) -> CallDetails:
     with gate.store.read() as tx:
         row, now = tx.call(call), tx.now
         if row is None:
             raise UnknownCall(f"there is no call {call}")
         row, more = _as_it_stands(gate, tx, row)
-    kept = found_record(gate, row)
+    kept = find_record(gate, row)
     lease = None if row.lease_until is None else row.lease_until - now
-    told = _short(gate, row, now) | more
+    told = _summary_fields(gate, row, now) | more
     told |= {
         "digest": row.digest,
         "holder": row.holder,
@@ -103,29 +103,29 @@ def whole(gate: Gate, call: str) -> Whole:
         "effect_key": row.effect_key,
         "result_bytes": None if row.result is None or row.ended_at is None else len(row.result),
     }
-    return Whole(**told, **({} if kept is None else _decided(kept)))
+    return CallDetails(**told, **({} if kept is None else _decision_fields(kept)))
 
 
 def _as_it_stands(gate: Gate, tx: Reader, row: CallRow) -> tuple[CallRow, dict[str, Any]]:
     """The call as it is now, where it stands, and whether its row was changed or put back by hand."""
     tampered = sound_call(gate, tx, row) is None
-    row = as_it_is_now(gate, tx, row)
-    return row, {"state": stands(gate, tx, row), "tampered": tampered}
+    row = with_question_outcome(gate, tx, row)
+    return row, {"state": state_of_call(gate, tx, row), "tampered": tampered}
 
 
-def to_resolve(gate: Gate, call: str) -> Whole:
+def load_call_to_resolve(gate: Gate, call: str) -> CallDetails:
     """The call, if it is one of which nobody knows. One whose holder has died is found to be that here."""
-    found = whole(gate, call)
+    found = load_call_details(gate, call)
     if found.lapsed:
         recover_calls(gate)
-        found = whole(gate, call)
+        found = load_call_details(gate, call)
     if found.state != "ambiguous":
         hint = "its holder is still at it" if found.state == "running" else "sayso calls lists those that can"
         raise NotNow(f"the call is {found.state}, and only an ambiguous one can be resolved", hint=hint)
     return found
 
 
-def call_lines(found: Iterable[Listed]) -> list[str]:
+def call_summary_lines(found: Iterable[CallSummary]) -> list[str]:
     lines: list[str] = []
     for one in found:
         lines += [_heading(one), f"    {', '.join(_facts(one))}"]
@@ -133,7 +133,7 @@ def call_lines(found: Iterable[Listed]) -> list[str]:
     return lines or ["No call is under way."]
 
 
-def whole_lines(one: Whole) -> list[str]:
+def call_detail_lines(one: CallDetails) -> list[str]:
     told = {
         "command": one.command,
         "target": one.target,
@@ -143,11 +143,11 @@ def whole_lines(one: Whole) -> list[str]:
         "operations": ", ".join(f"{name} ({risk} risk)" for name, risk in one.risks.items()),
         "digest": one.digest,
         "held by": one.holder,
-        "lease": None if one.lease_left is None else _lease(one.lease_left),
+        "lease": None if one.lease_left is None else _format_lease(one.lease_left),
         "started": f"{one.starts} {'time' if one.starts == 1 else 'times'}" if one.starts else None,
         "id of the host": one.host_id,
         "effect": one.effect_key,
-        "ended": None if one.ended_at is None else moment(one.ended_at),
+        "ended": None if one.ended_at is None else format_moment(one.ended_at),
         "result": None if one.result_bytes is None else f"{one.result_bytes} bytes kept",
     }
     lines = [_heading(one), f"    {', '.join(_facts(one))}"]
@@ -155,18 +155,18 @@ def whole_lines(one: Whole) -> list[str]:
     return lines + [f"    {remark}" for remark in _remarks(one)]
 
 
-def run_lines(found: Iterable[Progress]) -> list[str]:
+def run_lines(found: Iterable[RunProgress]) -> list[str]:
     lines: list[str] = []
     for one in found:
-        since = moment(one.began)
+        since = format_moment(one.began)
         lines += [f"{visible(one.run)}  {visible(one.workflow)}: {one.state}"]
         lines += [f"    session {visible(one.session)}, since {since}"]
         lines += [f"    {visible(step)}: {visible(state)}" for step, state in one.steps.items()]
     return lines
 
 
-def _short(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
-    kept = found_record(gate, row)
+def _summary_fields(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
+    kept = find_record(gate, row)
     told: dict[str, Any] = {
         "id": row.id,
         "state": row.state,
@@ -176,7 +176,7 @@ def _short(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
         "at": row.at,
         "question": row.question,
         "ended_at": row.ended_at,
-        "lapsed": row.state != ledger.lapse(standing(row), now).state,
+        "lapsed": row.state != ledger.expire_lease(standing_of(row), now).state,
         "tampered": kept is None,
     }
     if kept is None:
@@ -186,7 +186,7 @@ def _short(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
     return told | own | {"title": title_of(kept.request.call)}
 
 
-def _decided(kept: Record) -> dict[str, Any]:
+def _decision_fields(kept: Record) -> dict[str, Any]:
     call = kept.request.call
     return {
         "verdict": kept.verdict.value,
@@ -195,24 +195,24 @@ def _decided(kept: Record) -> dict[str, Any]:
         "risks": {item.operation: item.risk.word for item in kept.items},
         "command": call.command,
         "target": call.target,
-        "arguments": _arguments(call),
+        "arguments": _decode_call_arguments(call),
         "folder": call.folder,
     }
 
 
-def _arguments(call: Call) -> Any:
+def _decode_call_arguments(call: Call) -> Any:
     try:
-        return decode(call.arguments)
+        return decode_canonical(call.arguments)
     except SaysoError:
         return call.arguments.decode("utf-8", "backslashreplace")
 
 
-def _heading(one: Listed) -> str:
+def _heading(one: CallSummary) -> str:
     return f"{visible(one.id)}  {one.state.replace('_', ' ')}  {one.title}"
 
 
-def _facts(one: Listed) -> list[str]:
-    facts = [f"session {visible(one.session)}", f"since {moment(one.at)}"]
+def _facts(one: CallSummary) -> list[str]:
+    facts = [f"session {visible(one.session)}", f"since {format_moment(one.at)}"]
     facts += [f"does {visible(', '.join(one.operations))}"] if one.operations else []
     facts += [f"for {visible(one.agent)}"] if one.agent else []
     facts += [f"workflow {visible(one.workflow)}"] if one.workflow else []
@@ -220,7 +220,7 @@ def _facts(one: Listed) -> list[str]:
     return facts
 
 
-def _remarks(one: Listed) -> list[str]:
+def _remarks(one: CallSummary) -> list[str]:
     remarks = [HOLDER_GONE] if one.lapsed else []
     remarks += [words.STANDS[one.state], TRY_AGAIN] if one.state in UNSTARTED else []
     if one.lapsed or one.state == "ambiguous":
@@ -229,5 +229,5 @@ def _remarks(one: Listed) -> list[str]:
     return remarks + ([BY_HAND] if one.tampered else [])
 
 
-def _lease(left: float) -> str:
-    return f"{span(left)} left" if left > 0 else f"ran out {span(-left)} ago"
+def _format_lease(left: float) -> str:
+    return f"{format_span(left)} left" if left > 0 else f"ran out {format_span(-left)} ago"

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from sayso.core.deciding.decide import Trace
     from sayso.core.decision import Decision
 
-STYLES = {"allow": "bold green", "ask": "bold yellow", "deny": "bold red"}
-MARKS = {"allow": "✓", "ask": "?", "deny": "✗"}
+VERDICT_STYLES = {"allow": "bold green", "ask": "bold yellow", "deny": "bold red"}
+VERDICT_MARKS = {"allow": "✓", "ask": "?", "deny": "✗"}
 
 
-def console() -> Console:
+def make_console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
-def verdict(decision: Decision) -> Text:
+def verdict_text(decision: Decision) -> Text:
     """The verdict as mark, word and colour, with the rule and the reason."""
     word = decision.verdict.value
-    text = Text(f"{MARKS[word]} {word.upper():5} ", style=STYLES[word])
+    text = Text(f"{VERDICT_MARKS[word]} {word.upper():5} ", style=VERDICT_STYLES[word])
     text.append(decision.reason, style="default")
     text.append(f"  [{decision.rule}]", style="dim")
     return text
@@ -44,7 +44,7 @@ def show_trace(out: Console, decision: Decision, traces: tuple[Trace, ...]) -> N
             table.add_row(str(number), Text(check.rule, style=style), Text(said, style=style))
         out.print(table)
         out.print()
-    out.print(verdict(decision))
+    out.print(verdict_text(decision))
     if decision.offers:
         out.print("You could answer:")
         for offer in decision.offers:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sayso.cli.views.operator import span
+from sayso.cli.views.operator import format_span
 from sayso.core.digest import spell_exactly
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.questions.read import read_question
-from sayso.gate.sessions.operator_grants import Ended, Listed
+from sayso.gate.sessions.operator_grants import EndedGrant, ListedGrant
 
 AS_ASKED = "exactly those of the call that was asked about"
-NONE_TOLD: Mapping[str, str] = MappingProxyType({})
+NO_ARGUMENTS: Mapping[str, str] = MappingProxyType({})
 
 
-def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
+def load_pinned_arguments(gate: Gate, found: Iterable[ListedGrant]) -> dict[str, str]:
     """Of grants that are pinned to exact arguments, those arguments, where the question still shows them."""
     told: dict[str, str] = {}
     with gate.store.read() as tx:
@@ -29,14 +29,14 @@ def pinned_arguments(gate: Gate, found: Iterable[Listed]) -> dict[str, str]:
     return told
 
 
-def grant_lines(found: Iterable[Listed], arguments: Mapping[str, str] = NONE_TOLD) -> list[str]:
+def grant_lines(found: Iterable[ListedGrant], arguments: Mapping[str, str] = NO_ARGUMENTS) -> list[str]:
     """What each grant is and is for, its limits and its pins. `arguments` tells the exact ones pinned."""
     lines: list[str] = []
     for one in found:
         uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
         facts = [
             f"up to {one.risk} risk",
-            f"{span(one.left)} left",
+            f"{format_span(one.left)} left",
             uses,
             f"given by {visible(one.given_by)}",
         ]
@@ -51,7 +51,7 @@ def grant_lines(found: Iterable[Listed], arguments: Mapping[str, str] = NONE_TOL
     return lines or ["Nothing is granted."]
 
 
-def _pin_lines(one: Listed, arguments: str | None) -> list[str]:
+def _pin_lines(one: ListedGrant, arguments: str | None) -> list[str]:
     """What a covered call has to match, one line a pin."""
     pins = one.pins
     facts = [
@@ -66,7 +66,7 @@ def _pin_lines(one: Listed, arguments: str | None) -> list[str]:
     return [f"    only {name}: {visible(text)}" for name, text in facts if text is not None]
 
 
-def allowlist_lines(found: list[Listed]) -> list[str]:
+def allowlist_lines(found: list[ListedGrant]) -> list[str]:
     lines: list[str] = []
     for session in dict.fromkeys(one.session for one in found):
         lines += [f"Session Allowlist: {session}"]
@@ -76,7 +76,7 @@ def allowlist_lines(found: list[Listed]) -> list[str]:
     return lines or ["Session Allowlist:", "(empty)"]
 
 
-def ended_lines(ended: Iterable[Ended]) -> list[str]:
+def revocation_lines(ended: Iterable[EndedGrant]) -> list[str]:
     lines: list[str] = []
     for one in ended:
         lines.append(f"{'Was over already' if one.already else 'Revoked'}: {one.id}  {one.words}")

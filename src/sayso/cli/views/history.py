@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sayso.cli.views.operator import moment
+from sayso.cli.views.operator import format_moment
 from sayso.core import words
 from sayso.core.words import visible
-from sayso.gate.figures.stories import Wanted, stories
-from sayso.gate.figures.story import Shown, Step, Story
+from sayso.gate.figures.stories import StoryFilter, find_stories
+from sayso.gate.figures.story import ShownCall, Story, StoryStep
 from sayso.gate.gate import Gate
 
 
-class Told(msgspec.Struct, frozen=True):
+class StorySummary(msgspec.Struct, frozen=True):
     """A story as it is listed, by the same names as over HTTP."""
 
     seq: int
@@ -29,24 +29,24 @@ class Told(msgspec.Struct, frozen=True):
     state: str
     operation_id: str | None
     question: str | None
-    call: Shown | None
-    steps: tuple[Step, ...]
+    call: ShownCall | None
+    steps: tuple[StoryStep, ...]
 
 
-def listed(gate: Gate, wanted: Wanted, limit: int) -> list[Told]:
+def load_story_summaries(gate: Gate, wanted: StoryFilter, limit: int) -> list[StorySummary]:
     """The newest stories that are wanted, the newest last, as a terminal is read."""
     found: list[Story] = []
     before: str | None = None
     while len(found) < limit:
-        page = stories(gate, wanted, before=before, limit=limit - len(found))
+        page = find_stories(gate, wanted, before=before, limit=limit - len(found))
         found += page.stories
         before = page.before
         if before is None:
             break
-    return [_told(one) for one in reversed(found)]
+    return [_summarise_story(one) for one in reversed(found)]
 
 
-def story_lines(found: Iterable[Told]) -> list[str]:
+def story_lines(found: Iterable[StorySummary]) -> list[str]:
     lines: list[str] = []
     for one in found:
         lines += [one.title, f"    {one.risk} risk, {visible(one.agent)}, {words.STANDS[one.state]}"]
@@ -54,25 +54,25 @@ def story_lines(found: Iterable[Told]) -> list[str]:
     return lines or ["Nothing was decided that fits."]
 
 
-def step_lines(steps: Iterable[Step]) -> list[str]:
+def step_lines(steps: Iterable[StoryStep]) -> list[str]:
     """One line a step; an edit says what it was before."""
     lines: list[str] = []
     for step in steps:
-        when = "" if step.at is None else f"{moment(step.at)}  "
+        when = "" if step.at is None else f"{format_moment(step.at)}  "
         said = words.story_step(step.what, step.answer, step.state, step.by, step.reason)
         lines += [f"{when}{said}"]
         if step.before is not None and step.after is not None:
-            lines += [f"  before: {_shown(step.before)}", f"  after:  {_shown(step.after)}"]
+            lines += [f"  before: {_format_call(step.before)}", f"  after:  {_format_call(step.after)}"]
     return lines
 
 
-def _shown(call: Shown) -> str:
+def _format_call(call: ShownCall) -> str:
     return visible(str(call.get("command") or msgspec.json.encode(call.get("arguments")).decode()), None)
 
 
-def _told(story: Story) -> Told:
+def _summarise_story(story: Story) -> StorySummary:
     said = story.said
-    return Told(
+    return StorySummary(
         seq=story.row.seq,
         stream=story.row.stream,
         at=said.at,

@@ -14,12 +14,12 @@ from sayso.core.words import visible
 from sayso.gate.figures.activity import Activity
 from sayso.gate.figures.figures import Figures
 from sayso.gate.gate import Gate
-from sayso.gate.questions.answer import Stands
+from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.questions.retell import retell
 from sayso.gate.questions.wait import wait_for_answer
-from sayso.gate.rows.sessions import Loaded, Wanted, load
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import Reader
 
 DAY = 86_400.0
@@ -29,7 +29,7 @@ PAGE = 1_000
 HIGH_RISK = "sayso approve {id} shows all of it and wants the word allow"
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class InboxItem(msgspec.Struct, frozen=True):
     """An open question as the inbox lists it; `left` seconds until it expires."""
 
     id: str
@@ -57,7 +57,7 @@ class Waiting(msgspec.Struct, frozen=True):
     """Whether `text` shows all of the call."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class WaitOutcome(msgspec.Struct, frozen=True):
     """How waiting ended: granted, denied, cancelled, expired, timeout or not_found."""
 
     question: str
@@ -67,7 +67,7 @@ class Outcome(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-class Open(msgspec.Struct, frozen=True):
+class OpenSession(msgspec.Struct, frozen=True):
     """An open session as it is listed. `tampered`: its row was changed by hand, and it decides nothing."""
 
     id: str
@@ -85,7 +85,7 @@ class Open(msgspec.Struct, frozen=True):
     """When its program last showed a sign of life; None if not lately."""
 
 
-def operator() -> str:
+def operator_name() -> str:
     """Who sits at this terminal, by the system's account and not by what the environment says."""
     if hasattr(os, "getuid"):
         import pwd
@@ -97,25 +97,29 @@ def operator() -> str:
     return os.getlogin()
 
 
-def open_questions(gate: Gate, session: str | None) -> tuple[list[Waiting], list[str]]:
+def load_open_questions(gate: Gate, session: str | None) -> tuple[list[InboxItem], list[str]]:
     """The questions that wait for an answer; and those that were changed by hand, which nobody is shown."""
-    found: list[Waiting] = []
+    found: list[InboxItem] = []
     changed: list[str] = []
     after = ""
     with gate.store.read() as tx:
         while page := tx.questions(session, after=after, limit=PAGE):
             sound = {one.row.id: one for one in questions_in(gate, tx, page)}
-            found += [waiting(gate, tx, one) for one in sound.values() if tx.now < ends_at(gate, one.row)]
+            found += [
+                inbox_item_from_row(gate, tx, one)
+                for one in sound.values()
+                if tx.now < ends_at(gate, one.row)
+            ]
             changed += [row.id for row in page if row.id not in sound]
             after = page[-1].id
     return found, changed
 
 
-def question_lines(questions: list[Waiting]) -> list[str]:
+def question_lines(questions: list[InboxItem]) -> list[str]:
     lines: list[str] = []
     for one in questions:
         lines += [f"{one.id}  {one.title}"]
-        lines += [f"    {one.risk} risk, asked by {visible(one.agent)}, {span(one.left)} left"]
+        lines += [f"    {one.risk} risk, asked by {visible(one.agent)}, {format_span(one.left)} left"]
         lines += [f"    {line}" for line in one.text.splitlines()]
         lines += [f"    answers: {', '.join(one.answers)}"]
         lines += [f"      {visible(covers)}" for covers in one.covers.values()]
@@ -124,7 +128,7 @@ def question_lines(questions: list[Waiting]) -> list[str]:
     return lines[:-1] or ["Nobody waits for an answer."]
 
 
-def wait(gate: Gate, question: str, timeout: float) -> Outcome:
+def wait_for_outcome(gate: Gate, question: str, timeout: float) -> WaitOutcome:
     """Wait, but no longer than the question can still be answered."""
     with gate.store.read() as tx:
         row = tx.question(question)
@@ -136,10 +140,10 @@ def wait(gate: Gate, question: str, timeout: float) -> Outcome:
     elif row.state == "open":
         with gate.store.read() as tx:
             status = "expired" if tx.now >= ends_at(gate, row) else "timeout"
-    return Outcome(question, status, row.answer, row.by, row.reason)
+    return WaitOutcome(question, status, row.answer, row.by, row.reason)
 
 
-def outcome_line(outcome: Outcome) -> str:
+def outcome_line(outcome: WaitOutcome) -> str:
     who = f" by {visible(outcome.by)}" if outcome.by else ""
     told = {
         "granted": f"granted ({outcome.answer}){who}",
@@ -152,27 +156,27 @@ def outcome_line(outcome: Outcome) -> str:
     return told[outcome.status] + (f": {visible(outcome.reason)}" if outcome.reason else "")
 
 
-def stands_line(stands: Stands) -> str:
+def stands_line(stands: QuestionStanding) -> str:
     if stands.yours:
         said = "denied" if stands.answer == "deny" else f"approved ({stands.answer})"
         return f"{said[0].upper()}{said[1:]}: {stands.question}"
     if stands.state != "answered":
         return f"Not answered: the question is {stands.state}"
     said = "denied" if stands.answer == "deny" else f"approved ({stands.answer})"
-    at = "" if stands.at is None else f" at {moment(stands.at)}"
+    at = "" if stands.at is None else f" at {format_moment(stands.at)}"
     return f"Already answered: {said} by {visible(stands.by or 'somebody')}{at}"
 
 
-def open_sessions(gate: Gate) -> list[Open]:
-    loaded: list[Loaded | None] = []
+def load_open_sessions(gate: Gate) -> list[OpenSession]:
+    loaded: list[LoadedSession | None] = []
     after = ""
     with gate.store.read() as tx:
         while page := tx.sessions(after=after, limit=PAGE):
-            loaded += [load(tx, gate.sealer, row.id, Wanted(keys=())) for row in page]
+            loaded += [load_session(tx, gate.sealer, row.id, RowSelection(keys=())) for row in page]
             after = page[-1].id
     seen = Activity().known(gate)
     return [
-        Open(
+        OpenSession(
             id=found.row.id,
             agent=found.row.agent,
             owner=found.row.owner,
@@ -191,11 +195,11 @@ def open_sessions(gate: Gate) -> list[Open]:
     ]
 
 
-def session_lines(found: Iterable[Open]) -> list[str]:
+def session_lines(found: Iterable[OpenSession]) -> list[str]:
     lines: list[str] = []
     for one in found:
-        seen = "not lately" if one.last_seen is None else moment(one.last_seen)
-        facts = [f"since {moment(one.opened_at)}", f"last active {seen}", f"turn {one.turn}"]
+        seen = "not lately" if one.last_seen is None else format_moment(one.last_seen)
+        facts = [f"since {format_moment(one.opened_at)}", f"last active {seen}", f"turn {one.turn}"]
         facts += [f"in {visible(one.workspace)}"] if one.workspace else []
         facts += [f"on {visible(one.task)}"] if one.task else []
         facts += [f"started by {one.parent}"] if one.parent else []
@@ -209,15 +213,15 @@ def figure_lines(found: Figures) -> list[str]:
     """One line a figure, with its aim where there is one."""
     per, worst = found.prompts_per_category_per_task, found.most_prompts_in_a_category_of_a_task
     unasked = ", ".join(f"{rule} {times}" for rule, times in found.high_risk_unasked.items())
-    answered = "none" if found.median_time_to_answer is None else span(found.median_time_to_answer)
+    answered = "none" if found.median_time_to_answer is None else format_span(found.median_time_to_answer)
     lines = [
         f"decisions: {found.decisions} (allowed {found.allowed}, asked {found.asked}, denied {found.denied})",
         f"asked against avoided: {found.prompts} questions, {found.avoided} spared by consent",
-        f"prompts per category per task: {_number(per)}, at most {worst} (aim: 1 or less)",
-        f"high-risk calls asked: {_percent(found.high_risk_asked)} (aim: 100 %)"
+        f"prompts per category per task: {_format_number(per)}, at most {worst} (aim: 1 or less)",
+        f"high-risk calls asked: {_format_percent(found.high_risk_asked)} (aim: 100 %)"
         + (f"; unasked by {unasked}" if unasked else ""),
-        f"repeated commands on the allowlist: {_percent(found.repeated_commands_on_allowlist)} (aim: 50 %)",
-        f"prompts per hour of work: {_number(found.prompts_per_hour)}",
+        f"repeated commands on the allowlist: {_format_percent(found.repeated_commands_on_allowlist)} (aim: 50 %)",
+        f"prompts per hour of work: {_format_number(found.prompts_per_hour)}",
         f"median time to answer: {answered}, of {found.answers} answers",
         f"answers faster than a person can read: {found.answers_too_fast}",
         f"questions that expired: {found.expired}",
@@ -225,7 +229,7 @@ def figure_lines(found: Figures) -> list[str]:
     return lines + ([f"left out, because pruned: {found.pruned} decisions"] if found.pruned else [])
 
 
-def span(seconds: float) -> str:
+def format_span(seconds: float) -> str:
     """A time to go, short."""
     if seconds < MINUTE:
         return f"{max(seconds, 0):.0f} s"
@@ -234,16 +238,16 @@ def span(seconds: float) -> str:
     return f"{seconds / HOUR:.1f} h"
 
 
-def moment(at: float) -> str:
+def format_moment(at: float) -> str:
     """A time of the day, in the zone of whoever reads it."""
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def waiting(gate: Gate, tx: Reader, found: Read) -> Waiting:
+def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
     """An open question with all of the call."""
     row, question = found.row, retell(gate, tx, found.question)
     call = question.request.call
-    return Waiting(
+    return InboxItem(
         id=row.id,
         session=row.session,
         agent=question.request.agent,
@@ -266,9 +270,9 @@ def waiting(gate: Gate, tx: Reader, found: Read) -> Waiting:
     )
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "nothing to count" if value is None else f"{value:.1f}"
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "none so far" if value is None else f"{value:.0%}".replace("%", " %")

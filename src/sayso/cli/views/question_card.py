@@ -7,45 +7,47 @@ import shutil
 
 import msgspec
 
-from sayso.cli.views.operator import Waiting, span, waiting
+from sayso.cli.views.operator import InboxItem, format_span, inbox_item_from_row
 from sayso.core import words
 from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.explain import why_asked
+from sayso.gate.questions.explain import describe_why_asked
 from sayso.gate.questions.read import UnknownQuestion, question_of
 from sayso.gate.questions.retell import retell
-from sayso.gate.questions.surface import Asked
+from sayso.gate.questions.surface import AskedQuestion
 
 HOW = "sayso approve {id}   or, from a script that has read all of this: sayso approve {id} --seen {digest}"
 
 
-class Shown(msgspec.Struct, frozen=True):
+class QuestionView(msgspec.Struct, frozen=True):
     """An open question as a surface gets it, and as the inbox lists it."""
 
-    asked: Asked
-    waiting: Waiting
+    asked: AskedQuestion
+    waiting: InboxItem
     now: float
 
 
-def open_question(gate: Gate, question: str) -> Shown:
+def load_open_question(gate: Gate, question: str) -> QuestionView:
     with gate.store.read() as tx:
         read, now = question_of(gate, tx, question), tx.now
-        row, found, told = read.row, retell(gate, tx, read.question), waiting(gate, tx, read)
+        row, found, told = read.row, retell(gate, tx, read.question), inbox_item_from_row(gate, tx, read)
     if row.state != "open" or now >= ends_at(gate, row):
         raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
-    return Shown(Asked(found, ends_at(gate, row), lambda: why_asked(gate, found)), told, now)
+    return QuestionView(
+        AskedQuestion(found, ends_at(gate, row), lambda: describe_why_asked(gate, found)), told, now
+    )
 
 
-def whole_lines(one: Shown) -> list[str]:
+def question_detail_lines(one: QuestionView) -> list[str]:
     """Every fact, nothing folded; what each answer would grant; how to give it."""
-    from sayso.surfaces.terminal.card import whole_lines as fact_lines
-    from sayso.surfaces.terminal.layout import look_of
+    from sayso.surfaces.terminal.card import all_fact_lines as fact_lines
+    from sayso.surfaces.terminal.layout import detect_screen
 
-    look, told = look_of(shutil.get_terminal_size().columns, os.environ), one.waiting
-    lines = [f"{told.id}  {told.risk} risk, {span(told.left)} left", ""]
+    look, told = detect_screen(shutil.get_terminal_size().columns, os.environ), one.waiting
+    lines = [f"{told.id}  {told.risk} risk, {format_span(told.left)} left", ""]
     lines += fact_lines(one.asked, look, one.now)
     lines += ["", "Answers:"]
     lines += [f"  {name:10} {visible(covered, None)}" for name, covered in told.covers.items()]
@@ -54,7 +56,7 @@ def whole_lines(one: Shown) -> list[str]:
     return lines
 
 
-def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
+def confirm_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
     """The digest of the call, once a person at the terminal has it all on screen and typed the word.
 
     Below high risk nobody is asked, and nothing is claimed to have been seen; nor where there is no terminal.
@@ -67,7 +69,7 @@ def seen_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
         row, found = read.row, retell(gate, tx, read.question)
     if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
         return None
-    asked = Asked(found, ends_at(gate, row), lambda: why_asked(gate, found))
+    asked = AskedQuestion(found, ends_at(gate, row), lambda: describe_why_asked(gate, found))
     confirmed = Terminal().confirm(asked, answer)
     if confirmed is False:
         raise LeftOpen(words.LEFT_OPEN, hint=words.TYPE_ALLOW)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from rich.panel import Panel
 from rich.text import Text
 
-from sayso.cli.views.decision import MARKS, STYLES, show_trace
-from sayso.core.conversation.hear import allowlisted, consented
+from sayso.cli.views.decision import VERDICT_MARKS, VERDICT_STYLES, show_trace
+from sayso.core.conversation.hear import list_allowlist_entries, list_category_grants
 from sayso.core.words import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sayso.gate.play import Player
+    from sayso.gate.sessions.play import Player
 
 
-def print_told(out: Console, step: dict[str, Any], told: dict[str, Any]) -> None:
+def print_step_result(out: Console, step: dict[str, Any], told: dict[str, Any]) -> None:
     """What one step led to."""
     (name,) = step
     if name == "call":
@@ -30,7 +30,7 @@ def print_told(out: Console, step: dict[str, Any], told: dict[str, Any]) -> None
 
 def print_decision(out: Console, told: dict[str, Any]) -> None:
     word = told["verdict"]
-    line = Text(f"{MARKS[word]} {word.upper():5} ", style=STYLES[word])
+    line = Text(f"{VERDICT_MARKS[word]} {word.upper():5} ", style=VERDICT_STYLES[word])
     line.append(told["reason"], style="default")
     line.append(f"  [{told['rule']}]", style="dim")
     out.print(line)
@@ -71,10 +71,10 @@ def print_state(out: Console, player: Player) -> None:
         parts.append("STOPPED")
     if s.task is not None:
         parts.append(f"task {visible(s.task.name)!r} ({s.task.phase})")
-    parts += [f"consented: {grant.value}" for grant in consented(s, player.now)]
+    parts += [f"consented: {grant.value}" for grant in list_category_grants(s, player.now)]
     if s.plan is not None:
         parts.append("plan accepted" if s.plan.accepted else "plan shown")
-    entries = len(allowlisted(s, player.now))
+    entries = len(list_allowlist_entries(s, player.now))
     if entries:
         parts.append(f"allowlist: {entries}")
     if s.questions:

@@ -8,10 +8,10 @@ from enum import Enum
 import msgspec
 
 from sayso.core.audit.checkpoint import BadCheckpoint, Verifier, open_checkpoint
-from sayso.core.audit.entry import MAIN, AuditError, Row, read_body
+from sayso.core.audit.entry import MAIN, AuditError, ChainRow, read_body
 
 
-class Kind(Enum):
+class FindingKind(Enum):
     EDITED = "edited"
     INSERTED = "inserted"
     DELETED = "deleted"
@@ -25,15 +25,15 @@ class Kind(Enum):
     PROOF = "proof"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class AuditFinding(msgspec.Struct, frozen=True):
     """One thing that is wrong, and the entry (or the size of the tree) where it shows."""
 
-    kind: Kind
+    kind: FindingKind
     seq: int
     text: str
 
 
-class Mark(msgspec.Struct, frozen=True):
+class Anchor(msgspec.Struct, frozen=True):
     """What the first `size` entries must come to, and who says so."""
 
     size: int
@@ -41,28 +41,28 @@ class Mark(msgspec.Struct, frozen=True):
     source: str
 
 
-def checkpoint_marks(
+def anchors_from_checkpoints(
     stored: Iterable[bytes], outside: Iterable[bytes], verifiers: Sequence[Verifier], origin: str
-) -> Iterator[Mark | Finding]:
+) -> Iterator[Anchor | AuditFinding]:
     """The marks that signed checkpoints make, in the order of their sizes; false ones come as findings.
 
     `stored` are read one by one, in the order they were made; `outside` are the few that were kept elsewhere.
     """
-    waiting: list[Mark] = []
+    waiting: list[Anchor] = []
     for note in outside:
-        opened = _open(note, verifiers, origin, "a checkpoint kept outside")
-        if isinstance(opened, Mark):
+        opened = _anchor_from_note(note, verifiers, origin, "a checkpoint kept outside")
+        if isinstance(opened, Anchor):
             waiting.append(opened)
         else:
             yield opened
     waiting.sort(key=lambda mark: mark.size, reverse=True)
     size = 0
     for note in stored:
-        opened = _open(note, verifiers, origin, "a stored checkpoint")
-        if isinstance(opened, Mark):
+        opened = _anchor_from_note(note, verifiers, origin, "a stored checkpoint")
+        if isinstance(opened, Anchor):
             if opened.size < size:
-                yield Finding(
-                    Kind.REORDERED, opened.size, "a stored checkpoint is smaller than one before it"
+                yield AuditFinding(
+                    FindingKind.REORDERED, opened.size, "a stored checkpoint is smaller than one before it"
                 )
                 continue
             size = opened.size
@@ -72,30 +72,32 @@ def checkpoint_marks(
     yield from reversed(waiting)
 
 
-def joined_marks(rows: Iterable[Row]) -> Iterator[tuple[str, Mark]]:
+def anchors_from_joins(rows: Iterable[ChainRow]) -> Iterator[tuple[str, Anchor]]:
     """From the rows of `main`: each stream it joins, with the size and root it gives for it, oldest first.
 
     What is malformed is passed over here, and found by verifying `main`.
     """
     for seq, body, _, _ in rows:
         if type(body) is bytes and b',"event":"JOINED",' in body:
-            yield from _joined(seq, body)
+            yield from _anchors_from_entry(seq, body)
 
 
-def _joined(seq: int, body: bytes) -> Iterator[tuple[str, Mark]]:
+def _anchors_from_entry(seq: int, body: bytes) -> Iterator[tuple[str, Anchor]]:
     try:
         said = read_body(body)
         if said.event == "JOINED":
             for stream, joined in said.details["streams"].items():
-                mark = Mark(int(joined["size"]), bytes.fromhex(joined["root"]), f"entry {seq} of {MAIN}")
+                mark = Anchor(int(joined["size"]), bytes.fromhex(joined["root"]), f"entry {seq} of {MAIN}")
                 yield str(stream), mark
     except (AuditError, AttributeError, KeyError, TypeError, ValueError):
         return
 
 
-def _open(note: bytes, verifiers: Sequence[Verifier], origin: str, source: str) -> Mark | Finding:
+def _anchor_from_note(
+    note: bytes, verifiers: Sequence[Verifier], origin: str, source: str
+) -> Anchor | AuditFinding:
     try:
         checkpoint = open_checkpoint(note, verifiers, origin)
     except BadCheckpoint as error:
-        return Finding(Kind.SIGNATURE, 0, f"{source} proves nothing: {error.message}")
-    return Mark(checkpoint.size, checkpoint.root, f"{source} of size {checkpoint.size}")
+        return AuditFinding(FindingKind.SIGNATURE, 0, f"{source} proves nothing: {error.message}")
+    return Anchor(checkpoint.size, checkpoint.root, f"{source} of size {checkpoint.size}")

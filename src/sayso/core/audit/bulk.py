@@ -13,11 +13,11 @@ import msgspec
 
 from sayso.core.audit.entry import TAG
 
-Filed = tuple[int, bytes | None, bytes, bytes, *tuple[Any, ...]]
+StoredRow = tuple[int, bytes | None, bytes, bytes, *tuple[Any, ...]]
 """A `Row`, and whatever columns its store keeps beside it."""
 
 
-class Said(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+class RawBody(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """A body, read as far as verifying needs it. The fields stand in canonical order."""
 
     agent: str
@@ -31,11 +31,11 @@ class Said(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     stream: str
 
 
-_decoder = msgspec.json.Decoder(Said)
+_decoder = msgspec.json.Decoder(RawBody)
 _encoder = msgspec.json.Encoder()
 
 
-def said(body: bytes) -> Said | None:
+def read_raw_body(body: bytes) -> RawBody | None:
     """What a body says; None if it is not spelled as an entry is."""
     try:
         one = _decoder.decode(body)
@@ -44,9 +44,9 @@ def said(body: bytes) -> Said | None:
         return None
 
 
-def sound(
-    run: Sequence[Filed], stream: str, last: int, head: bytes
-) -> tuple[Sequence[bytes], Sequence[Said]] | None:
+def read_sound_run(
+    run: Sequence[StoredRow], stream: str, last: int, head: bytes
+) -> tuple[Sequence[bytes], Sequence[RawBody]] | None:
     """The hashes of these rows and what they say, if they go on from entry `last`, whose hash is `head`, and
     every one is whole.
 

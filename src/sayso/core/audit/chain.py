@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sayso.core.audit.anchors import Kind
-from sayso.core.audit.bulk import Filed, Said, said, sound
+from sayso.core.audit.anchors import FindingKind
+from sayso.core.audit.bulk import RawBody, StoredRow, read_raw_body, read_sound_run
 from sayso.core.audit.entry import HASH_BYTES, AuditError, chain_hash, genesis, read_body
 
-Found = Callable[[Kind, int, str], None]
+AddFinding = Callable[[FindingKind, int, str], None]
 
 
 class Chain:
     """Where walking along a stream came to. `whole`: each row so far stood at the place its number says."""
 
-    def __init__(self, stream: str, found: Found) -> None:
+    def __init__(self, stream: str, found: AddFinding) -> None:
         self.entries = 0
         self.head = genesis(stream).hash
         self.whole = True
@@ -24,15 +24,15 @@ class Chain:
         self._stream = stream
         self._found = found
 
-    def walk(self, run: Sequence[Filed]) -> tuple[Sequence[bytes], Sequence[Said | None]]:
+    def walk(self, run: Sequence[StoredRow]) -> tuple[Sequence[bytes], Sequence[RawBody | None]]:
         """Go on by these rows: their leaf hashes, none after a place where rows are missing, and what each
         says, None where the body is gone or is not that of an entry.
         """
         leaves: Sequence[bytes]
-        told: Sequence[Said | None]
-        whole = sound(run, self._stream, self.entries, self.head)
+        told: Sequence[RawBody | None]
+        whole = read_sound_run(run, self._stream, self.entries, self.head)
         if whole is None:
-            told = [said(row[1]) if type(row[1]) is bytes else None for row in run]
+            told = [read_raw_body(row[1]) if type(row[1]) is bytes else None for row in run]
             leaves = [row[3] for row, one in zip(run, told, strict=True) if self._step(row, one)]
         else:
             leaves, told = whole
@@ -42,7 +42,7 @@ class Chain:
             self._account(run, told)
         return leaves, told
 
-    def _step(self, row: Filed, one: Said | None) -> bool:
+    def _step(self, row: StoredRow, one: RawBody | None) -> bool:
         """Go on by one row, and say what is wrong with it; whether its hash is the next leaf."""
         if not self._explain(row, one):
             self.whole = False
@@ -53,49 +53,51 @@ class Chain:
             self.pruned, self.pruned_through = self.pruned + 1, row[0]
         return self.whole
 
-    def _explain(self, row: Filed, one: Said | None) -> bool:
+    def _explain(self, row: StoredRow, one: RawBody | None) -> bool:
         """Say what is wrong with a row, if anything is; whether it can still be the next leaf."""
         seq, body, prev, digest = row[:4]
         last = self.entries
         if not _well_formed(row):
-            self._found(Kind.EDITED, last + 1, f"what is stored after entry {last} is not an entry")
+            self._found(FindingKind.EDITED, last + 1, f"what is stored after entry {last} is not an entry")
             return False
         if seq == last:
-            self._found(Kind.INSERTED, seq, f"there are two entries {seq}")
+            self._found(FindingKind.INSERTED, seq, f"there are two entries {seq}")
         elif seq < last:
-            self._found(Kind.REORDERED, seq, f"entry {seq} stands after entry {last}")
+            self._found(FindingKind.REORDERED, seq, f"entry {seq} stands after entry {last}")
         elif seq > last + 1:
-            self._found(Kind.DELETED, last + 1, f"{_span(last + 1, seq - 1)} missing")
+            self._found(FindingKind.DELETED, last + 1, f"{_span(last + 1, seq - 1)} missing")
         elif prev != self.head:
-            self._found(Kind.LINK, seq, f"entry {seq} does not follow what is now entry {last}")
+            self._found(FindingKind.LINK, seq, f"entry {seq} does not follow what is now entry {last}")
         if body is not None and chain_hash(prev, body) != digest:
-            self._found(Kind.EDITED, seq, f"entry {seq} is not what was hashed when it was written")
+            self._found(FindingKind.EDITED, seq, f"entry {seq} is not what was hashed when it was written")
         elif body is not None:
             self._explain_body(seq, body, one)
         return seq == last + 1
 
-    def _explain_body(self, seq: int, body: bytes, one: Said | None) -> None:
+    def _explain_body(self, seq: int, body: bytes, one: RawBody | None) -> None:
         if one is None:
-            self._found(Kind.EDITED, seq, f"entry {seq} is not an entry: {_unreadable(body)}")
+            self._found(FindingKind.EDITED, seq, f"entry {seq} is not an entry: {_explain_unreadable(body)}")
         elif one.seq != seq:
-            self._found(Kind.REORDERED, seq, f"entry {seq} was written as entry {one.seq}")
+            self._found(FindingKind.REORDERED, seq, f"entry {seq} was written as entry {one.seq}")
         elif one.stream != self._stream:
-            self._found(Kind.INSERTED, seq, f"entry {seq} was written as one of the stream {one.stream}")
+            self._found(
+                FindingKind.INSERTED, seq, f"entry {seq} was written as one of the stream {one.stream}"
+            )
 
-    def _account(self, run: Sequence[Filed], told: Sequence[Said | None]) -> None:
+    def _account(self, run: Sequence[StoredRow], told: Sequence[RawBody | None]) -> None:
         """Note through which entry bodies were dropped, as entries say it."""
         for row, one in zip(run, told, strict=True):
             if one is not None and one.event == "PRUNED" and row[1] is not None:
-                self.accounted = max(self.accounted, _pruned_by(row[0], row[1]))
+                self.accounted = max(self.accounted, _read_pruned_through(row[0], row[1]))
 
 
-def _well_formed(row: Filed) -> bool:
+def _well_formed(row: StoredRow) -> bool:
     seq, body, prev, digest = row[:4]
     hashes = all(type(each) is bytes and len(each) == HASH_BYTES for each in (prev, digest))
     return type(seq) is int and hashes and (body is None or type(body) is bytes)
 
 
-def _unreadable(body: bytes) -> str:
+def _explain_unreadable(body: bytes) -> str:
     try:
         read_body(body)
     except AuditError as error:
@@ -103,7 +105,7 @@ def _unreadable(body: bytes) -> str:
     return "it is not in its canonical form"
 
 
-def _pruned_by(seq: int, body: bytes) -> int:
+def _read_pruned_through(seq: int, body: bytes) -> int:
     """Through which entry this one says that bodies were dropped; 0 if it says no such thing."""
     try:
         through = read_body(body).details.get("through")

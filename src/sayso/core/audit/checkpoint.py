@@ -63,7 +63,7 @@ class Signature(msgspec.Struct, frozen=True):
     signature: bytes
 
 
-class Note(msgspec.Struct, frozen=True):
+class SignedNote(msgspec.Struct, frozen=True):
     """A text, its final newline included, and who signed it. Not trusted until a signature was verified."""
 
     text: str
@@ -99,7 +99,7 @@ def open_checkpoint(note: bytes, verifiers: Sequence[Verifier], origin: str | No
 
 def checkpoint_text(checkpoint: Checkpoint) -> str:
     """The text that is signed."""
-    lines = (checkpoint.origin, str(checkpoint.size), base64(checkpoint.root), *checkpoint.extensions)
+    lines = (checkpoint.origin, str(checkpoint.size), encode_base64(checkpoint.root), *checkpoint.extensions)
     text = "".join(f"{line}\n" for line in lines)
     if parse_checkpoint(text) != checkpoint:
         raise BadCheckpoint("an origin and each extension are one line of text")
@@ -117,7 +117,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
     return Checkpoint(origin, int(size), root_hash(root), tuple(extensions))
 
 
-def parse_note(note: bytes) -> Note:
+def parse_note(note: bytes) -> SignedNote:
     """Text and signatures of a signed note, nothing verified."""
     if len(note) > MOST_BYTES:
         raise BadCheckpoint(f"a signed note of more than {MOST_BYTES} bytes is not read")
@@ -129,7 +129,7 @@ def parse_note(note: bytes) -> Note:
     lines = signed.split("\n")
     if not blank or _CONTROL.search(whole) or lines.pop() != "" or not 1 <= len(lines) <= MOST_SIGNATURES:
         raise BadCheckpoint("a signed note is text, a blank line and lines of signatures")
-    return Note(f"{text}\n", tuple(map(_signature, lines)))
+    return SignedNote(f"{text}\n", tuple(map(_parse_signature, lines)))
 
 
 def key_name_fits(name: str) -> bool:
@@ -137,24 +137,24 @@ def key_name_fits(name: str) -> bool:
     return bool(name) and "+" not in name and not re.search(r"[\s\x00-\x1f]", name)
 
 
-def base64(content: bytes) -> str:
+def encode_base64(content: bytes) -> str:
     return str(msgspec.to_builtins(content))
 
 
-def unbase64(text: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     """Bytes from standard base64; a spelling that encoding would not give is refused."""
     try:
         content: bytes = msgspec.convert(text, bytes)
     except msgspec.ValidationError as error:
         raise BadCheckpoint(f"{text[:80]!r} is not base64") from error
-    if base64(content) != text:
+    if encode_base64(content) != text:
         raise BadCheckpoint(f"{text[:80]!r} is not base64 in its one spelling")
     return content
 
 
 def root_hash(text: str) -> bytes:
     """One SHA-256 hash from base64."""
-    content = unbase64(text)
+    content = decode_base64(text)
     if len(content) != _HASH_BYTES:
         raise BadCheckpoint(f"{text[:80]!r} is not a hash")
     return content
@@ -163,14 +163,14 @@ def root_hash(text: str) -> bytes:
 def _signature_line(signer: Signer, text: bytes) -> str:
     if not key_name_fits(signer.name) or len(signer.key_id) != 4:
         raise BadCheckpoint(f"{signer.name!r} cannot name a key on a note")
-    return f"{_DASH}{signer.name} {base64(signer.key_id + signer.sign(text))}\n"
+    return f"{_DASH}{signer.name} {encode_base64(signer.key_id + signer.sign(text))}\n"
 
 
-def _signature(line: str) -> Signature:
+def _parse_signature(line: str) -> Signature:
     name, _, encoded = line.removeprefix(_DASH).partition(" ")
     if not line.startswith(_DASH) or not key_name_fits(name):
         raise BadCheckpoint("a signature is a dash, the key's name and base64")
-    content = unbase64(encoded)
+    content = decode_base64(encoded)
     if len(content) <= 4:
         raise BadCheckpoint("a signature is longer than its key id")
     return Signature(name, content[:4], content[4:])

@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from sayso.core.audit.entry import AuditError
-from sayso.core.digest import canonical, decode
+from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
 
 SALT_BYTES = 32
 
 
-class Sealed(msgspec.Struct, frozen=True):
+class SaltedValue(msgspec.Struct, frozen=True):
     """A sensitive value as it is kept beside its entry until it is erased: canonical bytes and salt."""
 
     name: str
@@ -30,54 +30,56 @@ class Sealed(msgspec.Struct, frozen=True):
     salt: bytes
 
 
-class State(Enum):
+class RevealState(Enum):
     KEPT = "kept"
     ERASED = "erased"
     FORGED = "forged"
     """Something is kept, but it is not what the entry speaks of."""
 
 
-class Revealed(msgspec.Struct, frozen=True):
+class RevealedValue(msgspec.Struct, frozen=True):
     """What is known of a committed value now."""
 
-    state: State
+    state: RevealState
     value: Any = None
 
 
-def seal(
+def commit_values(
     values: Mapping[str, object], salt: Callable[[], bytes]
-) -> tuple[dict[str, str], tuple[Sealed, ...]]:
+) -> tuple[dict[str, str], tuple[SaltedValue, ...]]:
     """Commitments for an entry, and what to keep beside it. `salt` gives 32 fresh random bytes a call."""
-    kept = tuple(Sealed(name, canonical(value), salt()) for name, value in sorted(values.items()))
+    kept = tuple(SaltedValue(name, encode_canonical(value), salt()) for name, value in sorted(values.items()))
     if len({sealed.salt for sealed in kept}) != len(kept):
         raise AuditError("the same salt was given twice", hint="a salt is random and used once")
-    return {sealed.name: commitment(sealed) for sealed in kept}, kept
+    return {sealed.name: commitment_of(sealed) for sealed in kept}, kept
 
 
-def commitment(sealed: Sealed) -> str:
+def commitment_of(sealed: SaltedValue) -> str:
     """The hash that stands in the entry for this value."""
     if len(sealed.salt) != SALT_BYTES:
         raise AuditError(f"a salt has {SALT_BYTES} bytes, not {len(sealed.salt)}")
-    content = b'{"name":' + canonical(sealed.name) + b',"value":' + sealed.value + b"}"
+    content = b'{"name":' + encode_canonical(sealed.name) + b',"value":' + sealed.value + b"}"
     return hmac.new(sealed.salt, content, "sha256").hexdigest()
 
 
-def opens(sealed: Sealed, committed: str) -> bool:
+def opens(sealed: SaltedValue, committed: str) -> bool:
     """Whether this is the value that was committed to."""
-    return len(sealed.salt) == SALT_BYTES and hmac.compare_digest(commitment(sealed), committed)
+    return len(sealed.salt) == SALT_BYTES and hmac.compare_digest(commitment_of(sealed), committed)
 
 
-def reveal(commitments: Mapping[str, str], kept: Mapping[str, Sealed]) -> dict[str, Revealed]:
+def reveal_values(
+    commitments: Mapping[str, str], kept: Mapping[str, SaltedValue]
+) -> dict[str, RevealedValue]:
     """Each committed value of an entry: shown if it is kept and fits, erased if nothing is, else forged."""
-    return {name: _reveal(name, committed, kept.get(name)) for name, committed in commitments.items()}
+    return {name: _reveal_value(name, committed, kept.get(name)) for name, committed in commitments.items()}
 
 
-def _reveal(name: str, committed: str, sealed: Sealed | None) -> Revealed:
+def _reveal_value(name: str, committed: str, sealed: SaltedValue | None) -> RevealedValue:
     if sealed is None:
-        return Revealed(State.ERASED)
+        return RevealedValue(RevealState.ERASED)
     if sealed.name != name or not opens(sealed, committed):
-        return Revealed(State.FORGED)
+        return RevealedValue(RevealState.FORGED)
     try:
-        return Revealed(State.KEPT, decode(sealed.value))
+        return RevealedValue(RevealState.KEPT, decode_canonical(sealed.value))
     except NotCanonical:
-        return Revealed(State.FORGED)
+        return RevealedValue(RevealState.FORGED)

@@ -27,14 +27,14 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import canonical, decode, plain
+from sayso.core.digest import decode_canonical, encode_canonical, plain
 from sayso.core.errors import NotCanonical, SaysoError
 
 TAG = b"\x00sayso/audit/1\n"
 MAIN = "main"
 HASH_BYTES = 32
 
-Row = tuple[int, bytes | None, bytes, bytes]
+ChainRow = tuple[int, bytes | None, bytes, bytes]
 """An entry as it is stored: number, body (None once pruned), hash before it, own hash."""
 
 _EVENT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
@@ -54,7 +54,7 @@ class AuditError(SaysoError):
     code = "audit"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class AuditEntry(msgspec.Struct, frozen=True):
     """One thing that happened. `at` is seconds since 1970; `commitments` stand for values kept elsewhere."""
 
     seq: int
@@ -68,7 +68,7 @@ class Entry(msgspec.Struct, frozen=True):
     stream: str = MAIN
 
 
-class Head(msgspec.Struct, frozen=True):
+class ChainHead(msgspec.Struct, frozen=True):
     """The end of a chain: how many entries it has, and the hash the next one follows."""
 
     seq: int
@@ -76,7 +76,7 @@ class Head(msgspec.Struct, frozen=True):
     stream: str = MAIN
 
 
-class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AuditBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An entry as its bytes say it. The fields stand in canonical order."""
 
     agent: str
@@ -90,21 +90,21 @@ class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stream: str
 
 
-def genesis(stream: str = MAIN) -> Head:
+def genesis(stream: str = MAIN) -> ChainHead:
     """The head of a stream without entries."""
     if not _STREAM.fullmatch(stream):
         raise AuditError(f"{stream!r} cannot name a stream", hint="use a-z, 0-9, dots, dashes")
-    return Head(0, sha256(b"sayso/audit-stream/1\n" + stream.encode()).digest(), stream)
+    return ChainHead(0, sha256(b"sayso/audit-stream/1\n" + stream.encode()).digest(), stream)
 
 
-def append(head: Head, entry: Entry) -> tuple[bytes, Head]:
+def append_entry(head: ChainHead, entry: AuditEntry) -> tuple[bytes, ChainHead]:
     """The bytes to store for the entry that comes next in a chain, and the chain's new head."""
     if entry.seq != head.seq + 1 or entry.stream != head.stream:
         raise AuditError(
             f"entry {entry.seq} of {entry.stream} does not follow entry {head.seq} of {head.stream}"
         )
-    body = encode(entry)
-    return body, Head(entry.seq, chain_hash(head.hash, body), head.stream)
+    body = encode_entry(entry)
+    return body, ChainHead(entry.seq, chain_hash(head.hash, body), head.stream)
 
 
 def chain_hash(prev: bytes, body: bytes) -> bytes:
@@ -125,12 +125,12 @@ def split_leaf(content: bytes) -> tuple[bytes, bytes]:
     return rest[:HASH_BYTES], rest[HASH_BYTES:]
 
 
-def encode(entry: Entry) -> bytes:
+def encode_entry(entry: AuditEntry) -> bytes:
     """The entry's body in its one spelling. What has none is refused."""
-    _check(entry)
-    body = Body(
+    _check_entry(entry)
+    body = AuditBody(
         entry.agent,
-        rfc3339(entry.at),
+        format_timestamp(entry.at),
         entry.commitments,
         entry.details,
         entry.event,
@@ -144,14 +144,14 @@ def encode(entry: Entry) -> bytes:
             return _encoder.encode(body)
         except UnicodeEncodeError as error:
             raise NotCanonical("text holds half a character (a lone surrogate)") from error
-    return canonical(msgspec.structs.asdict(body))
+    return encode_canonical(msgspec.structs.asdict(body))
 
 
-def read(body: bytes) -> Entry:
+def read_entry(body: bytes) -> AuditEntry:
     """The entry that these bytes spell. Bytes that no entry is spelled with are refused."""
     said = read_body(body)
     at = (datetime.fromisoformat(said.at.removesuffix("Z")) - _EPOCH).total_seconds()
-    return Entry(
+    return AuditEntry(
         said.seq,
         at,
         said.event,
@@ -164,12 +164,12 @@ def read(body: bytes) -> Entry:
     )
 
 
-def read_body(body: bytes) -> Body:
+def read_body(body: bytes) -> AuditBody:
     """The fields of an entry as they were written, the time as text."""
     try:
-        values = decode(body)
-        said = msgspec.convert(values, Body)
-        if canonical(values) != body or not _TIME.fullmatch(said.at):
+        values = decode_canonical(body)
+        said = msgspec.convert(values, AuditBody)
+        if encode_canonical(values) != body or not _TIME.fullmatch(said.at):
             raise AuditError("an entry is not in its canonical form")
         datetime.fromisoformat(said.at.removesuffix("Z"))
     except (NotCanonical, ValueError) as error:
@@ -177,20 +177,20 @@ def read_body(body: bytes) -> Body:
     return said
 
 
-def rfc3339(at: float) -> str:
+def format_timestamp(at: float) -> str:
     """Seconds since 1970 as UTC text, always with microseconds, so that text sorts as time does."""
     if type(at) not in (float, int) or not 0 <= at < _END_OF_TIME:
         raise AuditError(f"{at!r} is not a time that can be written")
     second, micros = divmod(round(at * 1_000_000), 1_000_000)
-    return f"{_second(second)}.{micros:06d}Z"
+    return f"{_format_second(second)}.{micros:06d}Z"
 
 
 @lru_cache(maxsize=16)
-def _second(second: int) -> str:
+def _format_second(second: int) -> str:
     return (_EPOCH + timedelta(seconds=second)).isoformat()
 
 
-def _check(entry: Entry) -> None:
+def _check_entry(entry: AuditEntry) -> None:
     if type(entry.seq) is not int or not 1 <= entry.seq <= _EXACT:
         raise AuditError(f"{entry.seq!r} cannot number an entry")
     if type(entry.event) is not str or len(entry.event) > _MOST_LETTERS or not _EVENT.fullmatch(entry.event):

@@ -18,7 +18,7 @@ TILE = 8
 WIDTH = 1 << TILE
 EMPTY = sha256(b"").digest()
 
-Kept = tuple[int, int, bytes]
+TreeNode = tuple[int, int, bytes]
 """A complete subtree that is kept: its height (8, 16, …), its place from the left, its hash."""
 
 Hashes = Callable[[int, int, int], Sequence[bytes]]
@@ -45,7 +45,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
     @property
     def root(self) -> bytes:
-        return fold(self.peaks)
+        return root_of_peaks(self.peaks)
 
 
 def leaf_hash(content: bytes) -> bytes:
@@ -56,7 +56,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
 
 
-def fold(peaks: Sequence[bytes]) -> bytes:
+def root_of_peaks(peaks: Sequence[bytes]) -> bytes:
     """The root over complete subtrees side by side, largest first."""
     if not peaks:
         return EMPTY
@@ -66,10 +66,10 @@ def fold(peaks: Sequence[bytes]) -> bytes:
     return root
 
 
-def extend(tree: Frontier, leaves: Iterable[bytes]) -> tuple[Frontier, tuple[Kept, ...]]:
+def extend_tree(tree: Frontier, leaves: Iterable[bytes]) -> tuple[Frontier, tuple[TreeNode, ...]]:
     """The tree with these leaf hashes added, and the complete subtrees to keep, in the order they closed."""
     size, peaks = tree.size, list(tree.peaks)
-    kept: list[Kept] = []
+    kept: list[TreeNode] = []
     for leaf in leaves:
         height, hashed = 0, leaf
         while size >> height & 1:
@@ -82,7 +82,7 @@ def extend(tree: Frontier, leaves: Iterable[bytes]) -> tuple[Frontier, tuple[Kep
     return Frontier(size, tuple(peaks)), tuple(kept)
 
 
-def subtree(leaves: Sequence[bytes]) -> bytes:
+def subtree_root(leaves: Sequence[bytes]) -> bytes:
     """The root of a complete subtree over these hashes; their number is a power of two."""
     level = leaves
     while len(level) > 1:
@@ -188,7 +188,7 @@ def _split(width: int) -> int:
 
 
 def _range_root(start: int, end: int, hashes: Hashes) -> bytes:
-    return fold(list(_peaks(start, end, hashes)))
+    return root_of_peaks(list(_peaks(start, end, hashes)))
 
 
 def _peaks(start: int, end: int, hashes: Hashes) -> Iterable[bytes]:
@@ -204,4 +204,4 @@ def _complete(height: int, index: int, hashes: Hashes) -> bytes:
     found = hashes(height - above, index << above, 1 << above)
     if len(found) != 1 << above:
         raise BrokenTree(f"{1 << above} hashes of height {height - above} are wanted, {len(found)} are kept")
-    return subtree(found)
+    return subtree_root(found)

@@ -13,42 +13,42 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sayso.core.audit.checkpoint import BadCheckpoint, Checkpoint, Verifier, open_checkpoint
-from sayso.core.audit.commitments import Revealed, Sealed, State, reveal
-from sayso.core.audit.entry import Body, read_body, split_leaf
+from sayso.core.audit.commitments import RevealedValue, RevealState, SaltedValue, reveal_values
+from sayso.core.audit.entry import AuditBody, read_body, split_leaf
 from sayso.core.audit.receipt import Receipt, check_receipt, parse_receipt
 
 FORM = "sayso/opened-receipt/1"
 MOST_PARTS = 2
 
 
-class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OpenedValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A committed value in its canonical bytes, and its salt, both in base64."""
 
     value: bytes
     salt: bytes
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OpenedPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     receipt: str
-    values: Mapping[str, Value]
+    values: Mapping[str, OpenedValue]
 
 
-class Opened(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OpenedReceipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form: str
-    parts: tuple[Part, ...]
+    parts: tuple[OpenedPart, ...]
 
 
-class Proven(msgspec.Struct, frozen=True):
+class ProvenEntry(msgspec.Struct, frozen=True):
     """An entry that is in a signed trail, with the values it commits to; those not given are erased."""
 
     receipt: Receipt
     signed: Checkpoint
-    body: Body
-    values: Mapping[str, Revealed]
+    body: AuditBody
+    values: Mapping[str, RevealedValue]
 
 
-def format_opened(parts: Sequence[Part]) -> bytes:
-    return msgspec.json.encode(Opened(FORM, tuple(parts))) + b"\n"
+def format_opened(parts: Sequence[OpenedPart]) -> bytes:
+    return msgspec.json.encode(OpenedReceipt(FORM, tuple(parts))) + b"\n"
 
 
 def is_opened(text: bytes) -> bool:
@@ -56,15 +56,15 @@ def is_opened(text: bytes) -> bool:
     return text.lstrip()[:1] == b"{"
 
 
-def check_opened(text: bytes, verifiers: Sequence[Verifier]) -> tuple[Proven, ...]:
+def check_opened(text: bytes, verifiers: Sequence[Verifier]) -> tuple[ProvenEntry, ...]:
     """Every entry of an opened receipt with its values; refused if any of it proves nothing."""
     try:
-        opened = msgspec.json.decode(text, type=Opened)
+        opened = msgspec.json.decode(text, type=OpenedReceipt)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BadCheckpoint(f"this is not an opened receipt: {error}") from error
     if opened.form != FORM or not 0 < len(opened.parts) <= MOST_PARTS:
         raise BadCheckpoint("this is not an opened receipt, or one of a form not known here")
-    proven = tuple(_proven(part, verifiers) for part in opened.parts)
+    proven = tuple(_prove_part(part, verifiers) for part in opened.parts)
     if any(one.signed.origin != proven[0].signed.origin for one in proven):
         raise BadCheckpoint("its entries are from different trails")
     if any(not is_about(proven[0].body, one.body) for one in proven[1:]):
@@ -72,7 +72,7 @@ def check_opened(text: bytes, verifiers: Sequence[Verifier]) -> tuple[Proven, ..
     return proven
 
 
-def is_about(entry: Body, committed: Body) -> bool:
+def is_about(entry: AuditBody, committed: AuditBody) -> bool:
     """Whether the second entry commits to the call, or the question, that the first speaks of."""
     if entry.session != committed.session:
         return False
@@ -83,16 +83,16 @@ def is_about(entry: Body, committed: Body) -> bool:
     return bool(question) and committed.details.get("question") == question
 
 
-def _proven(part: Part, verifiers: Sequence[Verifier]) -> Proven:
+def _prove_part(part: OpenedPart, verifiers: Sequence[Verifier]) -> ProvenEntry:
     proof = part.receipt.encode()
     origin = open_checkpoint(parse_receipt(proof).checkpoint, verifiers).origin
     receipt, signed = check_receipt(proof, verifiers, origin)
     body = read_body(split_leaf(receipt.content)[1])
-    given = {name: Sealed(name, one.value, one.salt) for name, one in part.values.items()}
+    given = {name: SaltedValue(name, one.value, one.salt) for name, one in part.values.items()}
     if not given.keys() <= body.commitments.keys():
         raise BadCheckpoint("it holds a value that its entry does not commit to")
-    values = reveal(body.commitments, given)
+    values = reveal_values(body.commitments, given)
     for name, one in values.items():
-        if one.state is State.FORGED:
+        if one.state is RevealState.FORGED:
             raise BadCheckpoint(f"the value {name!r} is not what its entry commits to")
-    return Proven(receipt, signed, body, values)
+    return ProvenEntry(receipt, signed, body, values)

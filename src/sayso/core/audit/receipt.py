@@ -15,10 +15,10 @@ from sayso.core.audit.checkpoint import (
     BadCheckpoint,
     Checkpoint,
     Verifier,
-    base64,
+    decode_base64,
+    encode_base64,
     open_checkpoint,
     root_hash,
-    unbase64,
 )
 from sayso.core.audit.merkle import includes, leaf_hash
 
@@ -38,9 +38,9 @@ class Receipt(msgspec.Struct, frozen=True):
 def format_receipt(receipt: Receipt) -> bytes:
     head = [
         TITLE,
-        f"extra {base64(receipt.content)}",
+        f"extra {encode_base64(receipt.content)}",
         f"index {receipt.index}",
-        *map(base64, receipt.path),
+        *map(encode_base64, receipt.path),
         "",
     ]
     return "".join(f"{line}\n" for line in head).encode() + receipt.checkpoint
@@ -55,7 +55,7 @@ def parse_receipt(proof: bytes) -> Receipt:
         raise BadCheckpoint("this is not a receipt: it lacks its first lines") from error
     if title != TITLE or len(path) > MOST_STEPS or not SIZE.fullmatch(_after("index ", index)):
         raise BadCheckpoint("this is not a receipt, or one of a form not known here")
-    content = unbase64(_after("extra ", extra))
+    content = decode_base64(_after("extra ", extra))
     return Receipt(content, int(_after("index ", index)), tuple(map(root_hash, path)), checkpoint)
 
 

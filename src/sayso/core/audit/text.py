@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from sayso.core.audit.entry import AuditError, Body, Row, read_body
-from sayso.core.digest import canonical, decode
+from sayso.core.audit.entry import AuditBody, AuditError, ChainRow, read_body
+from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
 
 FOLD_AT = 2_000
@@ -19,32 +19,32 @@ NONE = "-"
 _WORD = re.compile(r"[A-Za-z0-9_./:@+-]{1,200}")
 
 
-def text_line(body: bytes) -> str:
+def format_text_line(body: bytes) -> str:
     """The entry as people read it: whole seconds, its operations, then who and what as `name=value`."""
     said = read_body(body)
-    operations = ",".join(map(_shown, said.operations)) or NONE
-    return " | ".join((f"{said.at[:19]}Z", said.event, operations, _details(said)))
+    operations = ",".join(map(_format_value, said.operations)) or NONE
+    return " | ".join((f"{said.at[:19]}Z", said.event, operations, _format_details(said)))
 
 
-def pruned_line(seq: int, stream: str) -> str:
+def format_pruned_line(seq: int, stream: str) -> str:
     """Stands where the body of an entry was dropped."""
-    return f"{NONE} | {NONE} | {NONE} | the body of entry {seq} of {_shown(stream)} was pruned"
+    return f"{NONE} | {NONE} | {NONE} | the body of entry {seq} of {_format_value(stream)} was pruned"
 
 
-def json_line(row: Row, stream: str) -> bytes:
+def format_json_line(row: ChainRow, stream: str) -> bytes:
     """The stored entry as a line of JSON, without newline; `entry` holds the very bytes that were hashed."""
     seq, body, prev, digest = row
-    rest = canonical({"hash": digest.hex(), "prev": prev.hex(), "seq": seq, "stream": stream})
+    rest = encode_canonical({"hash": digest.hex(), "prev": prev.hex(), "seq": seq, "stream": stream})
     return b'{"entry":' + (b"null" if body is None else body) + b"," + rest[1:]
 
 
-def read_json_line(line: bytes) -> tuple[str, Row]:
+def parse_json_line(line: bytes) -> tuple[str, ChainRow]:
     """Stream and stored entry from an exported line, so that an export can be verified on its own."""
     try:
-        said = decode(line)
+        said = decode_canonical(line)
         row = (
             int(said["seq"]),
-            None if said["entry"] is None else canonical(said["entry"]),
+            None if said["entry"] is None else encode_canonical(said["entry"]),
             bytes.fromhex(said["prev"]),
             bytes.fromhex(said["hash"]),
         )
@@ -53,25 +53,25 @@ def read_json_line(line: bytes) -> tuple[str, Row]:
         raise AuditError(f"this line is not an exported entry: {error}") from error
 
 
-def _details(said: Body) -> str:
+def _format_details(said: AuditBody) -> str:
     pairs: Mapping[str, object] = {
         **({"agent": said.agent} if said.agent else {}),
         **({"session": said.session} if said.session else {}),
     }
-    shown = [f"{name}={_shown(value)}" for name, value in pairs.items()]
-    shown += [f"details.{_shown(n)}={_shown(v)}" if n in pairs else f"{_shown(n)}={_shown(v)}"
+    shown = [f"{name}={_format_value(value)}" for name, value in pairs.items()]
+    shown += [f"details.{_format_value(n)}={_format_value(v)}" if n in pairs else f"{_format_value(n)}={_format_value(v)}"
               for n, v in said.details.items()]  # fmt: skip
-    shown += [f"{_shown(name)}=sha256:{hashed[:12]}" for name, hashed in said.commitments.items()]
+    shown += [f"{_format_value(name)}=sha256:{hashed[:12]}" for name, hashed in said.commitments.items()]
     return " ".join(shown) or NONE
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     """A value as itself if it is one plain word, else as JSON in which only plain characters stand bare."""
     if isinstance(value, str) and _WORD.fullmatch(value):
         return value
-    text = value if isinstance(value, str) else canonical(value).decode()
-    shown = canonical(text[:FOLD_AT]).decode() if isinstance(value, str) else text[:FOLD_AT]
-    bare = "".join(c if _harmless(c) else _escaped(c) for c in shown)
+    text = value if isinstance(value, str) else encode_canonical(value).decode()
+    shown = encode_canonical(text[:FOLD_AT]).decode() if isinstance(value, str) else text[:FOLD_AT]
+    bare = "".join(c if _harmless(c) else _escape_character(c) for c in shown)
     return bare if len(text) <= FOLD_AT else f"{bare}… ({len(text)} characters in all)"
 
 
@@ -79,7 +79,7 @@ def _harmless(character: str) -> bool:
     return character == " " or (character != "|" and unicodedata.category(character)[0] not in "CZM")
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     """The JSON escape, in two halves beyond U+FFFF."""
     units = character.encode("utf-16-be")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -14,18 +14,18 @@ from itertools import islice
 
 import msgspec
 
-from sayso.core.audit.anchors import Finding, Kind, Mark
-from sayso.core.audit.bulk import Filed, Said
-from sayso.core.audit.chain import Chain, Found
+from sayso.core.audit.anchors import Anchor, AuditFinding, FindingKind
+from sayso.core.audit.bulk import RawBody, StoredRow
+from sayso.core.audit.chain import AddFinding, Chain
 from sayso.core.audit.entry import MAIN
-from sayso.core.audit.merkle import TILE, WIDTH, Frontier, Kept, extend, fold, subtree
+from sayso.core.audit.merkle import TILE, WIDTH, Frontier, TreeNode, extend_tree, root_of_peaks, subtree_root
 
 MOST_FINDINGS = 100
 RUN = 256
 """How many rows are looked at together: few enough to stay in the processor's cache meanwhile."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class VerifyReport(msgspec.Struct, frozen=True):
     """What verifying found. Past the first hundred findings only their number is kept."""
 
     stream: str
@@ -37,7 +37,7 @@ class Report(msgspec.Struct, frozen=True):
     marks: int
     held_through: int
     """The largest size at which a mark held: up to here the entries are those that were signed."""
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     found: int
 
     @property
@@ -45,17 +45,17 @@ class Report(msgspec.Struct, frozen=True):
         return self.found == 0
 
 
-Look = Callable[[Sequence[Filed], Sequence[Said | None]], None]
+RunObserver = Callable[[Sequence[StoredRow], Sequence[RawBody | None]], None]
 """Told the rows of a run and what each says: None where the body is gone, or is not that of an entry."""
 
 
-def verify(
-    rows: Iterable[Filed],
+def verify_rows(
+    rows: Iterable[StoredRow],
     *,
     stream: str = MAIN,
-    marks: Iterable[Mark | Finding] = (),
-    nodes: Iterable[Kept] | None = None,
-) -> Report:
+    marks: Iterable[Anchor | AuditFinding] = (),
+    nodes: Iterable[TreeNode] | None = None,
+) -> VerifyReport:
     """Hold a stream's stored rows against its chain, its kept tree hashes and its marks.
 
     `rows` come in the order of their numbers; `marks` in the order of their sizes (see audit_marks); `nodes`
@@ -67,26 +67,26 @@ def verify(
 
 
 def verify_runs(
-    runs: Iterable[Sequence[Filed]],
+    runs: Iterable[Sequence[StoredRow]],
     *,
     stream: str = MAIN,
-    marks: Iterable[Mark | Finding] = (),
-    nodes: Iterable[Kept] | None = None,
-    look: Look | None = None,
-) -> Report:
+    marks: Iterable[Anchor | AuditFinding] = (),
+    nodes: Iterable[TreeNode] | None = None,
+    look: RunObserver | None = None,
+) -> VerifyReport:
     """The same for rows that come many at a time. Each run has been looked at when the next is asked for."""
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
     counted = [0]
 
-    def found(kind: Kind, seq: int, text: str) -> None:
+    def found(kind: FindingKind, seq: int, text: str) -> None:
         counted[0] += 1
         if len(findings) < MOST_FINDINGS:
-            findings.append(Finding(kind, seq, text))
+            findings.append(AuditFinding(kind, seq, text))
 
     chain = Chain(stream, found)
     climbed = _climb(_tiles(runs, chain, look), chain, iter(marks), nodes, found)
     _check_ends(chain, climbed, nodes is not None, found)
-    return Report(
+    return VerifyReport(
         stream=stream,
         entries=chain.entries,
         head=chain.head,
@@ -100,7 +100,9 @@ def verify_runs(
     )
 
 
-def _tiles(runs: Iterable[Sequence[Filed]], chain: Chain, look: Look | None) -> Iterator[Sequence[bytes]]:
+def _tiles(
+    runs: Iterable[Sequence[StoredRow]], chain: Chain, look: RunObserver | None
+) -> Iterator[Sequence[bytes]]:
     """The leaf hashes, 256 at a time, the last time fewer."""
     rest: list[bytes] = []
     for run in runs:
@@ -118,7 +120,7 @@ def _tiles(runs: Iterable[Sequence[Filed]], chain: Chain, look: Look | None) -> 
 # --- the tree: tiles in, held against kept hashes and marks ---
 
 
-class Climbed(msgspec.Struct, frozen=True):
+class TreeProgress(msgspec.Struct, frozen=True):
     """Where building the tree came to."""
 
     root: bytes
@@ -132,10 +134,10 @@ class Climbed(msgspec.Struct, frozen=True):
 def _climb(
     tiles: Iterable[Sequence[bytes]],
     chain: Chain,
-    marks: Iterator[Mark | Finding],
-    nodes: Iterable[Kept] | None,
-    found: Found,
-) -> Climbed:
+    marks: Iterator[Anchor | AuditFinding],
+    nodes: Iterable[TreeNode] | None,
+    found: AddFinding,
+) -> TreeProgress:
     """Build the tree tile by tile; only its frontier is held."""
     stored = iter(nodes or ())
     above = Frontier()
@@ -150,7 +152,7 @@ def _climb(
                 held = max(held, mark.size)
             mark = _next_mark(marks, found)
         if len(leaves) < WIDTH:
-            rest = fold((*above.peaks, *extend(Frontier(), leaves)[0].peaks))
+            rest = root_of_peaks((*above.peaks, *extend_tree(Frontier(), leaves)[0].peaks))
             break
         above, closed = _close(above, leaves)
         comparing = comparing and _same(closed, stored, found)
@@ -159,44 +161,44 @@ def _climb(
         seen, largest = seen + 1, max(largest, mark.size)
         if mark.size > chain.entries:
             text = f"{mark.source}, but after entry {chain.entries} nothing is left"
-            found(Kind.TRUNCATED, mark.size, text)
+            found(FindingKind.TRUNCATED, mark.size, text)
         mark = _next_mark(marks, found)
     left_over = comparing and next(stored, None) is not None
-    return Climbed(rest, seen, held, largest, kept_through, left_over)
+    return TreeProgress(rest, seen, held, largest, kept_through, left_over)
 
 
-def _next_mark(marks: Iterator[Mark | Finding], found: Found) -> Mark | None:
+def _next_mark(marks: Iterator[Anchor | AuditFinding], found: AddFinding) -> Anchor | None:
     """The next mark; findings on the way to it are passed on."""
     for each in marks:
-        if isinstance(each, Mark):
+        if isinstance(each, Anchor):
             return each
         found(each.kind, each.seq, each.text)
     return None
 
 
-def _holds(mark: Mark, base: int, above: Frontier, leaves: Sequence[bytes], found: Found) -> bool:
+def _holds(mark: Anchor, base: int, above: Frontier, leaves: Sequence[bytes], found: AddFinding) -> bool:
     if mark.size < base:
-        found(Kind.REORDERED, mark.size, f"{mark.source} comes after larger ones")
+        found(FindingKind.REORDERED, mark.size, f"{mark.source} comes after larger ones")
         return False
-    inside = extend(Frontier(), leaves[: mark.size - base])[0].peaks
-    if fold((*above.peaks, *inside)) == mark.root:
+    inside = extend_tree(Frontier(), leaves[: mark.size - base])[0].peaks
+    if root_of_peaks((*above.peaks, *inside)) == mark.root:
         return True
     found(
-        Kind.REWRITTEN,
+        FindingKind.REWRITTEN,
         mark.size,
         f"the first {mark.size} entries are not those that {mark.source} was made of",
     )
     return False
 
 
-def _close(above: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[Kept]]:
+def _close(above: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[TreeNode]]:
     """Put a full tile under the tree; the kept hashes that this closes."""
-    tile = subtree(leaves)
-    grown, higher = extend(above, (tile,))
+    tile = subtree_root(leaves)
+    grown, higher = extend_tree(above, (tile,))
     return grown, [(TILE, above.size, tile), *((height + TILE, place, h) for height, place, h in higher)]
 
 
-def _same(closed: list[Kept], stored: Iterator[Kept], found: Found) -> bool:
+def _same(closed: list[TreeNode], stored: Iterator[TreeNode], found: AddFinding) -> bool:
     """Whether kept hashes go on, and are those of the entries where they do."""
     for height, place, hashed in closed:
         kept = next(stored, None)
@@ -204,19 +206,35 @@ def _same(closed: list[Kept], stored: Iterator[Kept], found: Found) -> bool:
             return False
         end = (place + 1) << height
         if tuple(kept[:2]) != (height, place):
-            found(Kind.TREE, end, f"a kept hash of the tree is missing, or one too many, before entry {end}")
+            found(
+                FindingKind.TREE,
+                end,
+                f"a kept hash of the tree is missing, or one too many, before entry {end}",
+            )
             return False
         if kept[2] != hashed:
-            found(Kind.TREE, end, f"the kept hash over entries {(place << height) + 1} to {end} is another")
+            found(
+                FindingKind.TREE,
+                end,
+                f"the kept hash over entries {(place << height) + 1} to {end} is another",
+            )
     return True
 
 
-def _check_ends(chain: Chain, climbed: Climbed, kept: bool, found: Found) -> None:
+def _check_ends(chain: Chain, climbed: TreeProgress, kept: bool, found: AddFinding) -> None:
     if chain.pruned_through > chain.accounted:
-        found(Kind.BODY_MISSING, chain.pruned_through, "bodies are missing that no entry says were pruned")
+        found(
+            FindingKind.BODY_MISSING,
+            chain.pruned_through,
+            "bodies are missing that no entry says were pruned",
+        )
     if not chain.whole or not kept:
         return
     if climbed.left_over:
-        found(Kind.TRUNCATED, chain.entries, f"the tree has kept hashes beyond entry {chain.entries}")
+        found(FindingKind.TRUNCATED, chain.entries, f"the tree has kept hashes beyond entry {chain.entries}")
     if climbed.kept_through < climbed.largest - climbed.largest % WIDTH:
-        found(Kind.TREE, climbed.kept_through, "kept hashes of the tree are missing up to its checkpoints")
+        found(
+            FindingKind.TREE,
+            climbed.kept_through,
+            "kept hashes of the tree are missing up to its checkpoints",
+        )

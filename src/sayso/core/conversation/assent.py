@@ -25,7 +25,7 @@ from sayso.core.text.phrases import (
     POLITE,
     pattern,
 )
-from sayso.core.text.unmask import is_sign_of, undecorated, with_emoji
+from sayso.core.text.unmask import is_sign_of, strip_decoration, with_emoji
 
 
 class Assent(msgspec.Struct, frozen=True):
@@ -48,14 +48,14 @@ def read_assent(said: str, asks: bool) -> Assent:
     """Read an undisguised message; `asks` says that there is a question mark in its own words."""
     if is_sign_of("yes", said) or _PLUS_ONE.fullmatch(said):
         return Assent("medium")
-    said = undecorated(with_emoji(said.replace("’", "'"))).strip()
+    said = strip_decoration(with_emoji(said.replace("’", "'"))).strip()
     yes = _leading_yes(said)
     if asks:
         return Assent(question=yes.strength is not None or _ASKED_PHRASE.search(said) is not None)
     if yes.strength is None:
         return Assent(change=said) if _BARE_CHANGE.match(said) else NONE
     if yes.rest:
-        return _changed(yes.rest)
+        return _read_change(yes.rest)
     if _TRAILS_OFF.search(said) or _IRONY.search(said):
         return NONE
     of_plan = _OF_PLAN.search(said) is not None
@@ -97,7 +97,7 @@ def _leading_yes(said: str) -> _Yes:
     return _Yes("high", True, "")
 
 
-def _changed(rest: str) -> Assent:
+def _read_change(rest: str) -> Assent:
     if not _CHANGE.match(rest):
         return NONE
     change = (
@@ -113,7 +113,7 @@ def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE | re.ASCII | re.VERBOSE)
 
 
-def _spaced(text: str) -> str:
+def _with_any_space(text: str) -> str:
     return text.strip().replace(" ", r"\s+")
 
 
@@ -127,16 +127,16 @@ _MEDIUM = pattern(MEDIUM_PHRASES)
 _ONCE = pattern(ONCE_PHRASES)
 _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
 _PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
-_LEAD = _spaced(
+_LEAD = _with_any_space(
     f"(?:(?:and|so|then|please|just|you can|you may|feel free to|we can|i'm|i am|we're|we are"
     f"|(?:it|this|that)(?: all)?(?:'s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
 )
-_TAIL = _spaced(
+_TAIL = _with_any_space(
     f"(?: (?:(?:with|on|for|by) (?:it|this|that|me|us|{_PLAN})|to me|to us"
     "|to (?:all|both|everything|all of (?:it|them|these|this)|each|this|that|it)"
     f"|as (?:planned|proposed|described|discussed|suggested|shown)|then|now|thing))*"
 )
-_FILLER = _spaced(
+_FILLER = _with_any_space(
     f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
     "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
     "|run it|execute it|both(?: files| of them)?|all of it|all of them|everything|all good|all fine"

@@ -20,7 +20,7 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.core.plans.names import stem
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, NO_WORDS, POLITE, pattern
-from sayso.core.text.unmask import undecorated, with_signs_spelled
+from sayso.core.text.unmask import strip_decoration, with_signs_spelled
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -41,11 +41,11 @@ class Choice(msgspec.Struct, frozen=True):
     once: bool = False
 
 
-Listed = Sequence[Question | None]
+NumberedQuestions = Sequence[Question | None]
 """The questions in the order they were shown in; None where one is no longer open."""
 
 
-class _Named(msgspec.Struct, frozen=True):
+class _NamedPlaces(msgspec.Struct, frozen=True):
     """The places in the list that words name."""
 
     places: tuple[int, ...]
@@ -61,15 +61,18 @@ class _Part(msgspec.Struct, frozen=True):
     words: str
 
 
-def read_choice(text: str, asked: Listed) -> Choice | None:
+def read_choice(text: str, asked: NumberedQuestions) -> Choice | None:
     """Read a message that is nothing but a choice, with or without a yes or no in it; else None."""
-    said = " ".join(undecorated(with_signs_spelled(text.replace("’", "'"))).split()).rstrip("! ")
+    said = " ".join(strip_decoration(with_signs_spelled(text.replace("’", "'"))).split()).rstrip("! ")
     if said.endswith("?"):
         return None
     if _NONE.fullmatch(said.rstrip(".")):
         return Choice(no=tuple(filter(None, asked)))
     numbered = _NUMBER_SIGN.sub("#", said)
-    read = (_read_parts(parts, asked) for parts in (_said_behind(numbered), _said_before(numbered)))
+    read = (
+        _read_parts(parts, asked)
+        for parts in (_answers_after_names(numbered), _answers_before_names(numbered))
+    )
     choice = next(filter(None, read), None)
     if choice is None:
         return None
@@ -83,7 +86,7 @@ def read_choice(text: str, asked: Listed) -> Choice | None:
     )
 
 
-def _said_before(said: str) -> list[_Part]:
+def _answers_before_names(said: str) -> list[_Part]:
     """Each yes or no with the words after it: "yes to 1, no to 2"."""
     answers = list(_ANSWER.finditer(said))
     first = [_Part("", said[: answers[0].start() if answers else len(said)])]
@@ -92,7 +95,7 @@ def _said_before(said: str) -> list[_Part]:
     return (first if first[0].words.strip() else []) + rest
 
 
-def _said_behind(said: str) -> list[_Part]:
+def _answers_after_names(said: str) -> list[_Part]:
     """Each yes or no with the words before it: "1 yes, 2 no", but not "the first, not the second"."""
     answers = list(_ANSWER.finditer(said))
     starts = [0, *(each.end() for each in answers)]
@@ -107,7 +110,7 @@ def _sense(answer: re.Match[str]) -> str:
     return next(name for name in ("yes", "hesitant", "no") if answer[name])
 
 
-def _read_parts(parts: list[_Part], asked: Listed) -> Choice | None:
+def _read_parts(parts: list[_Part], asked: NumberedQuestions) -> Choice | None:
     """The choice that parts make; None if one of them names nothing, or two say different things of one."""
     read = [(part.says, _name(part.words, asked)) for part in parts]
     named = [(says, name) for says, name in read if name is not None]
@@ -117,9 +120,9 @@ def _read_parts(parts: list[_Part], asked: Listed) -> Choice | None:
     if len(set(every)) < len(every):
         return None
     return Choice(
-        yes=_of(named, asked, "yes", "hesitant"),
-        no=_of(named, asked, "no"),
-        named=_of(named, asked, ""),
+        yes=_questions_with(named, asked, "yes", "hesitant"),
+        no=_questions_with(named, asked, "no"),
+        named=_questions_with(named, asked, ""),
         hesitant=any(says == "hesitant" or (says != "no" and name.hesitant) for says, name in named),
         orders=any(name.orders for _, name in named),
         closed=any(asked[place] is None for place in every),
@@ -127,7 +130,9 @@ def _read_parts(parts: list[_Part], asked: Listed) -> Choice | None:
     )
 
 
-def _of(named: list[tuple[str, _Named]], asked: Listed, *senses: str) -> tuple[Question, ...]:
+def _questions_with(
+    named: list[tuple[str, _NamedPlaces]], asked: NumberedQuestions, *senses: str
+) -> tuple[Question, ...]:
     found = {place for says, name in named if says in senses for place in name.places}
     return tuple(question for at, question in enumerate(asked) if question is not None and at in found)
 
@@ -135,15 +140,15 @@ def _of(named: list[tuple[str, _Named]], asked: Listed, *senses: str) -> tuple[Q
 # --- names --------------------------------------------------------------------------------------------------
 
 
-def _name(said: str, asked: Listed) -> _Named | None:
+def _name(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     """The questions that words name; None if any part of them names none, or more than one."""
     said = _BEHIND.sub("", _AROUND.sub("", said))
     bare = _BEFORE.sub("", said)
-    whole = _all_but(bare, asked) or _one(bare, asked)
-    found = [whole] if whole else _listed(bare, asked)
+    whole = _all_but(bare, asked) or _name_one(bare, asked)
+    found = [whole] if whole else _name_each(bare, asked)
     if not found:
         return None
-    return _Named(
+    return _NamedPlaces(
         tuple(dict.fromkeys(place for name in found for place in name.places)),
         hesitant=any(name.hesitant for name in found),
         by_name=any(name.by_name for name in found),
@@ -151,30 +156,30 @@ def _name(said: str, asked: Listed) -> _Named | None:
     )
 
 
-def _listed(said: str, asked: Listed) -> list[_Named]:
+def _name_each(said: str, asked: NumberedQuestions) -> list[_NamedPlaces]:
     """What each part of a list names; nothing if one of them names none."""
     found = []
     for part in filter(str.strip, _SEPARATOR.split(said)):
-        name = _one(part, asked)
+        name = _name_one(part, asked)
         if name is None:
             return []
         found.append(name)
     return found
 
 
-def _all_but(said: str, asked: Listed) -> _Named | None:
+def _all_but(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     """ "Both", "all", "the first two", "1 to 3", "all except 2"."""
     places = tuple(range(len(asked)))
     every = _ALL.fullmatch(said)
     if every is not None and (every["number"] or "").lower() in ("", str(len(asked)), _count(len(asked))):
-        return None if every["both"] and len(asked) != 2 else _Named(places)
+        return None if every["both"] and len(asked) != 2 else _NamedPlaces(places)
     if (some := _RANGE.fullmatch(said)) is not None:
         first, last = int(some["first"]), int(some["last"])
-        return _Named(places[first - 1 : last]) if 0 < first < last <= len(asked) else None
+        return _NamedPlaces(places[first - 1 : last]) if 0 < first < last <= len(asked) else None
     if (some := _FIRST_FEW.fullmatch(said)) is not None:
         count = _NUMBERS.index(some["count"].lower()) + 1
         end = some["end"].lower() == "last"
-        return _Named(places[-count:] if end else places[:count]) if count <= len(asked) else None
+        return _NamedPlaces(places[-count:] if end else places[:count]) if count <= len(asked) else None
     apart = _EXCEPT.fullmatch(said)
     out = _name(apart["out"], asked) if apart is not None else None
     if out is None or len(out.places) >= len(asked):
@@ -186,38 +191,40 @@ def _count(number: int) -> str:
     return _NUMBERS[number - 1] if 0 < number <= len(_NUMBERS) else ""
 
 
-def _one(said: str, asked: Listed) -> _Named | None:
+def _name_one(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     """The one question that words name: by its place, by a name in full, or by words of its names."""
     said = _AROUND.sub("", said)
     ordinal = _ORDINAL.fullmatch(said)
     if ordinal is not None:
         at = _place(ordinal, len(asked))
-        return _Named((at,)) if 0 <= at < len(asked) else None
-    fitting = [at for at, question in _open(asked) if said and said in _names(question)]
+        return _NamedPlaces((at,)) if 0 <= at < len(asked) else None
+    fitting = [at for at, question in _list_open(asked) if said and said in _names(question)]
     if fitting:
-        return _Named((fitting[0],), hesitant=None in asked, by_name=True) if len(fitting) == 1 else None
+        return (
+            _NamedPlaces((fitting[0],), hesitant=None in asked, by_name=True) if len(fitting) == 1 else None
+        )
     return _by_words(said, asked)
 
 
-def _open(asked: Listed) -> Iterator[tuple[int, Question]]:
+def _list_open(asked: NumberedQuestions) -> Iterator[tuple[int, Question]]:
     """The questions that are still open, with their places."""
     return ((at, question) for at, question in enumerate(asked) if question is not None)
 
 
-def _by_words(said: str, asked: Listed) -> _Named | None:
+def _by_words(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     if not _PLAIN.fullmatch(said):
         return None
     stems = {stem(word) for word in re.findall(r"[^\W_]+", _NOUNS.sub("", said.lower()))}
     fitting = [
         (at, question)
-        for at, question in _open(asked)
+        for at, question in _list_open(asked)
         if stems and stems <= {*_operation_stems(question), *_stems(question)}
     ]
     if len(fitting) != 1:
         return None
     at, question = fitting[0]
     hesitant = None in asked or not stems <= set(_operation_stems(question))
-    return _Named((at,), hesitant=hesitant, by_name=True)
+    return _NamedPlaces((at,), hesitant=hesitant, by_name=True)
 
 
 def _place(ordinal: re.Match[str], count: int) -> int:

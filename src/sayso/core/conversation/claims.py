@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core import words
-from sayso.core.conversation.hear import Heard, hear
+from sayso.core.conversation.hear import Heard, hear_text
 from sayso.core.deciding.questions import is_open
-from sayso.core.deciding.showing import call_lines, check_seen, shows_all
+from sayso.core.deciding.showing import check_seen, describe_whole_call, shows_all
 from sayso.core.decision import Item, Offer, Question, Ruling
-from sayso.core.effects import Closed, Effect, Granted
+from sayso.core.effects import Effect, GrantAdded, QuestionClosed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
@@ -34,7 +34,7 @@ def claim_question(
     """Ask whether the user wrote this message of the turn at hand."""
     ruling = Ruling(Verdict.ASK, "claimed", words.ONLY_CLAIMED)
     item = Item(OPERATION.name, OPERATION.name, "messages", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
-    offers = _offers(_heard(session, text, policy, now, unsigned), session)
+    offers = _offers_of_claim(_hear_claim(session, text, policy, now, unsigned), session)
     return Question(
         id=f"{session.id}.q{session.asked + 1}",
         request=request,
@@ -50,7 +50,7 @@ def claim_question(
     )
 
 
-def answer_claim(
+def effects_of_claim_answer(
     question: Question,
     answers: Mapping[str, str],
     policy: Policy,
@@ -70,15 +70,15 @@ def answer_claim(
     if set(answers) != set(question.item_ids) or not set(answers.values()) <= {"once", "deny"}:
         raise UnknownAnswer("that is not an answer to this question", hint="answer one of: once, deny")
     if "deny" in answers.values() or question.claim is None:
-        return (Closed(question.id, "deny"),)
+        return (QuestionClosed(question.id, "deny"),)
     check_seen(question, seen)
-    heard = _heard(session, question.claim, policy, now, unsigned)
-    if _offers(heard, session) != question.offers:
+    heard = _hear_claim(session, question.claim, policy, now, unsigned)
+    if _offers_of_claim(heard, session) != question.offers:
         raise UnknownAnswer("the message would do something else by now than was shown", hint="say it again")
-    return (Closed(question.id, "once"), *heard.effects)
+    return (QuestionClosed(question.id, "once"), *heard.effects)
 
 
-def _heard(session: Session, text: str, policy: Policy, now: float, unsigned: Risk | None) -> Heard:
+def _hear_claim(session: Session, text: str, policy: Policy, now: float, unsigned: Risk | None) -> Heard:
     """The message as the user's own, in the turn at hand. The question shows what a plan would cover.
 
     The operator's signature is for the message, and never for a call that the message would answer.
@@ -86,15 +86,19 @@ def _heard(session: Session, text: str, policy: Policy, now: float, unsigned: Ri
     asked = {name: one for name, one in session.questions.items() if one.claim is None}
     plan = None if session.plan is None else msgspec.structs.replace(session.plan, shown=True)
     before = msgspec.structs.replace(session, turn=session.turn - 1, questions=asked, plan=plan)
-    return hear(before, text, policy, now, Assurance.ASSURED, unsigned=unsigned)
+    return hear_text(before, text, policy, now, Assurance.ASSURED, unsigned=unsigned)
 
 
-def _offers(heard: Heard, session: Session) -> tuple[Offer, ...]:
+def _offers_of_claim(heard: Heard, session: Session) -> tuple[Offer, ...]:
     """What a yes does is what the message would do: which question it answers, and what else it says."""
-    closed = [one.question for one in heard.effects if isinstance(one, Closed)]
+    closed = [one.question for one in heard.effects if isinstance(one, QuestionClosed)]
     asked = [session.questions[name] for name in closed if name in session.questions]
-    calls = [line for one in asked for line in call_lines(one.request, one.items, fold=None)]
-    grants = [one.grant for one in heard.effects if isinstance(one, Granted)]
-    planned = [words.planned(grant.value, grant.pins.targets) for grant in grants if grant.group is not None]
+    calls = [line for one in asked for line in describe_whole_call(one.request, one.items, fold=None)]
+    grants = [one.grant for one in heard.effects if isinstance(one, GrantAdded)]
+    planned = [
+        words.plan_operation_line(grant.value, grant.pins.targets)
+        for grant in grants
+        if grant.group is not None
+    ]
     said = words.counts_as_yours((*planned, *heard.did), calls)
     return Offer("once", said), Offer("deny", words.NOT_YOURS)

@@ -14,19 +14,19 @@ import msgspec
 from sayso.core import effects as fx
 from sayso.core import words
 from sayso.core.conversation import replies
-from sayso.core.conversation.clearing import clear
+from sayso.core.conversation.clearing import clear_consent
 from sayso.core.conversation.limits import find_limit
-from sayso.core.conversation.message import Message, limits_slash, read
-from sayso.core.conversation.revocations import revoke_named
+from sayso.core.conversation.message import Message, limits_slash, read_message
+from sayso.core.conversation.revocations import revoke_entry
 from sayso.core.conversation.standing_consent import speaks_of_revoking
 from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes_back
 from sayso.core.deciding.rules import PLAN_TURNS
-from sayso.core.grants import DAY, Grant, Held, Pins, spent
+from sayso.core.grants import DAY, Grant, HeldGrant, Pins, spent
 from sayso.core.model import Assurance, Risk
-from sayso.core.plans.edit import begins_with_yes, spoken_change
+from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
-from sayso.core.session import Pending, Session, Task, apply
-from sayso.core.text.unmask import LONGEST, readings
+from sayso.core.session import PendingPrompt, Session, Task, apply_effects
+from sayso.core.text.unmask import LONGEST, visible_readings
 
 CONFIRM_TASK_EVERY = 25
 LISTED = frozenset({"command", "category"})
@@ -75,13 +75,13 @@ class Hearing:
 
     def do(self, *effects: fx.Effect) -> None:
         self.effects += effects
-        self.session = apply(self.session, effects)
+        self.session = apply_effects(self.session, effects)
 
     def change(self, **fields: Any) -> None:
-        self.do(fx.Changed(fields))
+        self.do(fx.SessionChanged(fields))
 
-    def clear(self, reach: fx.Reach, why: str, announce: str) -> None:
-        effect, lost = clear(self.session, reach, why, self.now)
+    def clear(self, reach: fx.ClearReach, why: str, announce: str) -> None:
+        effect, lost = clear_consent(self.session, reach, why, self.now)
         self.do(effect)
         self.cleared += lost
         self.announced.append(announce)
@@ -98,7 +98,7 @@ class Hearing:
         )
 
 
-def hear(
+def hear_text(
     session: Session,
     text: str,
     policy: Policy,
@@ -112,7 +112,7 @@ def hear(
     `risk_of` reads the risk of a command put on the allowlist; what cannot be read counts as high.
     `unsigned` is the highest risk that an answer without a signature may allow; None if it may allow nothing.
     """
-    message = _with_plan_in_view(read(text, policy.slash_commands, policy.phrases), session)
+    message = _with_plan_in_view(read_message(text, policy.slash_commands, policy.phrases), session)
     h = Hearing(session, policy, message, now, assurance, unsigned)
     _doubt_slash(h)
     replies.name_questions(h)
@@ -131,16 +131,20 @@ def hear(
     return h.heard()
 
 
-def take_back(session: Session, name: str, policy: Policy, now: float) -> Heard:
+def revoke_for_operator(session: Session, name: str, policy: Policy, now: float) -> Heard:
     """Revoke what this name means, without a message of the user: by the operator."""
-    h = Hearing(session, policy, read("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED)
-    revoke_named(h, name)
+    h = Hearing(
+        session, policy, read_message("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED
+    )
+    revoke_entry(h, name)
     return h.heard()
 
 
 def take_back_below(session: Session, refusal: fx.Withheld, policy: Policy, now: float) -> Heard:
     """Take back what a refusal heard in a session above takes back in this one."""
-    h = Hearing(session, policy, read("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED)
+    h = Hearing(
+        session, policy, read_message("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED
+    )
     if refusal.forbids:
         take_forbidden_off(h, refusal.forbidden)
     else:
@@ -181,7 +185,7 @@ def _with_plan_in_view(message: Message, session: Session) -> Message:
     forbids = message.kind == "refusal" and message.forbids and begins_with_yes(message.text)
     if plan is None or not plan.text.concrete or not (message.kind == "other" or forbids):
         return message
-    change = spoken_change(message.text, plan.text)
+    change = find_spoken_change(message.text, plan.text)
     if change is None:
         return message
     return msgspec.structs.replace(message, kind="modify", change=change, refusal=False)
@@ -191,7 +195,7 @@ def _advance(h: Hearing) -> None:
     """A new turn: last turn's message no longer allows anything, and what was idle too long ends."""
     for question in h.session.questions.values():
         if question.claim is not None:  # the conversation goes on without it
-            h.do(fx.Withdrawn(question.id))
+            h.do(fx.QuestionWithdrawn(question.id))
     s, trusted = h.session, h.policy.settings.trust_hook_messages
     lifted = s.stopped is not None and h.assurance >= s.stopped and not h.message.stop
     h.change(
@@ -221,18 +225,18 @@ def _tighten(h: Hearing) -> None:
     m = h.message
     if m.problem is not None:
         h.announced.append(m.problem)
-    replies.deny(h)
+    replies.hear_no(h)
     if m.forbids and not replies.narrows_plan(h):
         _forbid(h)
     if m.revoke_all:
         h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
-        h.announced.append(words.allowlist_block(allowlisted(h.session, h.now)))
+        h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now)))
     for command in m.revokes:
-        revoke_named(h, command)
+        revoke_entry(h, command)
     if m.clear_allowlist:
         h.clear("allowlist", "you cleared it", "Session allowlist cleared")
     if m.revokes or m.clear_allowlist:
-        h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
+        h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now), with_risk=True))
     if m.clear_state:
         h.clear("all_but_allowlist", "you cleared the consent state", "Consent state cleared")
     if m.correction:
@@ -245,7 +249,7 @@ def _asks_to_revoke(h: Hearing) -> bool:
     """Whether an order to revoke was heard, but not understood: then the user is told so."""
     entries = [held.grant.value for held in h.session.held if held.grant.kind == "command"]
     return h.message.slash is None and any(
-        speaks_of_revoking(shown, entries) for shown in readings(h.message.text[:LONGEST])
+        speaks_of_revoking(shown, entries) for shown in visible_readings(h.message.text[:LONGEST])
     )
 
 
@@ -256,7 +260,7 @@ def _forbid(h: Hearing) -> None:
     off = take_forbidden_off(h, h.message.forbidden)
     h.clear("all_but_allowlist", "you forbade something", words.FORBIDDEN)
     if off:
-        h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
+        h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now), with_risk=True))
 
 
 def _stop(h: Hearing) -> None:
@@ -274,7 +278,7 @@ def _may_loosen(h: Hearing) -> bool:
     if h.session.ceiling > Risk.LOW:
         return True
     if h.message.kind in LOOSENING:
-        h.do(fx.Claimed(h.message.text, h.message.kind))
+        h.do(fx.MessageClaimed(h.message.text, h.message.kind))
         h.change(pending=h.before.pending)  # confirmed, it answers what was asked in the turn before
         h.did.append("claimed only: the operator is asked whether you said this")
     return False
@@ -290,7 +294,7 @@ def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
     if m.imperatives:
         h.change(imperatives=m.imperatives)
     if m.assent is not None or (m.change is not None and not _is_forbidden(h)):
-        replies.assent(h)
+        replies.hear_yes(h)
 
 
 def _is_forbidden(h: Hearing) -> bool:
@@ -311,12 +315,12 @@ def _finish(h: Hearing) -> None:
 
 def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
     for command in dict.fromkeys(h.message.grants):
-        if any(held.grant.value == command for held in allowlisted(h.session, h.now)):
+        if any(held.grant.value == command for held in list_allowlist_entries(h.session, h.now)):
             continue
         risk = min(risk_of(command), h.session.ceiling)
-        h.do(fx.Granted(allowlist_entry(h.session, command, risk, h.policy, h.now)))
+        h.do(fx.GrantAdded(allowlist_entry(h.session, command, risk, h.policy, h.now)))
     h.did.append("standing consent granted")
-    h.announced.append(words.allowlist_block(allowlisted(h.session, h.now), with_risk=True))
+    h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now), with_risk=True))
 
 
 def _answer_queries(h: Hearing) -> None:
@@ -324,12 +328,12 @@ def _answer_queries(h: Hearing) -> None:
     query = h.message.query or (command.query if command else None)
     if query is None:
         return
-    blocks = [words.allowlist_block(allowlisted(h.session, h.now))]
+    blocks = [words.allowlist_block(list_allowlist_entries(h.session, h.now))]
     if query == "consents":
         task = h.session.task
         name = task.name if task else "none"
         risky = [one.grant for one in h.session.held if one.grant.kind == "operation" and _risky(one, h.now)]
-        blocks.append(words.task_block(name, consented(h.session, h.now), risky))
+        blocks.append(words.task_block(name, list_category_grants(h.session, h.now), risky))
         other = [
             one.grant for one in h.session.held if not spent(one, h.now) and one.grant.kind not in LISTED
         ]
@@ -338,7 +342,7 @@ def _answer_queries(h: Hearing) -> None:
     h.announced.append("\n\n".join(blocks))
 
 
-def _risky(held: Held, now: float) -> bool:
+def _risky(held: HeldGrant, now: float) -> bool:
     return held.grant.risk >= Risk.HIGH and not spent(held, now)
 
 
@@ -369,9 +373,9 @@ def _confirm_long_task(h: Hearing) -> None:
     task, turn = h.session.task, h.session.turn
     if task is None or task.began == turn or (turn - task.began) % CONFIRM_TASK_EVERY:
         return
-    if not consented(h.session, h.now):
+    if not list_category_grants(h.session, h.now):
         return
-    h.change(task=msgspec.structs.replace(task, unconfirmed=True), pending=Pending("still", turn))
+    h.change(task=msgspec.structs.replace(task, unconfirmed=True), pending=PendingPrompt("still", turn))
     h.announced.append(words.still_working(task.name))
 
 
@@ -402,7 +406,7 @@ def allowlist_entry(
     )
 
 
-def allowlisted(session: Session, now: float) -> list[Held]:
+def list_allowlist_entries(session: Session, now: float) -> list[HeldGrant]:
     """The live entries of the allowlist in this workspace."""
     return [
         held
@@ -413,7 +417,7 @@ def allowlisted(session: Session, now: float) -> list[Held]:
     ]
 
 
-def consented(session: Session, now: float) -> list[Grant]:
+def list_category_grants(session: Session, now: float) -> list[Grant]:
     """The categories consented to in the current task."""
     task = session.task
     return [

@@ -6,12 +6,12 @@ import msgspec
 
 from sayso.core import effects as fx
 from sayso.core import words
-from sayso.core.conversation.clearing import clear
+from sayso.core.conversation.clearing import clear_consent
 from sayso.core.conversation.hear import new_task
-from sayso.core.deciding.retries import Start, has_retry, retries_left, retry_grant, started_on
+from sayso.core.deciding.retries import Start, has_retry, retries_left, retry_grant, start_from_session
 from sayso.core.decision import Decision, Item
 from sayso.core.model import Assurance, Request, Risk
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Plan, Session
 
@@ -28,7 +28,7 @@ class Report(msgspec.Struct, frozen=True):
     cleared: tuple[str, ...] = ()
 
 
-def show_plan(session: Session, text: PlanText, *, shown: bool = False) -> Report:
+def report_plan(session: Session, text: PlanText, *, shown: bool = False) -> Report:
     """A plan was put to the user; `shown` says that they see our rendering of it.
 
     A concrete one suspends the plan under way until it is answered. One that is not concrete comes between a
@@ -37,7 +37,7 @@ def show_plan(session: Session, text: PlanText, *, shown: bool = False) -> Repor
     if not text.concrete and session.plan is not None:
         waits = session.plan.shown and not session.plan.accepted
         unsure = msgspec.structs.replace(session.plan, shown=False)
-        return Report((fx.Changed({"plan": unsure}),) if waits else ())
+        return Report((fx.SessionChanged({"plan": unsure}),) if waits else ())
     number = session.plans + 1
     plan = Plan(f"{session.id}.p{number}", text, session.turn, session.turn, shown=shown)
     fields = {
@@ -47,40 +47,44 @@ def show_plan(session: Session, text: PlanText, *, shown: bool = False) -> Repor
     }
     if session.task is not None and text.concrete:
         fields["task"] = msgspec.structs.replace(session.task, plan_turn=session.turn)
-    return Report((fx.Changed(fields),))
+    return Report((fx.SessionChanged(fields),))
 
 
-def begin_task(session: Session, name: str, now: float) -> Report:
+def report_task_begin(session: Session, name: str, now: float) -> Report:
     """A task the host names. It ends the one before."""
-    ended = _clear("task", "a new task begins", session, now) if session.task is not None else Report()
-    task = fx.Changed({"task": new_task(session, name), "tasks": session.tasks + 1})
+    ended = (
+        _report_clearing("task", "a new task begins", session, now) if session.task is not None else Report()
+    )
+    task = fx.SessionChanged({"task": new_task(session, name), "tasks": session.tasks + 1})
     return Report((*ended.effects, task), ended.announced, ended.cleared)
 
 
-def end_task(session: Session, now: float) -> Report:
-    return _clear("task", DONE, session, now)
+def report_task_end(session: Session, now: float) -> Report:
+    return _report_clearing("task", DONE, session, now)
 
 
-def switch(session: Session, now: float) -> Report:
+def report_switch(session: Session, now: float) -> Report:
     """A major switch: another project, another workspace root."""
-    return _clear("all_but_allowlist", "the context switched", session, now)
+    return _report_clearing("all_but_allowlist", "the context switched", session, now)
 
 
-def stop(session: Session, assurance: Assurance, now: float) -> Report:
+def report_stop(session: Session, assurance: Assurance, now: float) -> Report:
     """Stop a session without a message of its user: no turn passes, and no task begins.
 
     Clears what a stop in the conversation clears, and never weakens a stop that holds already.
     """
-    cleared = _clear("all_but_allowlist", "the session was stopped", session, now)
+    cleared = _report_clearing("all_but_allowlist", "the session was stopped", session, now)
     held = assurance if session.stopped is None else max(session.stopped, assurance)
-    return Report((*cleared.effects, fx.Changed({"stopped": held})), cleared.announced, cleared.cleared)
+    return Report(
+        (*cleared.effects, fx.SessionChanged({"stopped": held})), cleared.announced, cleared.cleared
+    )
 
 
-def end_session(session: Session, now: float) -> Report:
-    return _clear("everything", "the session ended", session, now)
+def report_session_end(session: Session, now: float) -> Report:
+    return _report_clearing("everything", "the session ended", session, now)
 
 
-def outcome(
+def report_call_end(
     session: Session,
     request: Request,
     decision: Decision,
@@ -97,26 +101,26 @@ def outcome(
     a failure lets nothing run again. Without a `start`, the session itself says what the call ran on.
     """
     if ok:
-        return _succeeded(session, request, decision, claimed=claimed)
-    start = started_on(session, decision, policy) if start is None else start
+        return _report_success(session, request, decision, claimed=claimed)
+    start = start_from_session(session, decision, policy) if start is None else start
     if claimed:
         start = msgspec.structs.replace(start, certain=False)
-    return _failed(session, request, decision, policy, now, start)
+    return _report_failure(session, request, decision, policy, now, start)
 
 
-def _succeeded(session: Session, request: Request, decision: Decision, *, claimed: bool) -> Report:
-    progress = _progress(session, request)
+def _report_success(session: Session, request: Request, decision: Decision, *, claimed: bool) -> Report:
+    progress = _report_plan_progress(session, request)
     if claimed:
         return progress
     lifted = [
-        fx.Lifted(category)
+        fx.SuspensionLifted(category)
         for category in dict.fromkeys(item.category for item in decision.items)
         if category in session.suspended and session.suspended[category].digest == request.digest
     ]
     return Report((*lifted, *progress.effects), progress.announced, progress.cleared)
 
 
-def _progress(session: Session, request: Request) -> Report:
+def _report_plan_progress(session: Session, request: Request) -> Report:
     """What of the plan is done now; a call without a target counts for every target, functions for none."""
     plan = session.plan_under_way
     if plan is None:
@@ -133,7 +137,7 @@ def _progress(session: Session, request: Request) -> Report:
         cleared = ("plan consent (the plan is done)",)
         return Report((fx.PlanEnded("done"),), ("Plan complete, clearing its consent",), cleared)
     field = "plan" if plan is session.plan else "shelved"
-    return Report((fx.Changed({field: msgspec.structs.replace(plan, done=tuple(sorted(after)))}),))
+    return Report((fx.SessionChanged({field: msgspec.structs.replace(plan, done=tuple(sorted(after)))}),))
 
 
 def _places(text: PlanText, operation: str) -> tuple[str, ...]:
@@ -143,7 +147,7 @@ def _places(text: PlanText, operation: str) -> tuple[str, ...]:
     return tuple(target for target in text.targets_of(operation) if not target.endswith("()")) or ("",)
 
 
-def _failed(
+def _report_failure(
     session: Session, request: Request, decision: Decision, policy: Policy, now: float, start: Start
 ) -> Report:
     failed = [item for item in decision.items if _counts(item)]
@@ -151,16 +155,16 @@ def _failed(
         return Report()
     categories = dict.fromkeys(item.category for item in failed)
     left = {one: retries_left(session, one, request.digest, now, start) for one in categories}
-    suspended = [fx.Suspended(category, request.digest, more) for category, more in left.items()]
+    suspended = [fx.CategorySuspended(category, request.digest, more) for category, more in left.items()]
     if policy.settings.on_failure == "clear":
-        ended = _clear("task", "an operation failed", session, now)
+        ended = _report_clearing("task", "an operation failed", session, now)
         return Report((*suspended, *ended.effects), ended.announced, ended.cleared)
     ended_plan = (fx.PlanEnded("failed"),) if session.plan_under_way is not None else ()
     retried = [item for item in failed if item.risk < Risk.HIGH and left[item.category]]
     retry = retry_grant(session, request, retried, policy, now, start)
     names = ", ".join(dict.fromkeys(item.category_words for item in failed))
     return Report(
-        (*suspended, *ended_plan, *(() if retry is None else (fx.Granted(retry),))),
+        (*suspended, *ended_plan, *(() if retry is None else (fx.GrantAdded(retry),))),
         (words.after_failure(names, retry is not None or has_retry(session, request.digest, now)),),
         ("plan consent (an operation failed)",) if ended_plan else (),
     )
@@ -171,6 +175,6 @@ def _counts(item: Item) -> bool:
     return item.undecayed >= Risk.MODERATE and item.category not in EXIT_CODES_MEAN_NOTHING
 
 
-def _clear(reach: fx.Reach, why: str, session: Session, now: float) -> Report:
-    effect, lost = clear(session, reach, why, now)
-    return Report((effect,), (words.TASK_COMPLETE if why == DONE else words.cleared(why),), lost)
+def _report_clearing(reach: fx.ClearReach, why: str, session: Session, now: float) -> Report:
+    effect, lost = clear_consent(session, reach, why, now)
+    return Report((effect,), (words.TASK_COMPLETE if why == DONE else words.announce_clearing(why),), lost)

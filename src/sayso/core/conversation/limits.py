@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sayso.core.conversation.refusals import clean, names_in
+from sayso.core.conversation.refusals import clean_clause, find_names
 from sayso.core.text.phrases import POLITE, pattern
-from sayso.core.text.unmask import LONGEST, clauses, fold, readings
+from sayso.core.text.unmask import LONGEST, clauses, fold_text, visible_readings
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -27,7 +27,9 @@ def find_limit(text: str) -> Limit | None:
     """The limit that a message holds, through any disguise; None without one."""
     if len(text) > LONGEST:
         return None
-    found = [limit for shown in readings(text) for limit in _limits(fold(_MARKS.sub(" ", shown)))]
+    found = [
+        limit for shown in visible_readings(text) for limit in _limits(fold_text(_MARKS.sub(" ", shown)))
+    ]
     if not found:
         return None
     excluded = dict.fromkeys(word for limit in found for word in limit.excluded)
@@ -39,11 +41,11 @@ def _limits(folded: str) -> Iterator[Limit]:
         for words in () if asked else (clause, *_JOINT.split(clause)):
             if len(words) > _LONGEST_LIMIT:
                 continue
-            said = _END.sub("", _LEAD.sub("", clean(words)))
+            said = _END.sub("", _LEAD.sub("", clean_clause(words)))
             if _KEEPS.fullmatch(said):
                 yield Limit(keeps=True)
             elif _EXCLUDES.fullmatch(said) or _EXCEPT.search(said):
-                yield Limit(tuple(names_in(said)))
+                yield Limit(tuple(find_names(said)))
 
 
 _LONGEST_LIMIT = 300

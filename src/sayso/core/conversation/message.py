@@ -14,7 +14,7 @@ from functools import cache, reduce
 import msgspec
 
 from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
-from sayso.core.conversation.refusals import clean, read_refusal, refuses_flatly
+from sayso.core.conversation.refusals import clean_clause, read_refusal, refuses_flatly
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
 from sayso.core.text.phrases import (
@@ -33,19 +33,19 @@ from sayso.core.text.unmask import (
     LONGEST,
     clause_spans,
     clauses,
-    fold,
+    fold_text,
     has_sign_of,
     is_sign_of,
     mask,
     opens_with_stop_sign,
-    readings,
-    undecorated,
+    strip_decoration,
     undisguised,
+    visible_readings,
     with_emoji,
     without_closing_emoji,
 )
 
-__all__ = ["HIGH_PHRASES", "MEDIUM_PHRASES", "STOP_PHRASES", "Message", "read"]
+__all__ = ["HIGH_PHRASES", "MEDIUM_PHRASES", "STOP_PHRASES", "Message", "read_message"]
 
 ENGLISH = Phrases()
 
@@ -90,23 +90,25 @@ class Message(msgspec.Struct, frozen=True):
     problem: str | None = None
 
 
-def read(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
+def read_message(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
     """Read a message as heard, knowing the registered slash commands. Every text has a reading."""
     rest = after_idiom(text) if len(text) <= LONGEST else None
-    assent = None if rest is None else _read(rest, slash_names, phrases)
+    assent = None if rest is None else _read_spoken(rest, slash_names, phrases)
     if assent is not None and assent.kind in ("assent", "medium"):  # "no problem, go ahead"
         return msgspec.structs.replace(assent, text=text)
-    return _read(text, slash_names, phrases)
+    return _read_spoken(text, slash_names, phrases)
 
 
-def _read(text: str, slash_names: Collection[str], phrases: Phrases) -> Message:
+def _read_spoken(text: str, slash_names: Collection[str], phrases: Phrases) -> Message:
     free = undisguised(text) and not _DRY_RUN.match(text)
     slash = _slash(text, slash_names) if free else None
-    message = reduce(_both, (_tightened(text, shown, slash, phrases) for shown in readings(text)))
+    message = reduce(
+        _merge_readings, (_read_tightening(text, shown, slash, phrases) for shown in visible_readings(text))
+    )
     if slash is not None:
         message = msgspec.structs.replace(message, slash=slash)
     elif free or _is_decorated_only(text):
-        message = _loosened(message, phrases, commands=free)
+        message = _add_loosening(message, phrases, commands=free)
     if _tightens(message) or (slash is not None and (message.done or message.topic)):
         message = msgspec.structs.replace(
             message, slash=None, grants=(), assent=None, once=False, change=None, imperatives=()
@@ -116,7 +118,9 @@ def _read(text: str, slash_names: Collection[str], phrases: Phrases) -> Message:
 
 def _is_decorated_only(text: str) -> bool:
     """Whether nothing but emoji keeps a text from being undisguised: theirs are sometimes selectors."""
-    return len(text) <= LONGEST and not _DRY_RUN.match(text) and undisguised(undecorated(with_emoji(text)))
+    return (
+        len(text) <= LONGEST and not _DRY_RUN.match(text) and undisguised(strip_decoration(with_emoji(text)))
+    )
 
 
 def _tightens(message: Message) -> bool:
@@ -148,7 +152,7 @@ def _kind(message: Message) -> str:
     return "other"
 
 
-def _both(one: Message, other: Message) -> Message:
+def _merge_readings(one: Message, other: Message) -> Message:
     """Two readings of one text: what either of them says takes effect."""
     joined = {name: getattr(one, name) or getattr(other, name) for name in Message.__struct_fields__}
     joined["kind"] = one.kind if one.kind != "other" else other.kind
@@ -159,14 +163,14 @@ def _both(one: Message, other: Message) -> Message:
 # --- tightening ---------------------------------------------------------------------------------------------
 
 
-def _tightened(text: str, shown: str, slash: str | None, phrases: Phrases) -> Message:
+def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases) -> Message:
     signs = _signs_after(shown, slash) if slash is not None else _NO_SIGNS
     if slash is not None:
         shown = _with_own_clauses_only(shown, slash, phrases)
     standing = read_standing(text, shown)
-    spoken, more = standing.spoken, _added(phrases)
+    spoken, more = standing.spoken, _compile_phrases(phrases)
     gist = _gist(spoken)
-    refusal = read_refusal(more.refuse.sub("no", gist), fold(_gist(shown)))
+    refusal = read_refusal(more.refuse.sub("no", gist), fold_text(_gist(shown)))
     return Message(
         text=text,
         kind=standing.kind or "other",
@@ -194,8 +198,8 @@ def _is_minus_one(shown: str) -> bool:
 def _signs_after(shown: str, slash: str) -> frozenset[str]:
     """What signs after a slash command say, "no" or "stop". Irony and a final "-1" are a no."""
     own = mask(shown)
-    rest = own[fold(own).find(slash.casefold()) + len(slash) :]
-    ironic = any(is_ironic(words) for words, _ in clauses(fold(rest)))
+    rest = own[fold_text(own).find(slash.casefold()) + len(slash) :]
+    ironic = any(is_ironic(words) for words, _ in clauses(fold_text(rest)))
     refuses = ironic or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
     said = {"no": refuses, "stop": has_sign_of("stop", rest)}
     return frozenset(name for name, holds in said.items() if holds)
@@ -208,18 +212,18 @@ def _gist(spoken: str) -> str:
 
 def _stops(spoken: str, phrases: Phrases) -> bool:
     """Whether a stop phrase stands anywhere, or a clause begins with one of those that stop only there."""
-    if _STOP.search(spoken) or _AND_STOP.search(spoken) or _added(phrases).stop.search(spoken):
+    if _STOP.search(spoken) or _AND_STOP.search(spoken) or _compile_phrases(phrases).stop.search(spoken):
         return True
-    said = (clean(_MENTION.sub("", spoken[start:end])) for start, end, _ in clause_spans(spoken))
+    said = (clean_clause(_MENTION.sub("", spoken[start:end])) for start, end, _ in clause_spans(spoken))
     return any(_STOP_OPENING.match(words) or _WHOLE_STOP.fullmatch(words) for words in said)
 
 
 def _is_bare_stop(shown: str, phrases: Phrases) -> bool:
     """A message that is nothing but a stop phrase, however quoted, or begins with a stop sign, is a stop."""
-    bare = _QUOTES.sub("", fold(shown)).strip()
-    if opens_with_stop_sign(shown) or _BARE_STOP.fullmatch(fold(shown)):
+    bare = _QUOTES.sub("", fold_text(shown)).strip()
+    if opens_with_stop_sign(shown) or _BARE_STOP.fullmatch(fold_text(shown)):
         return True
-    return _added(phrases).stop.fullmatch(bare) is not None
+    return _compile_phrases(phrases).stop.fullmatch(bare) is not None
 
 
 def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
@@ -227,7 +231,7 @@ def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
 
     "/commit fix the wait loop" says nothing but what to commit; "/pr wait" and "/pr, revoke all consent" do.
     """
-    own = fold(mask(shown))
+    own = fold_text(mask(shown))
     rest = own.find(slash.casefold()) + len(slash)
     own = " " * rest + own[rest:]
     kept = [_BETWEEN if char not in "\r\n" else char for char in shown]
@@ -238,7 +242,7 @@ def _with_own_clauses_only(shown: str, slash: str, phrases: Phrases) -> str:
 
 def _own_clauses(own: str, phrases: Phrases) -> Iterator[tuple[int, int]]:
     for at, (start, end, _) in enumerate(clause_spans(own)):
-        words = clean(_added(phrases).refuse.sub("no", own[start:end]))
+        words = clean_clause(_compile_phrases(phrases).refuse.sub("no", own[start:end]))
         if _TAKES_BACK.match(words) or announces_another(words):  # with its list, to the end of the line
             yield start, len(own[start:].split("\n", 1)[0]) + start
         elif _tightens_by_itself(words, phrases) or _leaves_the_work(words, first=at == 0):
@@ -256,13 +260,13 @@ def _leaves_the_work(words: str, *, first: bool) -> bool:
 
 
 def _stops_by_itself(words: str, phrases: Phrases) -> bool:
-    stop = _added(phrases).stop.match(words)
+    stop = _compile_phrases(phrases).stop.match(words)
     if _WHOLE_STOP.fullmatch(words):
         return True
     return _STOP_CLAUSE.match(words) is not None or (stop is not None and stop.end() == len(words))
 
 
-class _Added(msgspec.Struct, frozen=True):
+class _PhrasePatterns(msgspec.Struct, frozen=True):
     """The operator's phrases as expressions; without any, expressions that never match."""
 
     stop: re.Pattern[str]
@@ -271,9 +275,11 @@ class _Added(msgspec.Struct, frozen=True):
 
 
 @cache
-def _added(phrases: Phrases) -> _Added:
-    return _Added(
-        _any_of(map(fold, phrases.stop)), _any_of(map(fold, phrases.refuse)), _any_of(phrases.assent)
+def _compile_phrases(phrases: Phrases) -> _PhrasePatterns:
+    return _PhrasePatterns(
+        _any_of(map(fold_text, phrases.stop)),
+        _any_of(map(fold_text, phrases.refuse)),
+        _any_of(phrases.assent),
     )
 
 
@@ -285,16 +291,17 @@ def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
 # --- loosening ----------------------------------------------------------------------------------------------
 
 
-def _loosened(message: Message, phrases: Phrases, *, commands: bool) -> Message:
+def _add_loosening(message: Message, phrases: Phrases, *, commands: bool) -> Message:
     """The message with what an undisguised text may loosen; `commands` if it may name some as well."""
     if message.stop or message.kind != "other" or message.query:
         return message
     text, own = message.text, mask(message.text)
-    assent = read_assent(_added(phrases).assent.sub("yes", text), asks="?" in own)
+    assent = read_assent(_compile_phrases(phrases).assent.sub("yes", text), asks="?" in own)
     refusal = message.refusal
     if assent.change is not None:  # "yes, but don't touch the tests" refuses a part, "yes, but no" the whole
         refusal = any(
-            refuses_flatly(_added(phrases).refuse.sub("no", fold(words))) for words in (own, assent.change)
+            refuses_flatly(_compile_phrases(phrases).refuse.sub("no", fold_text(words)))
+            for words in (own, assent.change)
         )
     return msgspec.structs.replace(
         message,
@@ -317,7 +324,7 @@ def _slash(text: str, slash_names: Collection[str]) -> str | None:
 
 def limits_slash(text: str) -> bool:
     """Whether what follows a slash command, outside quotes, may limit it, ask about it or take it back."""
-    own = fold(mask(text)).split(maxsplit=1)
+    own = fold_text(mask(text)).split(maxsplit=1)
     return len(own) > 1 and _LIMITS_SLASH.search(own[1]) is not None
 
 

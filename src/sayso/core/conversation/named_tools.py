@@ -25,9 +25,11 @@ class NamedTool(msgspec.Struct, frozen=True):
         return is_named(tool, self.name)
 
 
-def named_tool(name: str, policy: Policy, session: Session) -> NamedTool:
+def find_named_tool(name: str, policy: Policy, session: Session) -> NamedTool:
     """The tool of this name, however it is spelled."""
-    seen = [(tool, does) for tool, does in _seen(session) if tool is not None and is_named(tool, name)]
+    seen = [
+        (tool, does) for tool, does in _tools_in_session(session) if tool is not None and is_named(tool, name)
+    ]
     listed = [entry.tool for entry in policy.tools if is_named(entry.tool, name)]
     spelled = {name, re.sub(r"[\s-]+", "_", name), *listed, *(tool for tool, _ in seen)}
     entries = [entry for tool in spelled for entry in policy.entries_for(tool) if entry.tool.strip("*?[]")]
@@ -38,16 +40,16 @@ def named_tool(name: str, policy: Policy, session: Session) -> NamedTool:
 
 def is_named(tool: str | None, name: str) -> bool:
     """Whether this is the tool that people mean by the name."""
-    return tool is not None and even(tool) == even(name)
+    return tool is not None and normalize_tool_name(tool) == normalize_tool_name(name)
 
 
-def even(name: str) -> str:
+def normalize_tool_name(name: str) -> str:
     """A name without what people spell differently: case, hyphens, a plural, "operations" after it."""
     plain = " ".join(re.split(r"[\s_-]+", name.casefold().strip()))
     return _NOUN.sub("", plain).removesuffix("()").removesuffix("s")
 
 
-def _seen(session: Session) -> Iterator[tuple[str | None, tuple[str, ...]]]:
+def _tools_in_session(session: Session) -> Iterator[tuple[str | None, tuple[str, ...]]]:
     """The tools of calls under way, open questions and grants, each with what it was seen to do."""
     for call in session.under_way.values():
         yield call.tool, call.operations

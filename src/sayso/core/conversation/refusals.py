@@ -26,7 +26,7 @@ from sayso.core.text.phrases import (
 from sayso.core.text.unmask import BLANK, clauses
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class MessageRefusal(msgspec.Struct, frozen=True):
     """Whether a message refuses, whether it forbids something, and in which words."""
 
     refuses: bool = False
@@ -34,27 +34,27 @@ class Refusal(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
 
 
-def read_refusal(spoken: str, shown: str) -> Refusal:
+def read_refusal(spoken: str, shown: str) -> MessageRefusal:
     """Read folded own words; `shown` is the same text with what is quoted, for the names in it."""
     spoken, shown = with_apostrophes(_in_one_clause(spoken)), with_apostrophes(shown)
-    said = [(clean(words), asked) for words, asked in clauses(spoken)]
+    said = [(clean_clause(words), asked) for words, asked in clauses(spoken)]
     with_quoted = clauses(_QUOTED.sub(" quoted ", spoken))
-    forbids = any(_forbids(clean(words), asked) for words, asked in with_quoted)
+    forbids = any(_forbids(clean_clause(words), asked) for words, asked in with_quoted)
     refuses = forbids or _begins_with_no(said) or any(_refuses(words, asked) for words, asked in said)
-    return Refusal(refuses, forbids, tuple(dict.fromkeys(_forbidden(shown))) if forbids else ())
+    return MessageRefusal(refuses, forbids, tuple(dict.fromkeys(_forbidden(shown))) if forbids else ())
 
 
 def refuses_flatly(own: str) -> bool:
     """Whether a clause of folded own words is a no and nothing else: the no of "yes, but no"."""
-    return any(_FLAT.fullmatch(clean(words)) for words, _ in clauses(own))
+    return any(_FLAT.fullmatch(clean_clause(words)) for words, _ in clauses(own))
 
 
-def clean(words: str) -> str:
+def clean_clause(words: str) -> str:
     """A clause without emphasis, emoji and marks around its words."""
     return " ".join(_NOT_A_WORD.sub(" ", words).split()).strip(" ._-/'")
 
 
-def contains(command: str, forbidden: Iterable[str]) -> bool:
+def contains_forbidden(command: str, forbidden: Iterable[str]) -> bool:
     """Whether a command holds one of the words or names that a prohibition forbids, in any form."""
     spelled = set()
     for name in _NAME.findall(command.lower()):
@@ -100,10 +100,10 @@ def _forbidden(shown: str) -> Iterator[str]:
     for sentence in re.split(r"[.!?;]+(?:\s+|$)|\n", _QUOTE_MARKS.sub(" ", shown)):
         mark = _MARK_OF_FORBIDDING.search(sentence)
         if mark is not None:
-            yield from names_in(sentence if mark["passive"] else sentence[mark.end() :])
+            yield from find_names(sentence if mark["passive"] else sentence[mark.end() :])
 
 
-def names_in(said: str) -> Iterator[str]:
+def find_names(said: str) -> Iterator[str]:
     """The names and verbs in folded words, as `contains` compares them."""
     for name in _NAME.findall(said):
         if name not in _SMALL:

@@ -12,16 +12,16 @@ from sayso.core import words
 from sayso.core.conversation.choices import Choice, read_choice
 from sayso.core.conversation.message import Message
 from sayso.core.conversation.withdrawal import take_last_yes_back
-from sayso.core.deciding.questions import answer, is_open
+from sayso.core.deciding.questions import effects_of_answer, is_open
 from sayso.core.deciding.rules import PLAN_TURNS
-from sayso.core.deciding.showing import call_lines, seen_in_text
+from sayso.core.deciding.showing import describe_whole_call, digest_seen_in_text
 from sayso.core.decision import Question
 from sayso.core.grants import DAY, Grant, Pins
 from sayso.core.model import Risk
-from sayso.core.plans.edit import adjust
+from sayso.core.plans.edit import adjust_plan
 from sayso.core.plans.plan import beside_policy
-from sayso.core.session import Pending, Plan, Task
-from sayso.core.text.unmask import undecorated, undisguised, with_emoji
+from sayso.core.session import PendingPrompt, Plan, Task
+from sayso.core.text.unmask import strip_decoration, undisguised, with_emoji
 
 if TYPE_CHECKING:
     from sayso.core.conversation.hear import Hearing
@@ -33,17 +33,17 @@ def name_questions(h: Hearing) -> None:
     A bare number or name counts only right after "Which one do you mean?".
     """
     m, listed = h.message, _as_listed(h)
-    if not listed or _is_something_else(m) or not undisguised(undecorated(with_emoji(m.text))):
+    if not listed or _is_something_else(m) or not undisguised(strip_decoration(with_emoji(m.text))):
         return
     choice = read_choice(m.text, listed)
-    if choice is None or (choice.named and _asked_which(h, choice) is None):
+    if choice is None or (choice.named and _reply_to_which(h, choice) is None):
         return
     plain = msgspec.structs.replace(
         m, refusal=False, assent=None, once=False, of_plan=False, change=None, question=False, imperatives=()
     )
     yes, no = _sides(h, choice)
     if _is_outdated(h, choice):
-        says = "yes" if choice.yes else _asked_which(h, choice) or "no"
+        says = "yes" if choice.yes else _reply_to_which(h, choice) or "no"
         h.message = msgspec.structs.replace(plain, kind="other", outdated=says)
     elif not yes and no:
         h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=no)
@@ -55,7 +55,7 @@ def name_questions(h: Hearing) -> None:
         )
 
 
-def _asked_which(h: Hearing, choice: Choice) -> str | None:
+def _reply_to_which(h: Hearing, choice: Choice) -> str | None:
     """The yes or no that "Which one do you mean?" was asked for, if this choice answers that."""
     which = h.before.pending if _asked_back(h, "which") else None
     return None if which is None or (choice.orders and which.says == "no") else which.says
@@ -76,7 +76,7 @@ def _sides(h: Hearing, choice: Choice) -> tuple[tuple[str, ...], tuple[str, ...]
 
     A refusal that the choice does not account for leaves no yes.
     """
-    says = _asked_which(h, choice)
+    says = _reply_to_which(h, choice)
     yes = [*choice.yes, *(choice.named if says == "yes" else ())]
     no = [*choice.no, *(choice.named if says == "no" else ())]
     if h.message.refusal and not choice.accounts_for_no:
@@ -88,7 +88,7 @@ def _is_something_else(m: Message) -> bool:
     return m.stop or m.correction or m.forbids or m.kind in ("slash", "grant", "revoke", "clear", "query")
 
 
-def assent(h: Hearing) -> None:
+def hear_yes(h: Hearing) -> None:
     """A yes, of whatever strength, with or without a change."""
     shown = _just_shown(h)
     chosen = [q for q in shown if q.id in h.message.chosen] or [q for q in shown if _was_asked_back(h, q)]
@@ -121,12 +121,12 @@ def assent(h: Hearing) -> None:
 
 def _keep_asking(h: Hearing, shown: list[Question]) -> None:
     """A yes to the plan answers no open question, and no plan is agreed to while one is open."""
-    h.do(*(fx.Shown(question.id, h.session.turn) for question in shown))
+    h.do(*(fx.QuestionShown(question.id, h.session.turn) for question in shown))
     h.did.append("not an answer: it speaks of the plan, and a question is open")
-    h.announced.append(words.question_first(_numbered(shown)))
+    h.announced.append(words.question_first(_number_questions(shown)))
 
 
-def deny(h: Hearing) -> None:
+def hear_no(h: Hearing) -> None:
     """Whatever no there is in the message: to all of what was asked, or to some beside a yes to others.
 
     A choice from a list that no longer holds denies nothing either; the list is shown again.
@@ -150,7 +150,7 @@ def _refuse(h: Hearing) -> None:
     elif shown:
         _ask_which(h, "no")
     elif _asked_back(h, "still") or (task is not None and task.unconfirmed):
-        h.clear("task", "you said no", words.cleared("you said no"))
+        h.clear("task", "you said no", words.announce_clearing("you said no"))
     elif _asked_back(h, "save") or _asked_back(h, "load"):
         h.did.append("the allowlist is not handed on")
     else:
@@ -181,10 +181,10 @@ def was_asked(h: Hearing) -> bool:
 def _ask_which(h: Hearing, says: str) -> None:
     """Number the open questions, and keep them in the conversation for the next message to choose from."""
     asked, turn = _in_their_order(h), h.session.turn
-    h.do(*(fx.Shown(question.id, turn) for question in asked))
+    h.do(*(fx.QuestionShown(question.id, turn) for question in asked))
     listed = tuple(q.id for q in asked)
-    h.change(pending=Pending("which", turn, questions=listed, says=says, once=_is_for_once(h)))
-    h.announced.append(words.which_one(_numbered(asked)))
+    h.change(pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h)))
+    h.announced.append(words.which_one(_number_questions(asked)))
 
 
 def _ask_again(h: Hearing, says: str) -> None:
@@ -199,12 +199,12 @@ def _ask_again(h: Hearing, says: str) -> None:
         h.announced.append(words.no_longer_open([]))
         _ask_back(h, asked[0])
         return
-    h.announced.append(words.no_longer_open(_numbered(asked)))
+    h.announced.append(words.no_longer_open(_number_questions(asked)))
     if asked:
         turn = h.session.turn
-        h.do(*(fx.Shown(question.id, turn) for question in asked))
+        h.do(*(fx.QuestionShown(question.id, turn) for question in asked))
         listed = tuple(q.id for q in asked)
-        h.change(pending=Pending("which", turn, questions=listed, says=says, once=_is_for_once(h)))
+        h.change(pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h)))
 
 
 def _is_for_once(h: Hearing) -> bool:
@@ -248,9 +248,9 @@ def _just_shown(h: Hearing) -> list[Question]:
     return [q for q in shown if q.claim is None and is_open(q, h.session, h.policy, h.now)]
 
 
-def _numbered(shown: list[Question]) -> list[str]:
+def _number_questions(shown: list[Question]) -> list[str]:
     """Each question with its number and the whole of its call."""
-    each = (call_lines(q.request, q.items, mark=f"{number}. ") for number, q in enumerate(shown, 1))
+    each = (describe_whole_call(q.request, q.items, mark=f"{number}. ") for number, q in enumerate(shown, 1))
     return [line for lines in each for line in lines]
 
 
@@ -274,7 +274,7 @@ def _was_asked_back(h: Hearing, question: Question) -> bool:
 def _yes_to_questions(h: Hearing, questions: list[Question]) -> None:
     """A yes to one question, or to several at once: then those of high risk are asked each on its own."""
     if h.message.change is not None:
-        h.do(*(fx.Shown(question.id, h.session.turn) for question in questions))
+        h.do(*(fx.QuestionShown(question.id, h.session.turn) for question in questions))
         h.did.append("not an answer: a changed call is asked again")
         if not _narrow_plan_under_way(h, h.message.change):
             h.announced.append(words.NO_LIMITS)
@@ -303,16 +303,16 @@ def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
 
 def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:
     turn = h.session.turn
-    h.do(fx.Shown(question.id, turn))
-    h.change(pending=Pending("question", turn, question.id, questions=later, once=_is_for_once(h)))
-    h.announced.append(words.confirm_question(call_lines(question.request, question.items)))
+    h.do(fx.QuestionShown(question.id, turn))
+    h.change(pending=PendingPrompt("question", turn, question.id, questions=later, once=_is_for_once(h)))
+    h.announced.append(words.confirm_question(describe_whole_call(question.request, question.items)))
 
 
 def _yes_to_question(h: Hearing, question: Question) -> None:
     if question.risk > h.session.ceiling:
         h.did.append("the message is not assured enough to answer this question")
         return
-    if question.risk > Risk.MODERATE and seen_in_text(question) is None:
+    if question.risk > Risk.MODERATE and digest_seen_in_text(question) is None:
         h.announced.append(words.not_all_shown(question.id))
         return
     if h.unsigned is None or question.risk > h.unsigned:
@@ -330,8 +330,8 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
 
 
 def _answer(h: Hearing, question: Question, given: str) -> None:
-    seen = seen_in_text(question)
-    h.do(*answer(question, given, h.policy, h.session, h.now, by="user", seen=seen))
+    seen = digest_seen_in_text(question)
+    h.do(*effects_of_answer(question, given, h.policy, h.session, h.now, by="user", seen=seen))
     h.answered = given
     h.did.append(f"answered: {given}")
     task = h.session.task
@@ -340,7 +340,7 @@ def _answer(h: Hearing, question: Question, given: str) -> None:
         h.change(task=msgspec.structs.replace(task, unconfirmed=False))
 
 
-def _yes_to_handoff(h: Hearing, pending: Pending) -> None:
+def _yes_to_handoff(h: Hearing, pending: PendingPrompt) -> None:
     """A yes to handing the allowlist on; a hesitant one, or one that may mean a plan, is asked back once."""
     if h.session.ceiling < Risk.HIGH or h.message.change is not None or h.message.once:
         h.did.append("the allowlist is not handed on")
@@ -351,12 +351,12 @@ def _yes_to_handoff(h: Hearing, pending: Pending) -> None:
         h.change(pending=msgspec.structs.replace(pending, turn=h.session.turn, again=True))
         h.announced.append(words.SAVE_ALLOWLIST if pending.about == "save" else words.LOAD_ALLOWLIST)
         return
-    h.do(fx.HandedOff(pending.about, pending.question or ""))
+    h.do(fx.AllowlistHandedOff(pending.about, pending.question or ""))
 
 
 def _yes_still_working(h: Hearing, task: Task) -> None:
     if h.message.assent == "medium" and not _asked_back(h, "still"):
-        h.change(pending=Pending("still", h.session.turn))
+        h.change(pending=PendingPrompt("still", h.session.turn))
         h.announced.append(words.still_working(task.name))
         return
     h.change(task=msgspec.structs.replace(task, unconfirmed=False))
@@ -381,7 +381,7 @@ def _yes_to_plan(h: Hearing, plan: Plan) -> None:
     elif h.message.assent == "high" and turn - plan.since == 1:
         _accept(h, plan)
     elif turn - plan.since == 1:
-        h.change(pending=Pending("plan", turn, plan=plan.id))
+        h.change(pending=PendingPrompt("plan", turn, plan=plan.id))
         h.announced.append(words.CONFIRM_PLAN)
     else:  # something else was said since it was shown
         _show(h, plan, words.CONFIRM_PLAN)
@@ -391,14 +391,14 @@ def _show(h: Hearing, plan: Plan, question: str) -> None:
     """Answer with the rendering of the plan, and ask about it: the next yes counts."""
     h.change(
         plan=msgspec.structs.replace(plan, shown=True),
-        pending=Pending("plan", h.session.turn, plan=plan.id),
+        pending=PendingPrompt("plan", h.session.turn, plan=plan.id),
     )
     h.announced.append(f"{plan.text.text}\n{question}")
 
 
 def _adjust_plan(h: Hearing, plan: Plan, change: str) -> None:
     """The changed plan grants nothing until it is agreed to."""
-    text = beside_policy(adjust(plan.text, change, h.policy.table), h.policy)
+    text = beside_policy(adjust_plan(plan.text, change, h.policy.table), h.policy)
     if plan.accepted:
         h.do(fx.PlanEnded("changed"))
         h.cleared.append("plan consent (you changed the plan)")
@@ -429,7 +429,7 @@ def _accept(h: Hearing, plan: Plan) -> None:
     text = beside_policy(plan.text, h.policy)
     covered = [name for name in text.covered if name in plan.text.covered]
     for operation in covered:
-        h.do(fx.Granted(_plan_grant(h, plan, operation, task.id)))
+        h.do(fx.GrantAdded(_plan_grant(h, plan, operation, task.id)))
     h.did.append(f"plan of turn {plan.turn} accepted")
     later = [name for name in text.operations if name not in covered and name not in text.blocked]
     places = dict.fromkeys(target for name in covered for target in plan.text.targets_of(name))

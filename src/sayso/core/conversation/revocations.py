@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
 from sayso.core import words
-from sayso.core.conversation.named_tools import NamedTool, even, is_named, named_tool
-from sayso.core.grants import Grant, Held, spent
+from sayso.core.conversation.named_tools import NamedTool, find_named_tool, is_named, normalize_tool_name
+from sayso.core.grants import Grant, HeldGrant, spent
 from sayso.core.policy import Policy
-from sayso.core.session import Session, UnderWay, ended_by
+from sayso.core.session import CallUnderWay, Session, find_ended_grants
 from sayso.core.text.phrases import POLITE, pattern
 
 if TYPE_CHECKING:
     from sayso.core.conversation.hear import Hearing
 
 
-def revoke_named(h: Hearing, entry: str) -> None:
+def revoke_entry(h: Hearing, entry: str) -> None:
     """Revoke one entry of a list, in every workspace. Names that match nothing revoke nothing and say so."""
     parts = [part for part in _JOINT.split(entry) if part.strip()]
     if any(_EVERYTHING.fullmatch(part.strip(" .!,")) for part in parts):
@@ -34,7 +34,7 @@ def revoke_named(h: Hearing, entry: str) -> None:
     missing = [part for part in parts if not _revoke_spelled(h, part)] if len(parts) > 1 else [entry]
     whole = _revoke_spelled(h, entry)  # one command, or found by its first words alone
     missing = [] if whole and len(missing) >= len(parts) else missing
-    h.do(fx.TakenBack(entry, tuple(missing)))
+    h.do(fx.ConsentTakenBack(entry, tuple(missing)))
     for part in missing:
         h.did.append(words.revokes_nothing(part))
         h.announced.append(words.nothing_to_revoke(part))
@@ -60,20 +60,20 @@ def _revoke(h: Hearing, name: str) -> bool:
         return True
     operations = _operations(name, h.policy, h.session)
     calls = [one for one in h.session.under_way.values() if _names(name, one, operations)]
-    tool = named_tool(name, h.policy, h.session)
+    tool = find_named_tool(name, h.policy, h.session)
     found = [
         held for held in h.session.held if _covers(held, name, operations, h) or _lets_run(held, tool, h)
     ]
-    revoked = tuple(fx.Revoked(held.grant.key, held.grant.id) for held in found)
-    ended = ended_by(h.session, revoked, h.now)
+    revoked = tuple(fx.GrantRevoked(held.grant.key, held.grant.id) for held in found)
+    ended = find_ended_grants(h.session, revoked, h.now)
     h.do(*revoked)
-    h.cleared += dict.fromkeys(words.consent(held.grant) for held in ended)
+    h.cleared += dict.fromkeys(words.consent_name(held.grant) for held in ended)
     for one in calls:
         _end_call(h, one)
     return bool(found or calls)
 
 
-def _end_call(h: Hearing, ending: UnderWay) -> None:
+def _end_call(h: Hearing, ending: CallUnderWay) -> None:
     """Keep a call from going on. What it alone waits for is not asked any more.
 
     Given back, it leaves no use behind either: what was used up for it is revoked.
@@ -81,17 +81,17 @@ def _end_call(h: Hearing, ending: UnderWay) -> None:
     used = h.session.unentered.get(ending.call, ())
     for held in h.session.held:
         if held.grant.id in used and held.grant.uses is not None and not held.revoked:
-            h.do(fx.Revoked(held.grant.key, held.grant.id))
+            h.do(fx.GrantRevoked(held.grant.key, held.grant.id))
     h.do(fx.CallEnded(ending.call))
-    h.cleared.append(words.under_way(ending.tool))
+    h.cleared.append(words.call_under_way_name(ending.tool))
     h.announced.append(words.does_not_go_on(ending.tool, waits=ending.question is not None))
     awaited = {one.question for one in h.session.under_way.values()}
     waits_for = ending.question
     if waits_for is not None and waits_for in h.session.questions and waits_for not in awaited:
-        h.do(fx.Withdrawn(waits_for))
+        h.do(fx.QuestionWithdrawn(waits_for))
 
 
-def _names(name: str, call: UnderWay, operations: set[str]) -> bool:
+def _names(name: str, call: CallUnderWay, operations: set[str]) -> bool:
     """Whether a call under way is what the name means: by its id, tool, command or an operation of it."""
     if call.tool is None or not operations.isdisjoint(call.operations):
         return True
@@ -100,7 +100,7 @@ def _names(name: str, call: UnderWay, operations: set[str]) -> bool:
     return said in map(_loosely, names) or is_named(call.tool, name) or f"{command} ".startswith(f"{said} ")
 
 
-def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
+def _covers(held: HeldGrant, name: str, operations: set[str], h: Hearing) -> bool:
     """Whether a live grant is for what the name means, wholly or in part."""
     grant = held.grant
     if spent(held, h.now):
@@ -115,7 +115,7 @@ def _covers(held: Held, name: str, operations: set[str], h: Hearing) -> bool:
     return _loosely(grant.pins.command or "") == _loosely(name)
 
 
-def _lets_run(held: Held, tool: NamedTool, h: Hearing) -> bool:
+def _lets_run(held: HeldGrant, tool: NamedTool, h: Hearing) -> bool:
     """Whether a live grant was asked for the named tool, or could let it run."""
     grant = held.grant
     if spent(held, h.now) or grant.kind == "command":
@@ -141,12 +141,22 @@ def _operations(name: str, policy: Policy, session: Session) -> set[str]:
 
     Those that the policy lists, and those that this session has to do with.
     """
-    wanted = {even(name), even(" ".join(name.split()[:2]))}  # of "git commit -m x", git commit
+    wanted = {
+        normalize_tool_name(name),
+        normalize_tool_name(" ".join(name.split()[:2])),
+    }  # of "git commit -m x", git commit
     known = dict.fromkeys((*policy.table, *_operations_in(session)))
-    return {name, *(one for one in known if not wanted.isdisjoint(map(even, _spelled(one, policy))))}
+    return {
+        name,
+        *(
+            one
+            for one in known
+            if not wanted.isdisjoint(map(normalize_tool_name, _names_of_operation(one, policy)))
+        ),
+    }
 
 
-def _spelled(operation: str, policy: Policy) -> set[str]:
+def _names_of_operation(operation: str, policy: Policy) -> set[str]:
     """What people may call an operation: its name, its category in both forms, its domain."""
     entry = policy.table.get(operation)
     by_name = {operation, operation.replace(".", " "), operation.partition(".")[0]}

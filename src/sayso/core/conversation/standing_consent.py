@@ -14,10 +14,18 @@ import msgspec
 from sayso.core import words
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.text.programs import looks_like_command
-from sayso.core.text.unmask import BLANK, LONGEST, fold, has_sign_of, mask, undisguised, without_closing_emoji
+from sayso.core.text.unmask import (
+    BLANK,
+    LONGEST,
+    fold_text,
+    has_sign_of,
+    mask,
+    undisguised,
+    without_closing_emoji,
+)
 
 
-class Standing(msgspec.Struct, frozen=True):
+class StandingConsent(msgspec.Struct, frozen=True):
     """What a message says about standing consent.
 
     `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` says that an entry of
@@ -36,15 +44,15 @@ class Standing(msgspec.Struct, frozen=True):
     problem: str | None = None
 
 
-def read_standing(heard: str, shown: str) -> Standing:
+def read_standing(heard: str, shown: str) -> StandingConsent:
     """Read a message as heard, and as one of its `readings` shows it."""
-    own = fold(mask(shown))
+    own = fold_text(mask(shown))
     tightening = _read_tightening(shown, own)
     if tightening.kind is not None or not _GRANT_LOOK.match(own):
         return tightening
     grant = _GRANT.fullmatch(heard.rstrip())
     if grant is None or not undisguised(heard):
-        return Standing(spoken=own, kind="grant", problem=_why_no_grant(heard))
+        return StandingConsent(spoken=own, kind="grant", problem=_why_no_grant(heard))
     return _read_grant(grant, own)
 
 
@@ -58,8 +66,8 @@ def read_query(own: str) -> str | None:
 
 def speaks_of_revoking(shown: str, entries: Iterable[str]) -> bool:
     """Whether a clause orders to take consent, everything or one of these entries back, however it is put."""
-    own = fold(mask(shown))
-    named = [pattern([" ".join(fold(entry).split())]) for entry in entries]
+    own = fold_text(mask(shown))
+    named = [pattern([" ".join(fold_text(entry).split())]) for entry in entries]
     return any(
         re.search(rf"{_TAKING_ORDER}[^.;!?\n]{{0,80}}\b(?:{thing})(?!\w)", own)
         for thing in (_CONSENT, r"everything|all(?=\s*(?:\Z|[.,;!?\n]|\s(?:of|that|you|i|we)\b))", *named)
@@ -72,21 +80,21 @@ class _List(msgspec.Struct, frozen=True):
     problem: str | None
 
 
-def _read_grant(grant: re.Match[str], own: str) -> Standing:
+def _read_grant(grant: re.Match[str], own: str) -> StandingConsent:
     """A grant that is the whole message: all of its list is granted, or nothing is."""
     text, speech = _cut(grant["list"])
     text = _THANKS.sub("", without_closing_emoji(text))
     entries = _read_list(text)
     problem = entries.problem
     limit = _find_limit(text)
-    if speech and not _POLITE.fullmatch(fold(speech)):
+    if speech and not _POLITE.fullmatch(fold_text(speech)):
         problem = "There is other text after the list"
     elif not problem and limit is not None:
         problem = words.no_command(limit)
     elif not problem and not entries.commands and not entries.stop:
         problem = "There is no command in the list"
     start = grant.start("list")
-    return Standing(
+    return StandingConsent(
         spoken=f"{own[:start]}{BLANK * len(text)}{own[start + len(text) :]}",
         kind="grant",
         grants=() if problem or entries.stop else entries.commands,
@@ -103,16 +111,18 @@ def _find_limit(text: str) -> str | None:
     """
     pieces = _split(text)[0]
     for at, piece in enumerate(pieces):
-        if at and at == len(pieces) - 1 and _POLITE.fullmatch(fold(piece)):
+        if at and at == len(pieces) - 1 and _POLITE.fullmatch(fold_text(piece)):
             continue
         bare = " ".join(mask(_AND.sub("", piece.strip())).split())
-        tokens = {token.strip("()[]{}.,;:!—–-") for token in fold(bare).split()}
+        tokens = {token.strip("()[]{}.,;:!—–-") for token in fold_text(bare).split()}
         shell = ";" in bare and tokens & {"if", "while", "until"}
         if (tokens & _SPEECH and not shell) or bare.endswith("?"):
             return piece.strip()
-        if has_sign_of("no", piece) or has_sign_of("stop", piece) or _TICKED_LIMIT.match(fold(piece)):
+        if has_sign_of("no", piece) or has_sign_of("stop", piece) or _TICKED_LIMIT.match(fold_text(piece)):
             return piece.strip()
-        if at and (_SPEECH_ENTRY.match(fold(bare)) or not looks_like_command(_AND.sub("", piece.strip()))):
+        if at and (
+            _SPEECH_ENTRY.match(fold_text(bare)) or not looks_like_command(_AND.sub("", piece.strip()))
+        ):
             return piece.strip()
     return None
 
@@ -125,7 +135,7 @@ def _why_no_grant(heard: str) -> str:
     return 'Nothing was granted: "Grant standing consent for: <command>" must be the whole message.'
 
 
-def _read_tightening(shown: str, own: str) -> Standing:
+def _read_tightening(shown: str, own: str) -> StandingConsent:
     spoken, lists = _take_revoke_lists(shown, own)
     lists += [
         _read_list(shown[found.start("named") : found.end("named")])
@@ -134,7 +144,9 @@ def _read_tightening(shown: str, own: str) -> Standing:
     ]
     own = _EMPHASIS.sub(lambda marks: " " * len(marks[0]), own)
     named = [command for entries in lists for command in entries.commands]
-    revokes = tuple(dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold(command))))
+    revokes = tuple(
+        dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold_text(command)))
+    )
     all_named = len(revokes) < len(set(named))
     revoke_all = all_named or any(
         form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING, _REVOKE_IT, _REVOKED)
@@ -144,7 +156,7 @@ def _read_tightening(shown: str, own: str) -> Standing:
     problems = [f"{entries.problem}: what could be read was revoked." for entries in lists if entries.problem]
     if lists and not named:
         problems = ["There is no command in the list: nothing was revoked."]
-    return Standing(
+    return StandingConsent(
         spoken=spoken,
         kind="revoke" if lists or revoke_all else "clear" if clear_allowlist or clear_state else None,
         revokes=revokes,
@@ -195,7 +207,7 @@ def _read_list(text: str) -> _List:
     """The commands of a comma list. With a problem they are what could be read of it."""
     pieces, problem = _split(text)
     pieces = [piece.strip() for piece in pieces]
-    if len(pieces) > 1 and _POLITE.fullmatch(fold(pieces[-1])):
+    if len(pieces) > 1 and _POLITE.fullmatch(fold_text(pieces[-1])):
         pieces.pop()
     pieces[-1] = _FINAL_MARK.sub("", pieces[-1])
     commands: list[str] = []
@@ -230,7 +242,7 @@ def _split(text: str) -> tuple[list[str], str | None]:
 
 def _without_stop(entry: str) -> tuple[str, bool]:
     """The entry's command, and whether it is, or goes on to say, a stop: "wait", "git push and wait"."""
-    folded = fold(entry)
+    folded = fold_text(entry)
     if _STOP_ENTRY.fullmatch(folded):
         return "", True
     tail = _AND_STOP.search(folded)

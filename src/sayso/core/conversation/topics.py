@@ -27,10 +27,10 @@ def find_topic(spoken: str, shown: str) -> str | None:
         turns = found["lead"] or found["turn"] or bare != topic
         if bare and turns and bare.lower() not in ("it", "this", "that", "so"):
             return bare
-    return _announced(spoken, shown)
+    return _find_announced_topic(spoken, shown)
 
 
-def _announced(spoken: str, shown: str) -> str | None:
+def _find_announced_topic(spoken: str, shown: str) -> str | None:
     """What follows a clause that announces another task; without anything, the clause itself."""
     for start, end, asked in clause_spans(spoken):
         said = " ".join(_SIGNS.sub(" ", spoken[start:end]).split())

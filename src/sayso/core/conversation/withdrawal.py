@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
 from sayso.core import words
-from sayso.core.conversation.refusals import contains
-from sayso.core.grants import Held, spent
-from sayso.core.session import Session, Suspension, ended_by
+from sayso.core.conversation.refusals import contains_forbidden
+from sayso.core.grants import HeldGrant, spent
+from sayso.core.session import Session, Suspension, find_ended_grants
 
 if TYPE_CHECKING:
     from sayso.core.conversation.hear import Hearing
@@ -27,7 +27,7 @@ FROM_A_YES = frozenset({"call", "category", "operation", "tool"})
 def take_last_yes_back(h: Hearing) -> None:
     """Take back what the last yes gave, and say exactly what that was."""
     h.do(fx.Withheld())
-    given = _given_last(h.session, h.now)
+    given = _find_last_given(h.session, h.now)
     plan = any(held.grant.group is not None for held in given)
     ended = _end(h, [held for held in given if held.grant.group is None])
     if plan:
@@ -40,27 +40,27 @@ def take_last_yes_back(h: Hearing) -> None:
     h.cleared += ended
     if ended:
         h.did.append("what the last yes gave is taken back")
-        h.announced.append(words.taken_back(ended))
+        h.announced.append(words.describe_taken_back(ended))
 
 
 def take_forbidden_off(h: Hearing, forbidden: tuple[str, ...]) -> bool:
     """Take the standing consents off that hold a forbidden word, in every workspace; whether any went."""
     h.do(fx.Withheld(forbidden, forbids=True))
     entries = (held for held in h.session.held if held.grant.kind == "command" and not spent(held, h.now))
-    ended = _end(h, [held for held in entries if contains(held.grant.value, forbidden)])
+    ended = _end(h, [held for held in entries if contains_forbidden(held.grant.value, forbidden)])
     h.cleared += ended
     return bool(ended)
 
 
-def _end(h: Hearing, grants: Iterable[Held]) -> list[str]:
+def _end(h: Hearing, grants: Iterable[HeldGrant]) -> list[str]:
     """Revoke grants, with the approvals that the same answers gave; each of them in words."""
-    revoked = tuple(fx.Revoked(held.grant.key, held.grant.id) for held in grants)
-    ended = ended_by(h.session, revoked, h.now)
+    revoked = tuple(fx.GrantRevoked(held.grant.key, held.grant.id) for held in grants)
+    ended = find_ended_grants(h.session, revoked, h.now)
     h.do(*revoked)
-    return list(dict.fromkeys(words.consent(held.grant) for held in ended))
+    return list(dict.fromkeys(words.consent_name(held.grant) for held in ended))
 
 
-def _given_last(session: Session, now: float) -> list[Held]:
+def _find_last_given(session: Session, now: float) -> list[HeldGrant]:
     """The live grants of the last yes, and every approval of a single call that is not used yet."""
     live = [held for held in session.held if not spent(held, now)]
     of_a_yes = [held for held in live if held.grant.kind in FROM_A_YES]
@@ -73,6 +73,6 @@ def _given_last(session: Session, now: float) -> list[Held]:
     ]
 
 
-def _was_just_written(held: Held, session: Session) -> bool:
+def _was_just_written(held: HeldGrant, session: Session) -> bool:
     """Whether a standing consent is from the message before, and nothing ran on it."""
     return held.grant.kind == "command" and not held.used and held.grant.turn == session.turn - 1

@@ -10,14 +10,14 @@ from sayso.core import words
 from sayso.core.deciding.rules import RULES, START_RULES
 from sayso.core.deciding.subject import Subject, subject_of
 from sayso.core.decision import Decision, Item, Ruling
-from sayso.core.effects import Active, Deviated, Effect, RetriesEnded, Sent
+from sayso.core.effects import ContentSent, Effect, PlanDeviated, RetriesEnded, TaskActive
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
-from sayso.core.session import Session, Task, View, apply
+from sayso.core.session import Session, Task, View, apply_effects
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
-DEVIATED = Deviated()
+DEVIATED = PlanDeviated()
 
 PHASES = {
     "file-edit": "implementing",
@@ -29,7 +29,7 @@ PHASES = {
 """The phase of a task, told from the category of its last allowed call. For people; it decides nothing."""
 
 
-class Check(msgspec.Struct, frozen=True):
+class TracedCheck(msgspec.Struct, frozen=True):
     """One line of a trace: a check, whether it spoke, and what it said or why it kept silent."""
 
     rule: str
@@ -44,7 +44,7 @@ class Trace(msgspec.Struct, frozen=True):
     risk: Risk
     weight: Risk
     tier: str
-    checks: tuple[Check, ...]
+    checks: tuple[TracedCheck, ...]
 
 
 def decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
@@ -53,17 +53,19 @@ def decide(request: Request, policy: Policy, view: View, now: float) -> Decision
     Each operation is decided by the first check that speaks; the strictest of them decides the call.
     """
     decision = _decide(request, policy, view, now)
-    return decision if decision.verdict is not ASK else _settled(decision, request, policy, view, now)[0]
+    return (
+        decision if decision.verdict is not ASK else _settle_decision(decision, request, policy, view, now)[0]
+    )
 
 
 def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
     """The same decision, with every check on the way and why it did not speak."""
-    decision, view = _settled(_decide(request, policy, view, now), request, policy, view, now)
+    decision, view = _settle_decision(_decide(request, policy, view, now), request, policy, view, now)
     traces = tuple(_trace(subject_of(request, one, policy, view, now)) for one in request.operations)
     return decision, traces
 
 
-def _settled(
+def _settle_decision(
     decision: Decision, request: Request, policy: Policy, view: View, now: float
 ) -> tuple[Decision, View]:
     """The decision once what it ends is ended, and the view it holds in.
@@ -75,7 +77,7 @@ def _settled(
     effects: tuple[Effect, ...] = ()
     while (
         decision.verdict is ASK
-        and (ended := _ended_by_asking(view.session, decision, request.digest)) is not None
+        and (ended := _end_by_asking(view.session, decision, request.digest)) is not None
     ):
         effects += decision.effects
         view = msgspec.structs.replace(view, session=ended)
@@ -89,7 +91,7 @@ def _settled(
     return decision, view
 
 
-def _ended_by_asking(session: Session, decision: Decision, digest: str) -> Session | None:
+def _end_by_asking(session: Session, decision: Decision, digest: str) -> Session | None:
     """The session without what the ask ends; None if it ends nothing."""
     if session.plan is None and not session.suspended:
         return None
@@ -97,7 +99,7 @@ def _ended_by_asking(session: Session, decision: Decision, digest: str) -> Sessi
     retried = any(not retries.isdisjoint(item.ruling.grants) for item in decision.items)
     if not retried and not decision.effects:
         return None
-    return apply(session, (*decision.effects, *([RetriesEnded(digest)] if retried else [])))
+    return apply_effects(session, (*decision.effects, *([RetriesEnded(digest)] if retried else [])))
 
 
 def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
@@ -106,7 +108,7 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
     items: tuple[Item, ...] = ()
     for operation in request.operations:
         items += (_judge(subject_of(request, operation, policy, view, now)),)
-    ruling = items[0].ruling if len(items) == 1 else _joined(items)
+    ruling = items[0].ruling if len(items) == 1 else _join_rulings(items)
     effects = _effects(request, policy, view.session, items, ruling, now)
     verdict, announce = ruling.verdict, ruling.announce
     return Decision(verdict, ruling.rule, ruling.reason, announce, items, ruling.grants, effects)
@@ -130,11 +132,11 @@ def _trace(subject: Subject) -> Trace:
     for rule in RULES if subject.request.workflow is None else START_RULES:
         said = rule(at)
         if isinstance(said, Ruling):
-            checks.append(Check(rule.__name__, True, said.reason))
+            checks.append(TracedCheck(rule.__name__, True, said.reason))
             break
         if isinstance(said, Subject):
             at, said = said, f"a safe caller lowers it to {said.risk.word} risk"
-        checks.append(Check(rule.__name__, False, said))
+        checks.append(TracedCheck(rule.__name__, False, said))
     tier = subject.tier.value if subject.tier else "unlisted"
     return Trace(subject.entry.name, subject.risk, subject.weight, tier, tuple(checks))
 
@@ -154,16 +156,16 @@ def _strictness(item: Item) -> tuple[int, Risk]:
     return (_STRICTER.get(ruling.rule) or _STRICTNESS[ruling.verdict], item.risk)
 
 
-def _joined(items: tuple[Item, ...]) -> Ruling:
+def _join_rulings(items: tuple[Item, ...]) -> Ruling:
     """The strictest ruling, with what all of the same verdict announce, use and change."""
     ruling = max(items, key=_strictness).ruling
     same = [item.ruling for item in items if item.ruling.verdict is ruling.verdict]
     grants = tuple(dict.fromkeys(grant for one in same for grant in one.grants))
     effects = tuple(effect for one in same for effect in one.effects)
-    return msgspec.structs.replace(ruling, announce=_lines(same), grants=grants, effects=effects)
+    return msgspec.structs.replace(ruling, announce=_join_announcements(same), grants=grants, effects=effects)
 
 
-def _lines(rulings: Sequence[Ruling]) -> str | None:
+def _join_announcements(rulings: Sequence[Ruling]) -> str | None:
     """Each announcement once."""
     return "\n".join(dict.fromkeys(one.announce for one in rulings if one.announce)) or None
 
@@ -186,7 +188,7 @@ def _effects(
 
 def _sending(policy: Policy, operation: Operation, content: str, now: float) -> tuple[Effect, ...]:
     entry = policy.entry(operation.name)
-    return (Sent(entry.domain, content, entry.name, now),) if entry.fan_out else ()
+    return (ContentSent(entry.domain, content, entry.name, now),) if entry.fan_out else ()
 
 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
@@ -195,7 +197,7 @@ def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, .
     new = tuple(dict.fromkeys(item.category for item in items if item.category not in task.ran))
     if task.active == turn and not new and (phase is None or phase == task.phase):
         return ()
-    return (Active(turn, phase, new),)
+    return (TaskActive(turn, phase, new),)
 
 
 def _deviates(session: Session, items: tuple[Item, ...], request: Request) -> bool:

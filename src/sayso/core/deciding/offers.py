@@ -13,14 +13,14 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.deciding.decide import decide
-from sayso.core.deciding.showing import is_all
+from sayso.core.deciding.showing import is_only_command
 from sayso.core.deciding.subject import undeclared
 from sayso.core.decision import Decision, Item, Offer
-from sayso.core.effects import Effect, Granted, Lifted
+from sayso.core.effects import Effect, GrantAdded, SuspensionLifted
 from sayso.core.grants import DAY, MINUTE, Grant, Pins
 from sayso.core.model import Call, Mode, Request, Risk, Verdict
 from sayso.core.policy import Policy
-from sayso.core.session import Session, View, apply
+from sayso.core.session import Session, View, apply_effects
 
 ANSWERS = ("once", "task", "temporary", "always", "remember")
 TEMPORARY_LASTS = 15 * MINUTE
@@ -30,13 +30,15 @@ def with_offers(decision: Decision, request: Request, policy: Policy, view: View
     """An ask with the answers that can be given to it; any other decision as it is."""
     if decision.verdict is not Verdict.ASK:
         return decision
-    view = msgspec.structs.replace(view, session=apply(view.session, decision.effects))
+    view = msgspec.structs.replace(view, session=apply_effects(view.session, decision.effects))
     answers = [*(a for a in ANSWERS if _helps(a, decision, request, policy, view, now)), "deny"]
-    offers = tuple(Offer(answer, _says(answer, decision.asked, request, policy)) for answer in answers)
+    offers = tuple(
+        Offer(answer, _describe_answer(answer, decision.asked, request, policy)) for answer in answers
+    )
     return msgspec.structs.replace(decision, offers=offers)
 
 
-def given(
+def grants_of_answer(
     answer: str,
     request: Request,
     items: tuple[Item, ...],
@@ -46,10 +48,10 @@ def given(
     **how: Any,
 ) -> tuple[Grant, ...]:
     """The grants an answer creates. Every allow answer approves this call; some give more."""
-    return given_each([(item, answer) for item in items], request, policy, session, now, **how)
+    return grants_of_answers([(item, answer) for item in items], request, policy, session, now, **how)
 
 
-def given_each(
+def grants_of_answers(
     answers: Sequence[tuple[Item, str]],
     request: Request,
     policy: Policy,
@@ -61,14 +63,14 @@ def given_each(
     shapes = [_approval(request, tuple(item for item, _ in answers), policy, session, now)]
     for answer in dict.fromkeys(answer for _, answer in answers):
         items = tuple(item for item, given in answers if given == answer)
-        shapes += _wider(answer, request, items, policy, session, now)
-    return tuple(_numbered(shapes, session, policy, now, {"asked_for": request.call.tool, **how}))
+        shapes += _wider_grants(answer, request, items, policy, session, now)
+    return tuple(_number_grants(shapes, session, policy, now, {"asked_for": request.call.tool, **how}))
 
 
-def lifts(items: Iterable[Item], session: Session) -> tuple[Effect, ...]:
+def lift_suspensions(items: Iterable[Item], session: Session) -> tuple[Effect, ...]:
     """A new yes lifts the suspension of the categories it is about."""
     categories = dict.fromkeys(item.category for item in items)
-    return tuple(Lifted(category) for category in categories if category in session.suspended)
+    return tuple(SuspensionLifted(category) for category in categories if category in session.suspended)
 
 
 def _helps(answer: str, decision: Decision, request: Request, policy: Policy, view: View, now: float) -> bool:
@@ -77,11 +79,11 @@ def _helps(answer: str, decision: Decision, request: Request, policy: Policy, vi
     if answer == "once":
         shapes = [_approval(request, asked, policy, session, now)]
     else:
-        shapes = _wider(answer, request, asked, policy, session, now)
+        shapes = _wider_grants(answer, request, asked, policy, session, now)
     if not shapes:
         return False
-    grants = _numbered(shapes, session, policy, now, {})
-    after = apply(session, (*lifts(asked, session), *map(Granted, grants)))
+    grants = _number_grants(shapes, session, policy, now, {})
+    after = apply_effects(session, (*lift_suspensions(asked, session), *map(GrantAdded, grants)))
     return decide(request, policy, msgspec.structs.replace(view, session=after), now).verdict is Verdict.ALLOW
 
 
@@ -96,14 +98,14 @@ def _approval(
     return grant if session.task is None else _for_task(grant, session.task.id)
 
 
-def _wider(
+def _wider_grants(
     answer: str, request: Request, items: tuple[Item, ...], policy: Policy, session: Session, now: float
 ) -> list[Grant]:
     """The grants of an answer beyond the approval of the call; none where the answer makes no sense."""
     if request.workflow is not None:
-        return _of_workflow(answer, request, items, session, now)
+        return _workflow_grants(answer, request, items, session, now)
     if answer == "task" and session.task is not None:
-        known = [item for item in items if item.operation not in _undeclared(request, policy)]
+        known = [item for item in items if item.operation not in _find_undeclared(request, policy)]
         task, risks = session.task.id, _strictest((item.category, item.risk) for item in known)
         return [
             _for_task(Grant("", "category", category, risk, now + DAY, session.id), task)
@@ -115,11 +117,11 @@ def _wider(
         pins = _pins(request, exact=_is_exact(request, policy, items))
         return [Grant("", "operation", name, risk, until, session.id, pins) for name, risk in risks.items()]
     if answer == "remember" and policy.mode is Mode.TRUSTING:
-        return [_remembering(request, items, policy, session, now)]
+        return [_remember_grant(request, items, policy, session, now)]
     return []
 
 
-def _of_workflow(
+def _workflow_grants(
     answer: str, request: Request, items: tuple[Item, ...], session: Session, now: float
 ) -> list[Grant]:
     """The class grant of a workflow: it may start unasked, and its runs carry what it declares below high."""
@@ -131,12 +133,12 @@ def _of_workflow(
     return [Grant("", "workflow", request.workflow or "", weight, until, session.id, pins)]
 
 
-def _remembering(
+def _remember_grant(
     request: Request, items: tuple[Item, ...], policy: Policy, session: Session, now: float
 ) -> Grant:
     """This tool with these operations; what has high risk, or nothing declares, with the same arguments."""
     risk = max(item.risk for item in items)
-    exact = risk >= Risk.HIGH or any(item.operation in _undeclared(request, policy) for item in items)
+    exact = risk >= Risk.HIGH or any(item.operation in _find_undeclared(request, policy) for item in items)
     pins = Pins(
         operations=tuple(dict.fromkeys(item.operation for item in items)),
         arguments=request.arguments_digest if exact else None,
@@ -147,7 +149,7 @@ def _remembering(
 
 def _is_exact(request: Request, policy: Policy, items: Iterable[Item]) -> bool:
     """Whether grants are pinned to the arguments: the policy says so, or nothing declares one of these."""
-    unknown = _undeclared(request, policy)
+    unknown = _find_undeclared(request, policy)
     return policy.settings.grant_pins == "exact" or any(item.operation in unknown for item in items)
 
 
@@ -164,7 +166,7 @@ def _pins(request: Request, *, exact: bool) -> Pins:
     )
 
 
-def _undeclared(request: Request, policy: Policy) -> set[str]:
+def _find_undeclared(request: Request, policy: Policy) -> set[str]:
     """The operations of this call that neither the policy nor code nor a reading declares."""
     return {one.name for one in request.operations if undeclared(one, policy.entry(one.name))}
 
@@ -180,7 +182,7 @@ def _strictest(pairs: Iterable[tuple[str, Risk]]) -> dict[str, Risk]:
     return risks
 
 
-def _numbered(
+def _number_grants(
     shapes: Iterable[Grant], session: Session, policy: Policy, now: float, how: dict[str, Any]
 ) -> Iterator[Grant]:
     for number, grant in enumerate(shapes, session.granted + 1):
@@ -189,20 +191,24 @@ def _numbered(
         )
 
 
-def _says(answer: str, items: tuple[Item, ...], request: Request, policy: Policy) -> str:
+def _describe_answer(answer: str, items: tuple[Item, ...], request: Request, policy: Policy) -> str:
     if request.workflow is not None:
-        return words.offer(answer, "", f"the workflow {request.workflow}")
+        return words.offer_text(answer, "", f"the workflow {request.workflow}")
     categories = " and ".join(dict.fromkeys(item.category_words for item in items))
     operations = " and ".join(dict.fromkeys(item.operation for item in items))
     exact = _is_exact(request, policy, items)
-    return words.offer(answer, categories, _pinned(request.call, operations) if exact else operations)
+    return words.offer_text(
+        answer, categories, _describe_pinned_call(request.call, operations) if exact else operations
+    )
 
 
-def _pinned(call: Call, operations: str) -> str:
+def _describe_pinned_call(call: Call, operations: str) -> str:
     """The exact call in words: its command alone only where there is nothing beside it."""
     where = f" in {words.visible(call.folder)}" if call.folder not in ("", call.workspace) else ""
     if call.command is None:
         return f"{operations} with exactly these arguments{where}"
     return (
-        f"{call.command}{where}" if is_all(call) else f"{call.command}, with exactly these arguments{where}"
+        f"{call.command}{where}"
+        if is_only_command(call)
+        else f"{call.command}, with exactly these arguments{where}"
     )

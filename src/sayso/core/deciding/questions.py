@@ -7,10 +7,18 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core import words
-from sayso.core.deciding.offers import given_each, lifts
-from sayso.core.deciding.showing import call_lines, check_seen, shows_all
+from sayso.core.deciding.offers import grants_of_answers, lift_suspensions
+from sayso.core.deciding.showing import check_seen, describe_whole_call, shows_all
 from sayso.core.decision import Decision, Item, Question
-from sayso.core.effects import Changed, Closed, Effect, Granted, Opened, Refused, Shown
+from sayso.core.effects import (
+    CallRefused,
+    Effect,
+    GrantAdded,
+    QuestionClosed,
+    QuestionOpened,
+    QuestionShown,
+    SessionChanged,
+)
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Request, Risk
 from sayso.core.policy import Policy
@@ -18,7 +26,7 @@ from sayso.core.session import Session
 from sayso.core.terms import terms_of
 
 
-def open_question(
+def find_or_open_question(
     decision: Decision,
     request: Request,
     policy: Policy,
@@ -98,12 +106,12 @@ def _by_same_rules(question: Question, decision: Decision) -> bool:
     return before == now
 
 
-def show(question: Question, session: Session) -> tuple[Effect, ...]:
+def effects_of_showing(question: Question, session: Session) -> tuple[Effect, ...]:
     """The question is opened, and put in the conversation in this turn."""
-    return (Opened(question), Shown(question.id, session.turn))
+    return (QuestionOpened(question), QuestionShown(question.id, session.turn))
 
 
-def answer(
+def effects_of_answer(
     question: Question,
     given_answer: str,
     policy: Policy,
@@ -119,10 +127,10 @@ def answer(
     allowed without it.
     """
     answers = dict.fromkeys(question.item_ids, given_answer)
-    return answer_each(question, answers, policy, session, now, by, seen=seen)
+    return effects_of_answers(question, answers, policy, session, now, by, seen=seen)
 
 
-def answer_each(
+def effects_of_answers(
     question: Question,
     answers: Mapping[str, str],
     policy: Policy,
@@ -140,32 +148,32 @@ def answer_each(
         raise UnknownAnswer("this asks about a message, and not about a call")
     _check_answers(question, answers, session)
     if "deny" in answers.values():
-        return (Refused(question.request.digest, session.turn, now), Closed(question.id, "deny"))
+        return (CallRefused(question.request.digest, session.turn, now), QuestionClosed(question.id, "deny"))
     check_seen(question, seen)
     each = [(item, answers[name]) for name, item in zip(question.item_ids, question.items, strict=True)]
     within = _no_wider_than_asked(question, policy)
     how = {"given_by": by, "question": question.id, "terms": question.terms}
-    grants = given_each(each, question.request, within, session, now, **how)
-    goes_on = _confirmed(question, answers, session)
+    grants = grants_of_answers(each, question.request, within, session, now, **how)
+    goes_on = _confirm_task(question, answers, session)
     return (
         *goes_on,
-        *lifts(question.items, session),
-        *map(Granted, grants),
-        Closed(question.id, said(answers)),
+        *lift_suspensions(question.items, session),
+        *map(GrantAdded, grants),
+        QuestionClosed(question.id, summarize_answers(answers)),
     )
 
 
-def _confirmed(question: Question, answers: Mapping[str, str], session: Session) -> tuple[Effect, ...]:
+def _confirm_task(question: Question, answers: Mapping[str, str], session: Session) -> tuple[Effect, ...]:
     """A yes to a question that says so confirms the long task; "once" only where nothing wider is offered."""
     task = session.task
     if task is None or not (task.unconfirmed and question.confirms_task and task.id == question.task):
         return ()
     if set(answers.values()) == {"once"} and question.offers_answer("task"):
         return ()
-    return (Changed({"task": msgspec.structs.replace(task, unconfirmed=False)}),)
+    return (SessionChanged({"task": msgspec.structs.replace(task, unconfirmed=False)}),)
 
 
-def said(answers: Mapping[str, str]) -> str:
+def summarize_answers(answers: Mapping[str, str]) -> str:
     """The answers in one word; if they differ, item by item."""
     different = set(answers.values())
     if "deny" in different:
@@ -212,20 +220,20 @@ def question_text(
     `name` is the question's id, if it is really opened.
     """
     asked = decision.asked
-    reasons = (what_it_does(item.operation, request, policy) for item in asked)
+    reasons = (describe_operation(item.operation, request, policy) for item in asked)
     will = dict.fromkeys(words.visible(reason) for reason in reasons if reason)
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
-    lines = [*call_lines(request, asked), *map(words.asked_later, later)]
-    notes = [words.covers(category if _for_task(decision) else None), _asked_by(request, policy)]
+    lines = [*describe_whole_call(request, asked), *map(words.later_question_line, later)]
+    notes = [words.coverage_note(category if _for_task(decision) else None), _describe_asker(request, policy)]
     if decision.announce is not None:
         notes.append(decision.announce)
     if not _complete(decision, request, later):
-        notes.append(words.folded(name))
+        notes.append(words.folding_note(name))
     wider = any(offer.answer not in ("once", "deny") for offer in decision.offers)
-    return words.question(decision.rule, decision.reason, category, lines, notes, will, wider=wider)
+    return words.format_question(decision.rule, decision.reason, category, lines, notes, will, wider=wider)
 
 
-def what_it_does(name: str, request: Request, policy: Policy) -> str | None:
+def describe_operation(name: str, request: Request, policy: Policy) -> str | None:
     """What is told of an operation: what was found in this call, what the policy says, what was declared."""
     found = [one for one in request.operations if one.name == name]
     telling = (*(one.found for one in found), policy.entry(name).reason, *(one.reason for one in found))
@@ -244,8 +252,8 @@ def _for_task(decision: Decision) -> bool:
     return offered and max(item.risk for item in decision.asked) is Risk.MODERATE
 
 
-def _asked_by(request: Request, policy: Policy) -> str:
-    return words.asked_by(request.agent, request.session, policy.settings.question_lasts, request.digest)
+def _describe_asker(request: Request, policy: Policy) -> str:
+    return words.asker_line(request.agent, request.session, policy.settings.question_lasts, request.digest)
 
 
 def _complete(decision: Decision, request: Request, later: tuple[str, ...]) -> bool:

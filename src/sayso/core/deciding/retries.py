@@ -38,7 +38,7 @@ class Start(msgspec.Struct, frozen=True):
     certain: bool = True
 
 
-def started_on(session: Session, decision: Decision, policy: Policy) -> Start:
+def start_from_session(session: Session, decision: Decision, policy: Policy) -> Start:
     """The start of a call as far as the session itself says it."""
     used = {grant for item in decision.items for grant in item.ruling.grants}
     grants = tuple(held.grant for held in session.held if held.grant.id in used)

@@ -12,10 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sayso.core import words
-from sayso.core.deciding.subject import Subject, astray, covering, eased, fresh, live, outlasts, reduced_to
+from sayso.core.deciding.subject import (
+    Subject,
+    apply_reducers,
+    find_covering_grants,
+    fresh,
+    has_lost_workspace,
+    live,
+    outlasts,
+    risk_after_reducers,
+)
 from sayso.core.decision import Ruling
-from sayso.core.effects import Alerted, Noticed, PlanStarted, SlashUsed, Used
-from sayso.core.grants import MINUTE, Grant, Held, fits
+from sayso.core.effects import Alerted, GrantUsed, Noticed, PlanStarted, SlashUsed
+from sayso.core.grants import MINUTE, Grant, HeldGrant, pins_fit
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
 from sayso.core.session import Suspension
 
@@ -37,40 +46,40 @@ _NO_COMMAND = "the call is not a command line, or has arguments beside it that c
 UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
 
 
-Said = Ruling | Subject | str
-Rule = Callable[[Subject], Said]
+RuleResult = Ruling | Subject | str
+Rule = Callable[[Subject], RuleResult]
 
 
-def blocked(s: Subject) -> Said:
+def blocked(s: Subject) -> RuleResult:
     """Never runs: no grant, slash command, mode, signature or click is looked at after this."""
     if s.operation.barred is not None:  # whatever the policy says: that it blocks it too is not the reason
-        return _deny("blocked", s.operation.barred, words.attempted(s.entry.name))
+        return _deny("blocked", s.operation.barred, words.block_alert(s.entry.name))
     if s.tier is BLOCKED:
-        return _deny("blocked", words.blocked(s.entry), words.attempted(s.entry.name))
+        return _deny("blocked", words.block_reason(s.entry), words.block_alert(s.entry.name))
     if s.tier is None and s.policy.settings.unlisted == "block":
-        return _deny("blocked", words.unlisted_blocked(s.entry.name), words.attempted(s.entry.name))
+        return _deny("blocked", words.block_unlisted_reason(s.entry.name), words.block_alert(s.entry.name))
     return "the policy does not block it"
 
 
-def trusted_channel(s: Subject) -> Said:
+def trusted_channel(s: Subject) -> RuleResult:
     """Self-modification counts only when it came through the signed endpoint."""
     if not s.entry.trusted_channel:
         return "it does not need the trusted channel"
     if s.request.origin is TRUSTED_CHANNEL:
         return "it came through the trusted channel"
-    return _deny("trusted_channel", words.needs_trusted_channel(s.entry.name), words.attempted(s.entry.name))
+    return _deny("trusted_channel", words.channel_reason(s.entry.name), words.block_alert(s.entry.name))
 
 
-def approved_call(s: Subject) -> Said:
+def approved_call(s: Subject) -> RuleResult:
     """A person said yes to exactly this call, and the yes has not been used."""
     if ("call", s.request.digest) not in s.session.grants:
         return "nobody approved exactly this call"
-    for held in covering(eased(s), "call", s.request.digest):
-        return _grant("approved_call", words.approved(held.grant), held)
+    for held in find_covering_grants(apply_reducers(s), "call", s.request.digest):
+        return _grant("approved_call", words.approval_reason(held.grant), held)
     return "no unused approval of exactly this call"
 
 
-def denied_call(s: Subject) -> Said:
+def denied_call(s: Subject) -> RuleResult:
     """A person said no to exactly this call in this turn; asking again would be nagging."""
     denial = s.session.denials.get(s.request.digest)
     if denial is None:
@@ -80,20 +89,20 @@ def denied_call(s: Subject) -> Said:
     return Ruling(DENY, "denied_call", words.DENIED)
 
 
-def stopped(s: Subject) -> Said:
+def stopped(s: Subject) -> RuleResult:
     """After a stop everything asks, allowlisted or not, until a later message lifts it."""
     if s.session.stopped is None and not s.view.parent_stopped:
         return "no stop is in force"
     return Ruling(ASK, "stopped", words.STOPPED)
 
 
-def always_ask(s: Subject) -> Said:
+def always_ask(s: Subject) -> RuleResult:
     if not s.entry.always_ask:
         return "the policy does not ask for it every time"
-    return Ruling(ASK, "always_ask", words.always_ask(s.entry))
+    return Ruling(ASK, "always_ask", words.always_ask_reason(s.entry))
 
 
-def slash_command(s: Subject) -> Said:
+def slash_command(s: Subject) -> RuleResult:
     """The user typed a command that declares this operation: that is the consent, for a short while."""
     name = s.session.slash
     if name is None:
@@ -111,34 +120,34 @@ def slash_command(s: Subject) -> Said:
         return "the message is not assured enough for this risk"
     if not fresh(s, SLASH_LASTS) or s.session.slash_calls >= SLASH_CALLS:
         return "this turn's slash command is used up or too old"
-    return Ruling(ALLOW, "slash_command", words.SLASH, words.executing(name), effects=(SlashUsed(),))
+    return Ruling(ALLOW, "slash_command", words.SLASH, words.announce_slash(name), effects=(SlashUsed(),))
 
 
-def user_initiated(s: Subject) -> Said:
+def user_initiated(s: Subject) -> RuleResult:
     """The user clicked; the code that runs for the click is inside this scope."""
     clicked = s.view.scope.user_initiated
     if clicked is None:
         return "not inside something the user started"
-    return Ruling(ALLOW, "user_initiated", words.user_initiated(clicked))
+    return Ruling(ALLOW, "user_initiated", words.user_initiated_reason(clicked))
 
 
-def paranoid(s: Subject) -> Said:
+def paranoid(s: Subject) -> RuleResult:
     if s.policy.mode is not PARANOID:
         return "the mode is not paranoid"
     return Ruling(ASK, "paranoid", words.PARANOID)
 
 
-def allowlist(s: Subject) -> Said:
+def allowlist(s: Subject) -> RuleResult:
     """The user gave standing consent for this command, verbatim, in this workspace."""
     command = s.request.call.command_line
     if command is None:
         return _NO_COMMAND
-    for held in covering(s, "command", command):
-        return _grant("allowlist", words.ON_ALLOWLIST, held, words.using_allowlist(held.grant.value))
+    for held in find_covering_grants(s, "command", command):
+        return _grant("allowlist", words.ON_ALLOWLIST, held, words.announce_allowlist(held.grant.value))
     return "the whole command is not on the session allowlist of this workspace"
 
 
-def nested(s: Subject) -> Said:
+def nested(s: Subject) -> RuleResult:
     """Inside an outer call that consent covers, what was granted there, or weighs no more, passes."""
     outer = s.view.scope.outer
     if outer is None:
@@ -153,26 +162,26 @@ def nested(s: Subject) -> Said:
     return "it was not granted with the outer call and weighs more than what was"
 
 
-def reduced_risk(s: Subject) -> Said:
+def reduced_risk(s: Subject) -> RuleResult:
     """A declared safe caller lowers the risk, never below what reading the call found."""
-    lowered = reduced_to(s) if s.view.scope.reducers else None
+    lowered = risk_after_reducers(s) if s.view.scope.reducers else None
     if lowered is None:
         return "no safe caller is around it"
     if lowered == LOW:
         return Ruling(ALLOW, "reduced_risk", words.REDUCED)
-    return eased(s)
+    return apply_reducers(s)
 
 
-def operation_grant(s: Subject) -> Said:
+def operation_grant(s: Subject) -> RuleResult:
     """A live grant for this operation, for calls like this one."""
     standing = s.risk < HIGH or s.policy.settings.risky_grants == "standing"
-    for held in covering(s, "operation", s.entry.name):
+    for held in find_covering_grants(s, "operation", s.entry.name):
         if held.grant.group is None and (standing or held.grant.uses == 1):
-            return _grant("operation_grant", words.granted(held.grant), held)
+            return _grant("operation_grant", words.grant_reason(held.grant), held)
     return "no live grant for this operation fits the call"
 
 
-def workflow_grant(s: Subject) -> Said:
+def workflow_grant(s: Subject) -> RuleResult:
     """The run this call is part of was allowed, declares this operation, and may carry its weight."""
     run = s.view.scope.run
     if run is None or not run.alive:
@@ -182,38 +191,38 @@ def workflow_grant(s: Subject) -> Said:
     if s.weight >= HIGH:
         return "workflows never carry high weight"
     for kind, value in (("run", run.id), ("workflow", run.workflow)):
-        for held in covering(s, kind, value):
-            return _grant("workflow_grant", words.in_workflow(run.workflow), held)
+        for held in find_covering_grants(s, kind, value):
+            return _grant("workflow_grant", words.workflow_grant_reason(run.workflow), held)
     return "neither the run nor its workflow was granted this operation"
 
 
-def fan_out(s: Subject) -> Said:
+def fan_out(s: Subject) -> RuleResult:
     """The same content goes to one destination; a second one is asked for."""
     content = s.operation.content
     if not s.entry.fan_out or content is None:
         return "its domain does not watch for the same content going out twice"
     for sending in s.session.sent.get((s.entry.domain, content), ()):
         if sending.operation != s.entry.name and s.now - sending.at <= FAN_OUT_LASTS:
-            return Ruling(ASK, "fan_out", words.fan_out(sending.operation))
+            return Ruling(ASK, "fan_out", words.fan_out_reason(sending.operation))
     for other in s.request.operations:
         if other.content == content and other.name != s.entry.name and _domain(other.name) == s.entry.domain:
-            return Ruling(ASK, "fan_out", words.fan_out(other.name))
+            return Ruling(ASK, "fan_out", words.fan_out_reason(other.name))
     return "this content has not gone out by another operation"
 
 
-def remembered(s: Subject) -> Said:
+def remembered(s: Subject) -> RuleResult:
     """In mode trusting, a tool approved and remembered this session."""
     if s.policy.mode is not TRUSTING:
         return "the mode is not trusting"
     if s.risk >= HIGH and not s.policy.settings.trusting_remembers_high:
         return "high risk is not remembered"
-    for held in covering(s, "tool", s.request.call.tool):
+    for held in find_covering_grants(s, "tool", s.request.call.tool):
         if s.risk < HIGH or held.grant.pins.arguments is not None:
             return _grant("remembered", words.REMEMBERED, held)
     return "this tool was not approved and remembered for this"
 
 
-def autonomous(s: Subject) -> Said:
+def autonomous(s: Subject) -> RuleResult:
     """The operator lists it as free, and reviewed that not too long ago."""
     if s.tier is not AUTONOMOUS:
         return "the permission has decayed" if s.decayed else "the policy does not list it as autonomous"
@@ -222,7 +231,7 @@ def autonomous(s: Subject) -> Said:
     return Ruling(ALLOW, "autonomous", words.AUTONOMOUS)
 
 
-def safe(s: Subject) -> Said:
+def safe(s: Subject) -> RuleResult:
     """Low risk runs unasked, or when the user named exactly this command, as the policy says."""
     if s.risk > LOW:
         return "its risk is not low"
@@ -238,19 +247,19 @@ def safe(s: Subject) -> Said:
         return "this turn's message did not order exactly this command"
     if s.request.origin in UNATTENDED or not fresh(s, MESSAGE_LASTS):
         return "the message does not speak for subagents, schedules, or an hour later"
-    return Ruling(ALLOW, "safe", words.ORDERED, words.running(command))
+    return Ruling(ALLOW, "safe", words.ORDERED, words.announce_command(command))
 
 
-def risky(s: Subject) -> Said:
+def risky(s: Subject) -> RuleResult:
     if s.risk < HIGH:
         return "its risk is not high"
     settings = s.policy.settings
     remembers = settings.trusting_remembers_high and s.policy.mode is TRUSTING
     every_time = not remembers and settings.risky_grants == "once"
-    return Ruling(ASK, "risky", words.risky(s.entry, s.operation.found, every_time=every_time))
+    return Ruling(ASK, "risky", words.high_risk_reason(s.entry, s.operation.found, every_time=every_time))
 
 
-def task_grant(s: Subject) -> Said:
+def task_grant(s: Subject) -> RuleResult:
     """This category was consented to for the task; after a failure, only the identical call goes on."""
     suspension = s.session.suspended.get(s.entry.category)
     if suspension is not None:
@@ -260,25 +269,25 @@ def task_grant(s: Subject) -> Said:
         return "there is no task"
     if task.unconfirmed:
         return UNCONFIRMED
-    for held in covering(s, "category", s.entry.category):
+    for held in find_covering_grants(s, "category", s.entry.category):
         if held.grant.ends_with == "task":
-            announce = words.using_task(s.entry.category_words, held.grant.turn)
-            return _grant("task_grant", words.in_task(s.entry.category_words), held, announce)
+            announce = words.announce_task_consent(s.entry.category_words, held.grant.turn)
+            return _grant("task_grant", words.task_grant_reason(s.entry.category_words), held, announce)
     return "this category was not consented to in this task"
 
 
-def _retry(s: Subject, suspension: Suspension) -> Said:
+def _retry(s: Subject, suspension: Suspension) -> RuleResult:
     """After a failure one more run of the identical call is granted; nothing else in its category."""
     if suspension.digest != s.request.digest:
         return "an operation of this category failed, and this is not its identical retry"
     if s.session.task is not None and s.session.task.unconfirmed:
         return UNCONFIRMED
-    for held in covering(s, "retry", s.request.digest):
-        return _grant("task_grant", words.RETRY, held, words.retrying(suspension.left))
+    for held in find_covering_grants(s, "retry", s.request.digest):
+        return _grant("task_grant", words.RETRY, held, words.announce_retry(suspension.left))
     return "an operation of this category failed, and no retry of it is left"
 
 
-def plan(s: Subject) -> Said:
+def plan(s: Subject) -> RuleResult:
     """The user accepted a plan that names this operation and target."""
     accepted = s.session.plan
     if accepted is None or not accepted.accepted:
@@ -289,14 +298,14 @@ def plan(s: Subject) -> Said:
         return "the plan was not started in time"
     if s.request.origin in UNATTENDED or not fresh(s, MESSAGE_LASTS):
         return "a plan's consent does not serve subagents, schedules, or an hour after the last message"
-    for held in covering(s, "operation", s.entry.name):
+    for held in find_covering_grants(s, "operation", s.entry.name):
         if held.grant.group == accepted.id:
             started = () if accepted.started else (PlanStarted(),)
-            return _grant("plan", words.IN_PLAN, held, words.using_plan(accepted.turn), started)
+            return _grant("plan", words.IN_PLAN, held, words.announce_plan_consent(accepted.turn), started)
     return "the accepted plan does not name this operation on this target"
 
 
-def confident(s: Subject) -> Said:
+def confident(s: Subject) -> RuleResult:
     """The agent is sure enough, the policy lets that count, and the operator will be told."""
     if not s.entry.confidence_bypass:
         return "confidence does not count for it"
@@ -308,28 +317,28 @@ def confident(s: Subject) -> Said:
         return "there is nowhere to send the notice to"
     if s.request.confidence < s.policy.settings.confidence_threshold:
         return "the confidence is below the threshold"
-    text = words.confident(s.entry.name, s.request.confidence)
-    return Ruling(ALLOW, "confident", text, words.notice(text), effects=(Noticed(text),))
+    text = words.confidence_reason(s.entry.name, s.request.confidence)
+    return Ruling(ALLOW, "confident", text, words.announce_notice(text), effects=(Noticed(text),))
 
 
-def ask(s: Subject) -> Said:
+def ask(s: Subject) -> RuleResult:
     """Nothing allowed it and nothing forbade it: a person decides."""
     return Ruling(ASK, "ask", _why_asked(s))
 
 
-def workflow_start(s: Subject) -> Said:
+def workflow_start(s: Subject) -> RuleResult:
     """A workflow is asked once, unless its class is granted or it weighs little."""
     name = s.request.workflow or ""
     for held in s.session.grants.get(("workflow", name), ()):
-        fitting = fits(held.grant.pins, s.request, s.entry.name) and s.weight <= _lent(held.grant)
+        fitting = pins_fit(held.grant.pins, s.request, s.entry.name) and s.weight <= _start_limit(held.grant)
         if fitting and live(s, held) and outlasts(s, held.grant):
-            return _grant("workflow_start", words.in_workflow(name), held)
+            return _grant("workflow_start", words.workflow_grant_reason(name), held)
     if s.weight <= LOW:
         return Ruling(ALLOW, "workflow_start", words.WORKFLOW_LIGHT)
-    return Ruling(ASK, "workflow_start", words.starts(name))
+    return Ruling(ASK, "workflow_start", words.workflow_start_reason(name))
 
 
-def _lent(grant: Grant) -> Risk:
+def _start_limit(grant: Grant) -> Risk:
     """Up to which weight a class grant lets its workflow start: high weight is asked when it is reached."""
     return HIGH if grant.risk >= MODERATE else grant.risk
 
@@ -367,37 +376,37 @@ START_RULES: tuple[Rule, ...] = (*RULES[: RULES.index(slash_command)], user_init
 
 def _why_asked(s: Subject) -> str:
     """The first reason that holds."""
-    if astray(s.request, s.session):
-        return words.astray(s.request.call.workspace, s.request.call.leads_to)
+    if has_lost_workspace(s.request, s.session):
+        return words.workspace_replaced(s.request.call.workspace, s.request.call.leads_to)
     if s.decayed:
-        return words.decayed(s.policy.decay.review_interval_days)
+        return words.decay_reason(s.policy.decay.review_interval_days)
     if s.tier is None:
-        return words.unlisted(s.entry.name)
+        return words.not_listed_reason(s.entry.name)
     task = s.session.task
     if s.entry.category in s.session.suspended:
-        return words.suspended(s.entry.category_words)
+        return words.suspension_reason(s.entry.category_words)
     if task is not None and task.unconfirmed and s.entry.category in task.consented:
-        return words.unconfirmed(task.name)
+        return words.task_not_confirmed_reason(task.name)
     if s.entry.confidence_bypass and s.request.confidence < s.policy.settings.confidence_threshold:
-        return words.unsure(s.request.confidence, s.policy.settings.confidence_threshold)
+        return words.low_confidence_reason(s.request.confidence, s.policy.settings.confidence_threshold)
     if task is None:
         return words.APPROVAL_REQUIRED
     if s.entry.category in task.consented or s.entry.category in task.ran:
         return words.APPROVAL_REQUIRED
     if s.session.tasks > 1 and not task.consented and not task.ran:
-        return words.new_task(s.entry.category_words)
-    return words.first_in_category(s.entry.category_words)
+        return words.new_task_reason(s.entry.category_words)
+    return words.first_in_category_reason(s.entry.category_words)
 
 
 def _grant(
-    rule: str, reason: str, held: Held, announce: str | None = None, extra: tuple[PlanStarted, ...] = ()
+    rule: str, reason: str, held: HeldGrant, announce: str | None = None, extra: tuple[PlanStarted, ...] = ()
 ) -> Ruling:
-    used = Used(held.grant.key, held.grant.id)
+    used = GrantUsed(held.grant.key, held.grant.id)
     return Ruling(ALLOW, rule, reason, announce, (held.grant.id,), (used, *extra))
 
 
 def _deny(rule: str, reason: str, alert: str) -> Ruling:
-    return Ruling(DENY, rule, reason, words.never(reason), effects=(Alerted(alert),))
+    return Ruling(DENY, rule, reason, words.announce_block(reason), effects=(Alerted(alert),))
 
 
 def _domain(name: str) -> str:

@@ -19,14 +19,14 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Item, Question
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.errors import NotSeen, SaysoError
 from sayso.core.model import Call, Request, Risk
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-def call_lines(
+def describe_whole_call(
     request: Request, items: tuple[Item, ...], fold: int | None = words.FOLD_AT, mark: str = "- "
 ) -> list[str]:
     """The whole call: what would run behind a mark, and beneath it the facts, indented as far as the mark."""
@@ -37,16 +37,16 @@ def call_lines(
 
 def shows_all(request: Request, items: tuple[Item, ...], others: Iterable[str] = ()) -> bool:
     """Whether nothing has to be folded of the call, nor of what else is shown with it."""
-    whole = call_lines(request, items, fold=None) == call_lines(request, items)
+    whole = describe_whole_call(request, items, fold=None) == describe_whole_call(request, items)
     return whole and all(len(text) <= words.FOLD_AT for text in others)
 
 
-def seen_in_text(question: Question) -> str | None:
+def digest_seen_in_text(question: Question) -> str | None:
     """What was seen by somebody who read the question's text: the call's digest, if nothing was folded."""
     return question.request.digest if question.complete else None
 
 
-def is_all(call: Call) -> bool:
+def is_only_command(call: Call) -> bool:
     """Whether the command is all there is: every argument, if there are any, is the command itself."""
     try:
         values = msgspec.json.decode(call.arguments, type=dict[str, Any]).values()
@@ -63,7 +63,7 @@ def check_seen(question: Question, seen: str | None, risk: Risk = Risk.LOW) -> N
     """
     digest = question.request.digest
     if seen and seen != digest:
-        raise NotSeen(words.wrong_digest(seen, digest), hint=words.where_digest_is(question.id))
+        raise NotSeen(words.wrong_digest_reason(seen, digest), hint=words.where_digest_is(question.id))
     if max(question.risk, risk) > Risk.MODERATE and not seen:
         raise NotSeen(words.NOT_SEEN, hint=words.how_to_see(question.id))
 
@@ -95,16 +95,16 @@ def _facts(request: Request, items: tuple[Item, ...], fold: int | None) -> Itera
         places["target"] = call.target
     yield f"tool: {words.visible(call.tool, fold)}"
     yield from (f"{label}: {words.visible(text, fold)}" for label, text in places.items() if text)
-    yield f"does: {', '.join(words.does(item.operation, item.risk.word) for item in items)}"
+    yield f"does: {', '.join(words.operation_with_risk(item.operation, item.risk.word) for item in items)}"
     if call.state is not None:
-        yield words.state(call.state, fold)
+        yield words.current_state_line(call.state, fold)
     yield from _arguments(call, fold)
 
 
 def _arguments(call: Call, fold: int | None) -> Iterator[str]:
     """Every argument on a line of its own, two columns further in than what is said about the call."""
     try:
-        arguments = msgspec.convert(decode(call.arguments), dict[str, Any])
+        arguments = msgspec.convert(decode_canonical(call.arguments), dict[str, Any])
     except (SaysoError, msgspec.ValidationError):
         yield f"arguments: {words.visible(call.arguments.decode('utf-8', 'backslashreplace'), fold)}"
         return
@@ -113,7 +113,7 @@ def _arguments(call: Call, fold: int | None) -> Iterator[str]:
     for name, given in arguments.items():
         same = call.command is not None and given == call.command
         value = words.AS_ABOVE if same else _value(given, fold)
-        yield f"  {_named(name, fold)}: {value}"
+        yield f"  {_format_name(name, fold)}: {value}"
 
 
 def _value(given: Any, fold: int | None) -> str:
@@ -123,10 +123,10 @@ def _value(given: Any, fold: int | None) -> str:
     if fold is None or len(text) <= fold:
         return words.visible(written, None)
     part = msgspec.json.encode(text[:fold]).decode() if isinstance(given, str) else text[:fold]
-    return f"{words.visible(part, None)}{words.in_all(text)}"
+    return f"{words.visible(part, None)}{words.full_length_note(text)}"
 
 
-def _named(argument: str, fold: int | None) -> str:
+def _format_name(argument: str, fold: int | None) -> str:
     """A name that is more than a word is quoted, so that it cannot pass for a value."""
     if PLAIN_NAME.fullmatch(argument):
         return words.visible(argument, fold)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sayso.core.grants import EXACT, Grant, Held, fits, outlived, spent
+from sayso.core.grants import EXACT, Grant, HeldGrant, outlived, pins_fit, spent
 from sayso.core.model import Operation, Request, Risk, Tier
 from sayso.core.policy import Entry, Policy, decayed
 from sayso.core.session import Session, View
@@ -53,7 +53,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
         gone = not view.time_trusted or decayed(policy, entry, reviewed, now)
         if gone:
             tier = REQUIRES_APPROVAL
-    declared = entry.floor if operation.risk is None else _declared(entry, operation.risk)
+    declared = entry.floor if operation.risk is None else _risk_before_reading(entry, operation.risk)
     reading = operation.reading
     risk = MODERATE if declared is None else declared
     if reading is not None and (declared is None or reading > declared):
@@ -65,7 +65,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     weight = entry.weight if entry.weight is not None else operation.weight
     if weight is None or (reading is not None and reading > unread and reading > weight):
         weight = risk
-    if astray(request, view.session):
+    if has_lost_workspace(request, view.session):
         view = _without_consent(view)
     session = view.session
     return Subject(
@@ -73,7 +73,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     )
 
 
-def astray(request: Request, session: Session) -> bool:
+def has_lost_workspace(request: Request, session: Session) -> bool:
     """Whether the workspace that the session's consent was given for is another folder now, or gone."""
     call = request.call
     return bool(call.leads_to) or (session.rooted and call.workspace in call.missing)
@@ -88,7 +88,7 @@ def _without_consent(view: View) -> View:
     return msgspec.structs.replace(view, session=bare, scope=outside)
 
 
-def _declared(entry: Entry, declared: Risk) -> Risk:
+def _risk_before_reading(entry: Entry, declared: Risk) -> Risk:
     """The risk before the call was read: the operator's word, else the strictest of what is declared."""
     if entry.risk is not None and not entry.preset:
         return entry.risk
@@ -100,21 +100,21 @@ def undeclared(operation: Operation, entry: Entry) -> bool:
     return not entry.named and not operation.declared
 
 
-def reduced_to(s: Subject) -> Risk | None:
+def risk_after_reducers(s: Subject) -> Risk | None:
     """What a safe caller around it lowers the operation to, never below the reading of the call."""
     lowered, reading = s.view.scope.reducers.get(s.entry.name), s.operation.reading
     return lowered if lowered is None or reading is None or reading < lowered else reading
 
 
-def eased(s: Subject) -> Subject:
+def apply_reducers(s: Subject) -> Subject:
     """The same with risk and weight as a safe caller around it lowers them."""
-    lowered = reduced_to(s)
+    lowered = risk_after_reducers(s)
     if lowered is None:
         return s
     return msgspec.structs.replace(s, risk=min(s.risk, lowered), weight=min(s.weight, lowered))
 
 
-def covering(s: Subject, kind: str, value: str) -> Sequence[Held]:
+def find_covering_grants(s: Subject, kind: str, value: str) -> Sequence[HeldGrant]:
     """The grants for this key that are live, fit the call, and were given at its risk or above."""
     row = s.session.grants.get((kind, value))
     if row is None:
@@ -136,7 +136,7 @@ def _covers(s: Subject, grant: Grant) -> bool:
     needed = s.weight if grant.kind in WEIGHED else s.risk
     if grant.kind in EXACT and not outlasts(s, grant):
         return False
-    return needed <= grant.risk and fits(grant.pins, s.request, s.entry.name)
+    return needed <= grant.risk and pins_fit(grant.pins, s.request, s.entry.name)
 
 
 def outlasts(s: Subject, grant: Grant) -> bool:
@@ -150,7 +150,7 @@ def outlasts(s: Subject, grant: Grant) -> bool:
     return no_stricter(Terms(s.policy.mode, s.entry.tier, s.entry.always_ask, s.risk), then)
 
 
-def live(s: Subject, held: Held) -> bool:
+def live(s: Subject, held: HeldGrant) -> bool:
     """Not spent, and the session, turn, task or run that the grant ends with is still the current one.
 
     With a clock that cannot be trusted, every grant counts as expired.

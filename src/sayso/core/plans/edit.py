@@ -17,11 +17,11 @@ from typing import Literal
 import msgspec
 
 from sayso.core.conversation.refusals import with_apostrophes
+from sayso.core.plan_text import PlanText
 from sayso.core.plans import reading
-from sayso.core.plans.markup import speaks_against
+from sayso.core.plans.markup import find_exclusion
 from sayso.core.plans.names import is_called, is_pattern, means, points_at, recalls, stem, stems_of, words_of
-from sayso.core.plans.plan import render
-from sayso.core.plans.text import PlanText
+from sayso.core.plans.plan import add_rendering
 from sayso.core.plans.vocabulary import (
     ADDING,
     CHANGE_VERBS,
@@ -36,29 +36,29 @@ from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
 from sayso.core.text.unmask import (
     LONGEST,
-    fold,
+    fold_text,
     mask_quotations,
-    readings,
     spell_signs,
+    visible_readings,
     with_apostrophes_typed,
 )
 
-Mode = Literal["out", "keep", "condition"]
+PieceMode = Literal["out", "keep", "condition"]
 
 
-class Piece(msgspec.Struct, frozen=True):
+class ChangePiece(msgspec.Struct, frozen=True):
     """A part of a change. "out" takes out what it names, unless `agrees` finds it understood."""
 
-    mode: Mode
+    mode: PieceMode
     words: str
     marked: bool = False
 
 
-def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
+def adjust_plan(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
     """The plan after a change, rendered. What it names after it, it named before."""
-    for pieces in (each for seen in readings(change) for each in _sentences(seen, plan)):
+    for pieces in (each for seen in visible_readings(change) for each in _sentences(seen, plan)):
         before = plan.places
-        chosen = _chosen(pieces, plan)
+        chosen = _find_chosen(pieces, plan)
         unclear = not any(piece.marked for piece in pieces) and any(
             _is_unclear(each, plan) for each in pieces
         )
@@ -66,10 +66,10 @@ def adjust(plan: PlanText, change: str, known: Collection[str]) -> PlanText:
             pointless = piece.marked and plan.places != before  # "b.py must | not change" points at b.py
             plan = _nothing(plan) if unclear else _apply(plan, piece, known, restrict=not pointless)
         plan = _keep_chosen(plan, chosen, known) if chosen else plan
-    return render(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
+    return add_rendering(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
 
 
-def spoken_change(text: str, plan: PlanText) -> str | None:
+def find_spoken_change(text: str, plan: PlanText) -> str | None:
     """The change that a message makes to a plan without a word like "but": "yes, avoid b.py", "b.py later".
 
     It takes away only, so in doubt it is one: a yes followed by a restriction or by something the plan names,
@@ -81,11 +81,11 @@ def spoken_change(text: str, plan: PlanText) -> str | None:
         return None
     yes = _YES.match(said)
     if yes is None:
-        return said if _narrows(fold(said), plan) else None
+        return said if _narrows(fold_text(said), plan) else None
     rest = said[yes.end() :].strip(" .,;:!")
     if not rest or _IDIOM.fullmatch(rest):
         return None
-    return rest if _restricts(fold(rest)) or _names_something(rest, plan) else None
+    return rest if _restricts(fold_text(rest)) or _names_something(rest, plan) else None
 
 
 def begins_with_yes(text: str) -> bool:
@@ -100,7 +100,7 @@ def _narrows(folded: str, plan: PlanText) -> bool:
 
 
 def _excludes(folded: str) -> bool:
-    return speaks_against(folded) is not None or _TAKES_BACK.search(folded) is not None
+    return find_exclusion(folded) is not None or _TAKES_BACK.search(folded) is not None
 
 
 def _names_something(text: str, plan: PlanText) -> bool:
@@ -111,7 +111,7 @@ def _names_something(text: str, plan: PlanText) -> bool:
     )
 
 
-def _apply(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
+def _apply(plan: PlanText, piece: ChangePiece, known: Collection[str], *, restrict: bool) -> PlanText:
     if not piece.marked and _does_otherwise(piece.words, plan):
         return _nothing(plan)
     if piece.mode == "keep":
@@ -120,14 +120,14 @@ def _apply(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bo
         not piece.marked and (_chooses(piece.words, plan) or _agrees(piece.words, plan))
     ):
         return plan
-    if not piece.marked and (_praises(piece.words, plan) or _ORDERS.search(fold(piece.words))):
+    if not piece.marked and (_praises(piece.words, plan) or _ORDERS.search(fold_text(piece.words))):
         return _nothing(plan)
     return _take_out(
-        plan, piece, known, restrict=restrict and (piece.marked or _restricts(fold(piece.words)))
+        plan, piece, known, restrict=restrict and (piece.marked or _restricts(fold_text(piece.words)))
     )
 
 
-def _chosen(pieces: Collection[Piece], plan: PlanText) -> list[str]:
+def _find_chosen(pieces: Collection[ChangePiece], plan: PlanText) -> list[str]:
     """The clauses of a sentence that choose from the plan, and those that agree beside them; none if none."""
     unmarked = [piece.words for piece in pieces if piece.mode == "out" and not piece.marked]
     if not any(_chooses(words, plan) for words in unmarked):
@@ -137,7 +137,7 @@ def _chosen(pieces: Collection[Piece], plan: PlanText) -> list[str]:
 
 def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> PlanText:
     """The plan with what these clauses name, alone. A target without an operation stands for all on it."""
-    named = [_named_in(words, plan, known) for words in clauses]
+    named = [_find_named(words, plan, known) for words in clauses]
     everything = any(targets and not operations for operations, targets in named)
     return _only(
         plan,
@@ -149,7 +149,7 @@ def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> 
 # --- reading the change -------------------------------------------------------------------------------------
 
 
-def _sentences(change: str, plan: PlanText) -> Iterator[list[Piece]]:
+def _sentences(change: str, plan: PlanText) -> Iterator[list[ChangePiece]]:
     text = mask_quotations(_with_strokes_spelled(spell_signs(change)).translate(APOSTROPHES)).replace(
         "`", " "
     )
@@ -179,19 +179,19 @@ def _with_not_ahead(sentence: str) -> str:
     return _NOT_BEHIND.sub(lambda found: f"{found['lead']}not {found['named']}", sentence)
 
 
-def _of_sentence(sentence: str, plan: PlanText) -> Iterator[Piece]:
+def _of_sentence(sentence: str, plan: PlanText) -> Iterator[ChangePiece]:
     """A condition reaches its whole sentence; otherwise each mark begins a piece of its own."""
     rest = _SAFE_CONDITION.sub(" ", sentence).strip(" ,.!;")
     if rest != sentence:
-        yield Piece("condition", sentence)
-        yield from (Piece("out", rest, marked=True),) if rest else ()
+        yield ChangePiece("condition", sentence)
+        yield from (ChangePiece("out", rest, marked=True),) if rest else ()
     elif _CONDITION.search(sentence):
-        yield Piece("keep" if _KEEP.search(sentence) else "out", sentence, marked=True)
+        yield ChangePiece("keep" if _KEEP.search(sentence) else "out", sentence, marked=True)
     else:
         yield from _at_marks(sentence, plan)
 
 
-def _at_marks(sentence: str, plan: PlanText) -> Iterator[Piece]:
+def _at_marks(sentence: str, plan: PlanText) -> Iterator[ChangePiece]:
     marks = list(_MARK.finditer(sentence))
     ends = [*(mark.start() for mark in marks[1:]), len(sentence)]
     first = sentence[: marks[0].start()] if marks else sentence
@@ -200,12 +200,12 @@ def _at_marks(sentence: str, plan: PlanText) -> Iterator[Piece]:
         words = sentence[mark.end() : end].strip(" ,.!")
         if mark["out"]:
             excluded, rest = _up_to_yes(words, plan)
-            yield Piece("out", f"{mark['out']} {excluded}", marked=True)
+            yield ChangePiece("out", f"{mark['out']} {excluded}", marked=True)
             yield from _by_clause(rest, plan)
         elif mark["keep"] and (words or end == len(sentence)):
-            yield Piece("keep", words)
+            yield ChangePiece("keep", words)
         elif words and all(_is_bare(word, plan) for word in words_of(words)):
-            yield Piece("keep", "")  # "yes, but b.py" may mean all of it but b.py
+            yield ChangePiece("keep", "")  # "yes, but b.py" may mean all of it but b.py
         else:
             yield from _by_clause(words, plan)
 
@@ -220,7 +220,7 @@ def _up_to_yes(words: str, plan: PlanText) -> tuple[str, str]:
     return words, ""
 
 
-def _by_clause(words: str, plan: PlanText) -> Iterator[Piece]:
+def _by_clause(words: str, plan: PlanText) -> Iterator[ChangePiece]:
     """Unmarked words, clause by clause. Bare names belong to a neighbour that takes something out: to the one
     before ("I'll do a.py, b.py") or the one behind ("a.py, b.py are off limits")."""
     clauses = _split(words)
@@ -235,10 +235,10 @@ def _by_clause(words: str, plan: PlanText) -> Iterator[Piece]:
         if takes:
             joined = f"{joined}, {clause}" if joined else clause
             continue
-        yield from (Piece("out", joined),) if joined else ()
+        yield from (ChangePiece("out", joined),) if joined else ()
         joined = ""
-        yield Piece("out", clause)
-    yield from (Piece("out", joined),) if joined else ()
+        yield ChangePiece("out", clause)
+    yield from (ChangePiece("out", joined),) if joined else ()
 
 
 def _split(words: str) -> list[str]:
@@ -262,13 +262,15 @@ def _agrees(words: str, plan: PlanText) -> bool:
 def _chooses(words: str, plan: PlanText) -> bool:
     """Whether a yes is given to a part of the plan only: "a.py", "to the tests", "a.py first"."""
     spoken = words_of(words)
-    if not spoken or _adds(spoken) or _excludes_but_for_order(fold(words)):
+    if not spoken or _adds(spoken) or _excludes_but_for_order(fold_text(words)):
         return False
     if not all(word in CHOOSING or word in _TO or _is_known(word, plan) for word in spoken):
         return False
     if not frozenset(map(stem, spoken)).isdisjoint(_UNDOING):
         return False
-    picks = spoken[0] in {*_TO, "the"} or _ORDERS.search(fold(words)) is not None or spoken[-1] in CHOOSING
+    picks = (
+        spoken[0] in {*_TO, "the"} or _ORDERS.search(fold_text(words)) is not None or spoken[-1] in CHOOSING
+    )
     return _names_target(words, plan) or (
         picks and not _agrees_first(spoken) and _names_something(words, plan)
     )
@@ -276,7 +278,7 @@ def _chooses(words: str, plan: PlanText) -> bool:
 
 def _takes_out(words: str) -> bool:
     """Whether words exclude, postpone or keep what they name, or say to undo it."""
-    folded = fold(words)
+    folded = fold_text(words)
     undoes = not frozenset(map(stem, words_of(words))).isdisjoint(_UNDOING)
     return undoes or _excludes(folded) or _restricts(folded) or _TAKEN_OUT.search(folded) is not None
 
@@ -288,7 +290,7 @@ def _does_otherwise(words: str, plan: PlanText) -> bool:
     return _names_target(words, plan) and not frozenset(others) <= frozenset().union(*planned)
 
 
-def _is_unclear(piece: Piece, plan: PlanText) -> bool:
+def _is_unclear(piece: ChangePiece, plan: PlanText) -> bool:
     """Whether a piece limits in a way no plan can: "to the parser part", "locally"."""
     words, spoken = piece.words, words_of(piece.words)
     if (
@@ -327,7 +329,7 @@ def _praises(words: str, plan: PlanText) -> bool:
     spoken = words_of(words)
     known = all(word in PRAISE or word in CHOOSING or _is_known(word, plan) for word in spoken)
     praised = known and not PRAISE.isdisjoint(spoken) and _names_something(words, plan)
-    return praised and not _excludes_but_for_order(fold(words))
+    return praised and not _excludes_but_for_order(fold_text(words))
 
 
 def _names_target(words: str, plan: PlanText) -> bool:
@@ -339,7 +341,7 @@ def _is_known(word: str, plan: PlanText) -> bool:
     return (
         word in FILLERS
         or root in _VERBS
-        or bool(reading.targets(word))
+        or bool(reading.find_targets(word))
         or any(is_called(word, target) for target in plan.targets)
         or any(root in stems_of(operation) for operation in plan.operations)
     )
@@ -348,7 +350,7 @@ def _is_known(word: str, plan: PlanText) -> bool:
 # --- taking out ---------------------------------------------------------------------------------------------
 
 
-def _take_out(plan: PlanText, piece: Piece, known: Collection[str], *, restrict: bool) -> PlanText:
+def _take_out(plan: PlanText, piece: ChangePiece, known: Collection[str], *, restrict: bool) -> PlanText:
     spoken = words_of(piece.words)
     targets = [name for name in plan.targets if points_at(spoken, name)]
     stems = frozenset(map(stem, spoken)) - (_FILE_STEMS if targets else frozenset())
@@ -356,9 +358,9 @@ def _take_out(plan: PlanText, piece: Piece, known: Collection[str], *, restrict:
     operations = [name for name in plan.operations if recalls(stems, name) and name not in of_files]
     if operations or targets:
         return _less(plan, operations, targets)
-    strange = any(reading.targets(word) for word in spoken) and not any(map(is_pattern, spoken))
+    strange = any(reading.find_targets(word) for word in spoken) and not any(map(is_pattern, spoken))
     elsewhere = strange or any(means(stems, name) for name in known if name not in plan.operations)
-    if elsewhere and not _COMES_BEFORE.search(fold(piece.words)):
+    if elsewhere and not _COMES_BEFORE.search(fold_text(piece.words)):
         return plan
     return _nothing(plan) if restrict else plan
 
@@ -366,30 +368,30 @@ def _take_out(plan: PlanText, piece: Piece, known: Collection[str], *, restrict:
 def _on_files(words: str, known: Collection[str]) -> set[str]:
     """The operations on files that words name together with a file: "edit b.py" speaks of b.py alone."""
     verbs = [found.start() for found in re.finditer(r"\w+", words) if stem(found[0].lower()) in _VERBS]
-    promised = [reading.operations(words[start:], known) for start in verbs[:20]]
+    promised = [reading.find_operations(words[start:], known) for start in verbs[:20]]
     return {
         name for each in promised for name, places in each.items() if places and name.startswith("files.")
     }
 
 
 def _restricts(folded: str) -> bool:
-    return speaks_against(folded) is not None or _RESTRICTS.search(folded) is not None
+    return find_exclusion(folded) is not None or _RESTRICTS.search(folded) is not None
 
 
 def _keep(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
     spoken = words_of(words)
-    operations, targets = _named_in(words, plan, known)
-    strange = bool(reading.targets(words)) and not targets
+    operations, targets = _find_named(words, plan, known)
+    strange = bool(reading.find_targets(words)) and not targets
     if strange or not (operations or targets) or not all(_is_known(word, plan) for word in spoken):
         return _nothing(plan)
     return _only(msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"), operations, targets)
 
 
-def _named_in(words: str, plan: PlanText, known: Collection[str]) -> tuple[list[str], list[str]]:
+def _find_named(words: str, plan: PlanText, known: Collection[str]) -> tuple[list[str], list[str]]:
     """The plan's operations and targets that words name."""
     spoken = words_of(words)
     stems = frozenset(map(stem, spoken))
-    promised = reading.operations(words, known)
+    promised = reading.find_operations(words, known)
     operations = [name for name in plan.operations if name in promised or means(stems, name)]
     return operations, [name for name in plan.targets if any(is_called(word, name) for word in spoken)]
 

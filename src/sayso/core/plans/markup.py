@@ -20,29 +20,29 @@ import re
 from collections.abc import Iterator
 
 from sayso.core.plans.vocabulary import AGAINST
-from sayso.core.text.unmask import BLANK, fold, mask_fences
+from sayso.core.text.unmask import BLANK, fold_text, mask_fences
 
 DENIAL = f" {BLANK} not {BLANK} "
 """Stands for what was taken out: it names nothing, and nothing after it in its sentence is promised."""
 
 
-def seen_text(text: str) -> str:
+def strip_markup(text: str) -> str:
     """The text as every renderer shows it, without markup."""
-    text = _FRONT_MATTER.sub(_unseen, text.replace("\r\n", "\n"))
+    text = _FRONT_MATTER.sub(_blank_unseen, text.replace("\r\n", "\n"))
     text = _without_elements(_without_definitions(_without_fences(mask_fences(text))))
     text = _without_links(_without_bracket_tags(_UNSHOWN.sub(DENIAL, text)))
     paragraphs = _BLANK_LINE.split(_STARS.sub("", html.unescape(text)))
     return "\n\n".join(DENIAL if _ATTRIBUTES.search(each) else each for each in paragraphs)
 
 
-def speaks_against(text: str) -> re.Match[str] | None:
+def find_exclusion(text: str) -> re.Match[str] | None:
     """The first word of a folded text that takes something out of a plan."""
     return _AGAINST.search(text)
 
 
-def unsaid(text: str) -> str:
+def blank_or_denial(text: str) -> str:
     """In place of what names nothing: a denial if it speaks against something."""
-    return DENIAL if speaks_against(fold(text)) else BLANK
+    return DENIAL if find_exclusion(fold_text(text)) else BLANK
 
 
 def _without_fences(text: str) -> str:
@@ -68,10 +68,10 @@ def _without_definitions(text: str) -> str:
     for line in text.split("\n"):
         found = _DEFINITION.match(line)
         if found is not None:
-            kept.append(_unseen(line))
+            kept.append(_blank_unseen(line))
             closing = _still_open(line[found.end() :], footnote=found["note"] is not None)
         elif closing and line.strip():
-            kept.append(_unseen(line))
+            kept.append(_blank_unseen(line))
             closing = "" if closing in line and closing != _PARAGRAPH else closing
         else:
             closing = ""
@@ -79,9 +79,9 @@ def _without_definitions(text: str) -> str:
     return "\n".join(kept)
 
 
-def _unseen(what: str | re.Match[str]) -> str:
+def _blank_unseen(what: str | re.Match[str]) -> str:
     text = what if isinstance(what, str) else what[0]
-    return DENIAL if speaks_against(fold(text)) else " "
+    return DENIAL if find_exclusion(fold_text(text)) else " "
 
 
 def _still_open(rest: str, *, footnote: bool) -> str:
@@ -117,7 +117,7 @@ def _outside_elements(text: str) -> Iterator[str]:
         if found["code"] or found["address"]:
             yield found[0]
         elif found["comment"]:
-            yield _unseen(found)
+            yield _blank_unseen(found)
         elif (tag := _TAG.match(text, found.start())) is None:
             yield DENIAL
             return

@@ -12,8 +12,8 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.model import Risk, Tier
+from sayso.core.plan_text import PlanText
 from sayso.core.plans import reading
-from sayso.core.plans.text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.text.unmask import undisguised
 from sayso.core.words import visible
@@ -24,23 +24,23 @@ LONGEST_PLAN = 20_000
 
 def read_plan(text: str, known: Collection[str]) -> PlanText:
     """Read the text of an assistant's message. `known` are the operations the policy declares."""
-    blocks = reading.statements(text) if len(text) <= LONGEST_PLAN else []
-    promises = list(reading.promises(blocks))
-    places = _places([reading.operations(promise, known) for promise in promises])
-    return render(
+    blocks = reading.split_statements(text) if len(text) <= LONGEST_PLAN else []
+    promises = list(reading.find_promises(blocks))
+    places = _places([reading.find_operations(promise, known) for promise in promises])
+    return add_rendering(
         PlanText(
             text="",
-            targets=_each(lambda promise: reading.promised_targets(promise, known), promises),
-            changes=_each(reading.changes, promises),
-            scope=reading.scope(blocks),
-            success=reading.success(blocks),
+            targets=_each(lambda promise: reading.find_promised_targets(promise, known), promises),
+            changes=_each(reading.find_changes, promises),
+            scope=reading.find_scope(blocks),
+            success=reading.find_success(blocks),
             operations=tuple(places),
             places=places,
         )
     )
 
 
-def render_plan(
+def plan_from_parts(
     targets: Iterable[str],
     changes: Iterable[str],
     scope: str | None,
@@ -48,14 +48,14 @@ def render_plan(
     operations: Iterable[str],
 ) -> PlanText:
     """A plan given as structure: each operation on each target. What cannot be shown as is does not count."""
-    return render(PlanText("", tuple(targets), tuple(changes), scope, success, tuple(operations)))
+    return add_rendering(PlanText("", tuple(targets), tuple(changes), scope, success, tuple(operations)))
 
 
 def beside_policy(plan: PlanText, policy: Policy) -> PlanText:
     """The plan, rendered with what of it no yes can cover under this policy."""
     blocked = tuple(name for name in plan.operations if _is_blocked(name, policy))
     asked = tuple(name for name in plan.operations if name not in blocked and _is_always_asked(name, policy))
-    return render(msgspec.structs.replace(plan, blocked=blocked, asked=asked))
+    return add_rendering(msgspec.structs.replace(plan, blocked=blocked, asked=asked))
 
 
 def _is_blocked(operation: str, policy: Policy) -> bool:
@@ -82,7 +82,7 @@ def _places(promised: list[dict[str, list[str]]]) -> dict[str, tuple[str, ...]]:
     anywhere = tuple(
         dict.fromkeys(target for each in promised for found in each.values() for target in found)
     )
-    found = {name: _named_for(name, promised) for name in dict.fromkeys(_names(promised))}
+    found = {name: _targets_for(name, promised) for name in dict.fromkeys(_names(promised))}
     return {name: targets or anywhere for name, targets in found.items()}
 
 
@@ -90,21 +90,21 @@ def _names(promised: list[dict[str, list[str]]]) -> Iterator[str]:
     return (name for each in promised for name in each)
 
 
-def _named_for(operation: str, promised: list[dict[str, list[str]]]) -> tuple[str, ...]:
+def _targets_for(operation: str, promised: list[dict[str, list[str]]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(target for each in promised for target in each.get(operation, ())))
 
 
 # --- rendering ----------------------------------------------------------------------------------------------
 
 
-def render(plan: PlanText) -> PlanText:
+def add_rendering(plan: PlanText) -> PlanText:
     """The plan with its rendering as `text`; names that a person would not see as they are drop out."""
-    targets, operations = _shown_whole(plan.targets), _shown_whole(plan.operations)
+    targets, operations = _drop_disguised(plan.targets), _drop_disguised(plan.operations)
     plan = msgspec.structs.replace(
         plan,
         targets=targets,
         operations=operations,
-        places={name: _shown_whole(plan.targets_of(name)) for name in operations},
+        places={name: _drop_disguised(plan.targets_of(name)) for name in operations},
         changes=tuple(visible(change) for change in plan.changes if change.strip()),
         scope=visible(plan.scope) if plan.scope and plan.scope.strip() else None,
         success=visible(plan.success) if plan.success and plan.success.strip() else None,
@@ -139,6 +139,6 @@ def _block(title: str, entries: Collection[str]) -> Iterator[str]:
         yield from (f"- {entry}" for entry in entries)
 
 
-def _shown_whole(entries: Iterable[str]) -> tuple[str, ...]:
+def _drop_disguised(entries: Iterable[str]) -> tuple[str, ...]:
     whole = (entry for entry in entries if entry.strip() and visible(entry) == entry and undisguised(entry))
     return tuple(dict.fromkeys(whole))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise, takewhile
 
-from sayso.core.plans.markup import seen_text, speaks_against, unsaid
+from sayso.core.plans.markup import blank_or_denial, find_exclusion, strip_markup
 from sayso.core.plans.vocabulary import (
     A_FILE,
     BEFORE_TARGETS,
@@ -30,7 +30,7 @@ from sayso.core.plans.vocabulary import (
     VAGUE,
 )
 from sayso.core.text.look_alikes import APOSTROPHES
-from sayso.core.text.unmask import BLANK, QUOTATION, fold, hidden, undisguised
+from sayso.core.text.unmask import BLANK, QUOTATION, fold_text, hidden, undisguised
 
 LONGEST_SENTENCE = 1_000
 """A longer one promises nothing: nobody agrees to all of it."""
@@ -38,22 +38,22 @@ Verb = tuple[str, int, tuple[int, ...]]
 """An operation, where its name or verb ends, and the one place it is for, if it is for a direct object."""
 
 
-def statements(text: str) -> list[list[str]]:
+def split_statements(text: str) -> list[list[str]]:
     """The text as a person sees it, in blocks of statements: a paragraph, heading or item of a list each."""
     text = _EMOJI_PARTS.sub("", text.translate(APOSTROPHES))
-    seen = seen_text(text)
+    seen = strip_markup(text)
     if any(map(hidden, {*text, *seen})) or _OVERWRITES.search(text.replace("\r\n", "\n")):
         return []
-    lines = (QUOTATION.sub(_unsaid, _BLOCK_QUOTE.sub(_unsaid, line)) for line in seen.splitlines())
+    lines = (QUOTATION.sub(_blank_match, _BLOCK_QUOTE.sub(_blank_match, line)) for line in seen.splitlines())
     return list(_blocks(line for line in lines if not line.startswith(BLANK * 3)))
 
 
-def sentences(statement: str) -> list[str]:
+def split_sentences(statement: str) -> list[str]:
     """The sentences of a statement, without the marks of lists and headings. None for an empty one."""
     return [each for each in _SENTENCE_END.split(_MARKS.sub("", statement).strip()) if each]
 
 
-def promises(blocks: Iterable[list[str]]) -> Iterator[str]:
+def find_promises(blocks: Iterable[list[str]]) -> Iterator[str]:
     """The parts of sentences that say what will be done."""
     section_denied = False
     for block in blocks:
@@ -66,21 +66,23 @@ def promises(blocks: Iterable[list[str]]) -> Iterator[str]:
             elif denied:
                 continue
             if not section_denied:
-                yield from filter(None, map(affirmed, sentences(statement)))
+                yield from filter(None, map(promise_in_sentence, split_sentences(statement)))
 
 
-def affirmed(sentence: str) -> str:
+def promise_in_sentence(sentence: str) -> str:
     """The part of a sentence that promises: nothing of a question or an offer, nothing after a "not".
 
     What speaks against a promise is found in disguise too; what names something is not.
     """
     if len(sentence) > LONGEST_SENTENCE:
         return ""
-    folded = fold(_FILE_NAME.sub(lambda found: "x" * len(found[0]), sentence))  # src/keep.py keeps nothing
+    folded = fold_text(
+        _FILE_NAME.sub(lambda found: "x" * len(found[0]), sentence)
+    )  # src/keep.py keeps nothing
     if folded.endswith("?"):
         ahead, _, asked = folded.rpartition("\n")
         folded = ahead if len(asked.split()) <= 3 and not _ASKS.search(ahead) else ""
-    against = speaks_against(folded)
+    against = find_exclusion(folded)
     if _NO_PROMISE.search(folded) or _is_of_others(folded) or _denies_its_subject(folded, against):
         return ""
     if against is None:
@@ -88,36 +90,36 @@ def affirmed(sentence: str) -> str:
     return _before_exclusion(sentence, against)
 
 
-def targets(promise: str) -> list[str]:
+def find_targets(promise: str) -> list[str]:
     """The files and functions a promise names, in order, as they are spelled."""
     return list(dict.fromkeys(name for name, _ in _targets(promise)))
 
 
-def promised_targets(promise: str, known: Collection[str]) -> list[str]:
+def find_promised_targets(promise: str, known: Collection[str]) -> list[str]:
     """The targets of a promise; of the files, where operations are promised, those they are promised for."""
-    governed = {target for places in operations(promise, known).values() for target in places}
-    named = targets(promise)
+    governed = {target for places in find_operations(promise, known).values() for target in places}
+    named = find_targets(promise)
     return [name for name in named if not governed or name in governed or name.endswith("()")]
 
 
-def changes(promise: str) -> list[str]:
+def find_changes(promise: str) -> list[str]:
     """The changes a promise describes: a verb with an object that says more than "the code"."""
-    nothing_new = VAGUE.union(*(_WORD.findall(name.lower()) for name in targets(promise)))
+    nothing_new = VAGUE.union(*(_WORD.findall(name.lower()) for name in find_targets(promise)))
     return [
-        quotable(verb[0])
+        quote_on_one_line(verb[0])
         for verb in _CHANGE.finditer(promise)
         if BLANK in verb["object"] or not nothing_new.issuperset(_WORD.findall(verb["object"].lower()))
     ]
 
 
-def operations(promise: str, known: Collection[str]) -> dict[str, list[str]]:
+def find_operations(promise: str, known: Collection[str]) -> dict[str, list[str]]:
     """The declared operations a promise names, `git.commit`, "git commit" or in everyday words; each with the
     targets it is promised for, none if the promise does not say where.
     """
     named = [(name, start) for name, start in _targets(promise)]
     files = [start for name, start in named if not name.endswith("()")]
     verbs = sorted(
-        {*_spelled_out(promise, known), *_everyday(promise, known, files)},
+        {*_find_spelled_out(promise, known), *_find_everyday(promise, known, files)},
         key=lambda verb: (verb[1], verb[0]),
     )
     found: dict[str, list[str]] = {operation: [] for operation, _, _ in verbs}
@@ -129,18 +131,18 @@ def operations(promise: str, known: Collection[str]) -> dict[str, list[str]]:
     return {operation: list(dict.fromkeys(places)) for operation, places in found.items()}
 
 
-def scope(blocks: Iterable[list[str]]) -> str | None:
+def find_scope(blocks: Iterable[list[str]]) -> str | None:
     """What bounds the plan, as it says it."""
     items = [statement for block in blocks for statement in block if _NUMBERED.match(statement)]
     return _quote(blocks, _SCOPE) or (f"a numbered list of {len(items)} steps" if len(items) > 1 else None)
 
 
-def success(blocks: Iterable[list[str]]) -> str | None:
+def find_success(blocks: Iterable[list[str]]) -> str | None:
     """How one will know that it worked, as the plan says it."""
     return _quote(blocks, _SUCCESS)
 
 
-def quotable(text: str) -> str:
+def quote_on_one_line(text: str) -> str:
     """A piece of a plan on one line, short, quotations as an ellipsis."""
     return re.sub(f"{BLANK}+", "…", " ".join(text.split()))[:160].rstrip(" .:;,")
 
@@ -169,18 +171,20 @@ def _is_label(statement: str, following: str) -> bool:
     """Whether what follows stands under this statement: a colon, a list, or a "not" with nothing after it."""
     introduces_list = _BULLET.match(following) is not None and _BULLET.match(statement) is None
     return (
-        introduces_list or statement.rstrip().endswith(":") or _DANGLING.search(fold(statement)) is not None
+        introduces_list
+        or statement.rstrip().endswith(":")
+        or _DANGLING.search(fold_text(statement)) is not None
     )
 
 
 def _denies(label: str) -> bool:
     """Whether a label says that what stands under it is not promised. "I won't push. Steps:" does not."""
-    last = (sentences(label) or [""])[-1]
-    return not last.endswith((".", "!", ";")) and affirmed(last) != last
+    last = (split_sentences(label) or [""])[-1]
+    return not last.endswith((".", "!", ";")) and promise_in_sentence(last) != last
 
 
-def _unsaid(found: re.Match[str]) -> str:
-    return unsaid(found[0])
+def _blank_match(found: re.Match[str]) -> str:
+    return blank_or_denial(found[0])
 
 
 def _is_of_others(folded: str) -> bool:
@@ -213,9 +217,11 @@ def _before_exclusion(sentence: str, against: re.Match[str]) -> str:
 
 
 def _quote(blocks: Iterable[list[str]], sign: re.Pattern[str]) -> str | None:
-    said = (sentence for block in blocks for statement in block for sentence in sentences(statement))
+    said = (sentence for block in blocks for statement in block for sentence in split_sentences(statement))
     lines = (line for sentence in said for line in sentence.split("\n"))
-    return next((quotable(line) for line in lines if not line.endswith("?") and sign.search(line)), None)
+    return next(
+        (quote_on_one_line(line) for line in lines if not line.endswith("?") and sign.search(line)), None
+    )
 
 
 # --- names --------------------------------------------------------------------------------------------------
@@ -256,7 +262,7 @@ def _is_file(name: str, ticked: bool) -> bool:
     return "/" in name and named_as_path and name.strip("./~") != ""
 
 
-def _spelled_out(promise: str, known: Collection[str]) -> Iterator[Verb]:
+def _find_spelled_out(promise: str, known: Collection[str]) -> Iterator[Verb]:
     """Names in full, or as adjacent words; of "git push --force" the longest that is declared."""
     words = list(_NAME.finditer(promise.lower()))
     for at, word in enumerate(words):
@@ -275,7 +281,7 @@ def _adjacent(pair: tuple[re.Match[str], re.Match[str]]) -> bool:
     return _GAP.fullmatch(before.string, before.end(), after.start()) is not None
 
 
-def _everyday(promise: str, known: Collection[str], files: list[int]) -> Iterator[Verb]:
+def _find_everyday(promise: str, known: Collection[str], files: list[int]) -> Iterator[Verb]:
     """Everyday words for declared operations. `files` are the places where the promise names files."""
     for row in EVERYDAY:
         verb_form, object_form = _FORMS[row]

@@ -31,7 +31,7 @@ def undisguised(text: str) -> bool:
     return unicodedata.is_normalized("NFKC", text) and not any(_passes_for_ascii(word) for word in words)
 
 
-def readings(text: str) -> tuple[str, ...]:
+def visible_readings(text: str) -> tuple[str, ...]:
     """What a person may see: the text in its plain form, what is hidden left out, and again as a gap."""
     shown = unicodedata.normalize(
         "NFKC", _normalizable(_ANSI.sub("", with_apostrophes_typed(text)))
@@ -47,7 +47,7 @@ def with_apostrophes_typed(text: str) -> str:
     return _TYPED_APOSTROPHE.sub(r"\1'", text)
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """The text in lower case, accents and look-alike letters made plain, character for character."""
     return text.translate({ord(char): _plain_letter(char) for char in set(text)})
 
@@ -55,7 +55,7 @@ def fold(text: str) -> str:
 def mask(text: str) -> str:
     """The text with fenced code, block quotes, inline code and quotations blanked out, at the same length."""
     lines = text.splitlines(keepends=True)
-    fenced = _fenced(lines)
+    fenced = _find_fenced_lines(lines)
     return "".join(_blank(line) if fenced[at] else _mask_line(line) for at, line in enumerate(lines))
 
 
@@ -67,7 +67,7 @@ def mask_quotations(line: str) -> str:
 def mask_fences(text: str) -> str:
     """The text with fenced code blanked out, at the same length."""
     lines = text.splitlines(keepends=True)
-    fenced = _fenced(lines)
+    fenced = _find_fenced_lines(lines)
     return "".join(_blank(line) if fenced[at] else line for at, line in enumerate(lines))
 
 
@@ -84,7 +84,7 @@ def clause_spans(own: str) -> Iterator[tuple[int, int, bool]]:
             yield found.start("words"), found.end("words"), "?" in found["end"]
 
 
-def undecorated(text: str) -> str:
+def strip_decoration(text: str) -> str:
     """The text without approving emoji, smileys and emphasis: "**yes** 👍" is "yes". Others stay."""
     return _EMPHASIS.sub("", _SMILEY.sub("", _APPROVING.sub("", text)))
 
@@ -158,7 +158,7 @@ def _normalizable(text: str) -> str:
     return text.translate(dict.fromkeys(many, BLANK))
 
 
-def _fenced(lines: list[str]) -> list[bool]:
+def _find_fenced_lines(lines: list[str]) -> list[bool]:
     """Which lines belong to a fenced block. A fence that never closes fences nothing."""
     fenced = [False] * len(lines)
     opened, fence = 0, ""

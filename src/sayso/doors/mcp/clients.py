@@ -21,7 +21,7 @@ from sayso.doors.python.session import Session
 
 log = logging.getLogger("sayso")
 LONGEST_NAME = 60
-Context = ServerRequestContext["Clients", Any]
+McpContext = ServerRequestContext["Clients", Any]
 
 
 class Clients:
@@ -33,7 +33,7 @@ class Clients:
         self._sessions: dict[str, Session] = {}
         self._opening = asyncio.Lock()
 
-    async def session(self, context: Context) -> Session:
+    async def session(self, context: McpContext) -> Session:
         """The session of the client that sent this, opened with its first call."""
         request = context.request
         if request is None:
@@ -46,10 +46,10 @@ class Clients:
         for key in list(self._sessions):
             await self._end(key)
 
-    async def _session(self, key: str, context: Context, *, ends: bool = False) -> Session:
+    async def _session(self, key: str, context: McpContext, *, ends: bool = False) -> Session:
         async with self._opening:
             if key not in self._sessions:
-                agent = self._name or agent_of(context)
+                agent = self._name or agent_name_of(context)
                 self._sessions[key] = await asyncio.to_thread(self._open, agent)
                 if ends:
                     # The way the SDK names for this; it gives no public name to a connection yet.
@@ -70,7 +70,7 @@ class Clients:
             log.info("session %s: %s", session.id, error)
 
 
-def agent_of(context: Context) -> str:
+def agent_name_of(context: McpContext) -> str:
     """What the client calls itself, marked as such: it is shown to people, and decides nothing."""
     params = context.session.client_params
     said = "" if params is None else params.client_info.name

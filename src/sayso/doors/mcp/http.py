@@ -32,7 +32,7 @@ class BadAddress(SaysoError):
     code = "bad_address"
 
 
-def listening(address: str) -> socket.socket:
+def open_listener(address: str) -> socket.socket:
     """A socket that listens at HOST:PORT, for this machine alone: what goes over it is not encrypted."""
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
@@ -48,16 +48,16 @@ def listening(address: str) -> socket.socket:
         raise BadAddress(f"cannot listen at {address}: {error}") from error
 
 
-def url_of(listener: socket.socket) -> str:
+def url_of_listener(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
 
-async def on_http(server: Server[Any], listener: socket.socket, tokens: Tokens) -> None:
+async def serve_on_http(server: Server[Any], listener: socket.socket, tokens: Tokens) -> None:
     """Serve until this is cancelled; then give requests under way a moment, and end every connection."""
     serving = _Uvicorn(
         uvicorn.Config(
-            app_of(server, tokens),
+            make_http_app(server, tokens),
             lifespan="on",
             log_config=None,
             access_log=False,
@@ -72,7 +72,7 @@ async def on_http(server: Server[Any], listener: socket.socket, tokens: Tokens) 
         await task
 
 
-def app_of(server: Server[Any], tokens: Tokens) -> Starlette:
+def make_http_app(server: Server[Any], tokens: Tokens) -> Starlette:
     connections = StreamableHTTPSessionManager(
         server,
         max_sessions=MOST_CONNECTIONS,

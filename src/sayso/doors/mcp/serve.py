@@ -20,10 +20,10 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from sayso import __version__
-from sayso.doors.mcp.clients import Clients, Context
+from sayso.doors.mcp.clients import Clients, McpContext
+from sayso.doors.mcp.stdio import read_lines
 from sayso.doors.mcp.tokens import Tokens
-from sayso.doors.mcp.tools import TOOLS, Told, Tool, about_run, called
-from sayso.doors.mcp.wire import lines
+from sayso.doors.mcp.tools import TOOLS, AgentTool, ToolAnswer, describe_run, use_tool
 from sayso.doors.python.sayso import Sayso
 
 EVERY = 2.0
@@ -45,17 +45,17 @@ RESULT = {
 
 def serve_stdio(gate: Sayso, wire: tuple[int, int], *, name: str | None = None) -> None:
     """Serve the one client at the other end, until it goes or the process is told to stop."""
-    _until_stopped(gate, lambda: _on_wire(server_of(gate, name), wire))
+    _until_stopped(gate, lambda: _serve_on_stdio(make_server(gate, name), wire))
 
 
 def serve_http(gate: Sayso, listener: socket.socket, tokens: list[str], *, name: str | None = None) -> None:
     """Serve every client that has a token, until the process is told to stop."""
-    from sayso.doors.mcp.http import on_http
+    from sayso.doors.mcp.http import serve_on_http
 
-    _until_stopped(gate, lambda: on_http(server_of(gate, name), listener, Tokens(tokens)))
+    _until_stopped(gate, lambda: serve_on_http(make_server(gate, name), listener, Tokens(tokens)))
 
 
-def server_of(gate: Sayso, name: str | None = None) -> Server[Clients]:
+def make_server(gate: Sayso, name: str | None = None) -> Server[Clients]:
     """The server of this gate. `name` is what clients are called, instead of what they call themselves."""
 
     @asynccontextmanager
@@ -67,15 +67,15 @@ def server_of(gate: Sayso, name: str | None = None) -> Server[Clients]:
             with anyio.CancelScope(shield=True):
                 await clients.end_all()
 
-    async def list_tools(context: Context, params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(gate, name, tool) for name, tool in TOOLS.items()])
+    async def list_tools(context: McpContext, params: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_describe_tool(gate, name, tool) for name, tool in TOOLS.items()])
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(context: McpContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}")
         session = await context.lifespan_context.session(context)
-        told = await _with_progress(context, called(gate, session, tool, params.arguments or {}))
+        told = await _with_progress(context, use_tool(gate, session, tool, params.arguments or {}))
         return _result(told)
 
     return Server(
@@ -88,7 +88,7 @@ def server_of(gate: Sayso, name: str | None = None) -> Server[Clients]:
     )
 
 
-async def _with_progress(context: Context, work: Coroutine[Any, Any, Told]) -> Told:
+async def _with_progress(context: McpContext, work: Coroutine[Any, Any, ToolAnswer]) -> ToolAnswer:
     """The outcome of the work, with a sign of life now and then to who asked for it.
 
     The work is a task of its own, so that the client's going away reaches it once, as a cancellation.
@@ -105,10 +105,10 @@ async def _with_progress(context: Context, work: Coroutine[Any, Any, Told]) -> T
     return task.result()
 
 
-def _listed(gate: Sayso, name: str, tool: Tool) -> types.Tool:
+def _describe_tool(gate: Sayso, name: str, tool: AgentTool) -> types.Tool:
     return types.Tool(
         name=name,
-        description=about_run(gate) if name == "run" else tool.about,
+        description=describe_run(gate) if name == "run" else tool.about,
         input_schema=tool.schema,
         output_schema=None if tool.reads_only else RESULT,
         annotations=types.ToolAnnotations(
@@ -117,7 +117,7 @@ def _listed(gate: Sayso, name: str, tool: Tool) -> types.Tool:
     )
 
 
-def _result(told: Told) -> types.CallToolResult:
+def _result(told: ToolAnswer) -> types.CallToolResult:
     text = msgspec.json.encode(told)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text.decode())],
@@ -126,9 +126,9 @@ def _result(told: Told) -> types.CallToolResult:
     )
 
 
-async def _on_wire(server: Server[Clients], wire: tuple[int, int]) -> None:
+async def _serve_on_stdio(server: Server[Clients], wire: tuple[int, int]) -> None:
     with open(wire[1], "w", encoding="utf-8", closefd=False) as out:  # noqa: ASYNC230  opening takes no time
-        streams = stdio_server(cast(Any, lines(wire[0])), anyio.wrap_file(out))
+        streams = stdio_server(cast(Any, read_lines(wire[0])), anyio.wrap_file(out))
         try:
             async with streams as (incoming, outgoing):
                 await server.run(incoming, outgoing, server.create_initialization_options())

@@ -30,11 +30,11 @@ class Tokens:
         return AccessToken(token=token, client_id=name, scopes=[]) if name in self._known else None
 
 
-def made_token() -> str:
+def make_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def tokens_in(path: Path) -> list[str]:
+def read_tokens(path: Path) -> list[str]:
     """The tokens of a file, one a line. A file that others can read is refused."""
     try:
         with path.open(encoding="utf-8") as file:

@@ -10,20 +10,20 @@ from typing import Any, ParamSpec, TypeVar, cast
 import msgspec
 
 from sayso.core.model import Operation, Risk
-from sayso.doors.python.arguments import Shape
-from sayso.doors.python.capability import (
+from sayso.doors.python.calls.capability import (
     Capability,
     NotGateable,
-    gateable,
-    lowered,
-    names,
-    risk_of,
+    check_gateable,
+    operation_names,
+    parse_reducers,
+    parse_risk,
 )
-from sayso.doors.python.door import Door
-from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.doors.python.scope import Frame, Scoped, inside
-from sayso.doors.python.steps import Done, adrive, drive
-from sayso.gate.sessions.initiated import user_started
+from sayso.doors.python.calls.door import Door
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.doors.python.calls.scope import Frame, Scoped, inside
+from sayso.doors.python.calls.steps import Outcome, adrive, drive
+from sayso.doors.python.values.arguments import Shape
+from sayso.gate.sessions.user_start import record_user_start
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,12 +42,12 @@ def requires_consent(
     live: Collection[str],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A function that runs only with consent for this operation, each time it is called."""
-    (name,) = names([operation])
-    own = Operation(name, risk=risk_of(risk), weight=risk_of(weight), reason=reason)
+    (name,) = operation_names([operation])
+    own = Operation(name, risk=parse_risk(risk), weight=parse_risk(weight), reason=reason)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        _ours(function)
-        below = _known(door, function)
+        _check_decoratable(function)
+        below = _find_capability(door, function)
         if below is not None and not below.implied:
             raise NotGateable(
                 f"{function.__qualname__} can be run by name already, without this consent",
@@ -56,7 +56,7 @@ def requires_consent(
         shape = Shape(function, live)
         capability = Capability(function.__name__, function, shape, own=own, wait=wait, implied=True)
         door.capabilities.add(capability, below)
-        wrapped = _wrapped(door, function)
+        wrapped = _gate_function(door, function)
         setattr(wrapped, GATED, {door: capability})
         return wrapped
 
@@ -68,13 +68,13 @@ def capability(door: Door, function: Callable[P, R], **declared: Any) -> Callabl
 
     What it says of its effect and the world holds for both ways.
     """
-    known = _known(door, function)
+    known = _find_capability(door, function)
     if known is None:
-        _ours(function)
+        _check_decoratable(function)
         known = Capability(function.__name__, function, Shape(function))
     named = {"name": declared.pop("name") or function.__name__}
     made = msgspec.structs.replace(known, implied=False, **named, **declared)
-    _check_told(made)
+    _check_side_functions(made)
     door.capabilities.add(made, known)
     setattr(function, GATED, {**getattr(function, GATED, {}), door: made})
     return function
@@ -84,19 +84,19 @@ def reduces_risk_for(
     door: EmbeddedDoor, operation: str, risk: str | Risk
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A function that calls this operation only in a safe way: inside it, the operation counts as lower."""
-    reducers = lowered({operation: risk})
+    reducers = parse_reducers({operation: risk})
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        _ours(function)
+        _check_decoratable(function)
         door.reducers.setdefault(operation, {})[function.__qualname__] = reducers[operation].word
 
         def frame() -> Frame:
             return Frame(door, door.session_here(), reducers=reducers)
 
-        framed = _framed(function, frame)
-        below = _known(door, function)
+        framed = _run_in_frame(function, frame)
+        below = _find_capability(door, function)
         if below is not None:  # run by name, it is the same safe caller
-            safe = msgspec.structs.replace(below, function=_framed(below.function, frame))
+            safe = msgspec.structs.replace(below, function=_run_in_frame(below.function, frame))
             door.capabilities.replace(below, safe)
             setattr(framed, GATED, {door: safe})
         return framed
@@ -104,18 +104,18 @@ def reduces_risk_for(
     return decorate
 
 
-def user_initiated(door: EmbeddedDoor, operation: str) -> Scoped[None]:
+def user_initiated_scope(door: EmbeddedDoor, operation: str) -> Scoped[None]:
     """The user clicked: what runs in this block is what they started. Never for code an agent can reach."""
 
     def clicked() -> Frame:
         session = door.session_here()
-        user_started(door.gate, session, operation)
+        record_user_start(door.gate, session, operation)
         return Frame(door, session, clicked=operation)
 
     return Scoped(clicked, None)
 
 
-def _check_told(made: Capability) -> None:
+def _check_side_functions(made: Capability) -> None:
     """What is asked of a function besides its work is told at once, from its arguments as written down."""
     told = {
         "health": made.health,
@@ -133,38 +133,40 @@ def _check_told(made: Capability) -> None:
             )
 
 
-def _wrapped(door: Door, function: Callable[P, R]) -> Callable[P, R]:
+def _gate_function(door: Door, function: Callable[P, R]) -> Callable[P, R]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def judged_when_it_runs(*args: Any, **kwargs: Any) -> Any:
-            return _outcome(await adrive(door.gated(_alone(door, judged_when_it_runs), args, kwargs)))
+            return _value_or_raise(
+                await adrive(door.gated(_own_operation_only(door, judged_when_it_runs), args, kwargs))
+            )
 
         return cast("Callable[P, R]", judged_when_it_runs)
 
     @functools.wraps(function)
     def judged(*args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = _outcome(drive(door.gated(_alone(door, judged), args, kwargs)))
+        result: R = _value_or_raise(drive(door.gated(_own_operation_only(door, judged), args, kwargs)))
         return result
 
     return judged
 
 
-def _alone(door: Door, wrapped: Callable[..., Any]) -> Capability:
+def _own_operation_only(door: Door, wrapped: Callable[..., Any]) -> Capability:
     """The capability as a direct call means it: its own operation, without those it may come to."""
     capability: Capability = getattr(wrapped, GATED)[door]
     return msgspec.structs.replace(capability, declared=())
 
 
-def _known(door: Door, function: Callable[..., Any]) -> Capability | None:
+def _find_capability(door: Door, function: Callable[..., Any]) -> Capability | None:
     """What this gate, and no other, made of the function already."""
     made: dict[Door, Capability] = getattr(function, GATED, {})
     return made.get(door)
 
 
-def _ours(function: Callable[..., Any]) -> None:
+def _check_decoratable(function: Callable[..., Any]) -> None:
     """Refuse what cannot be gated, or is bound to an object that an approval would not name."""
-    gateable(function)
+    check_gateable(function)
     if not inspect.isfunction(inspect.unwrap(function)):
         raise NotGateable(
             f"{function.__qualname__} is bound to an object, or not written in Python",
@@ -172,7 +174,7 @@ def _ours(function: Callable[..., Any]) -> None:
         )
 
 
-def _framed(function: Callable[P, R], frame: Callable[[], Frame]) -> Callable[P, R]:
+def _run_in_frame(function: Callable[P, R], frame: Callable[[], Frame]) -> Callable[P, R]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -190,11 +192,11 @@ def _framed(function: Callable[P, R], frame: Callable[[], Frame]) -> Callable[P,
     return now
 
 
-def _outcome(done: Done) -> Any:
+def _value_or_raise(done: Outcome) -> Any:
     if done.error is not None:
         raise done.error
     return done.value
 
 
 def operations_of(declared: Iterable[str] | str) -> tuple[str, ...]:
-    return names(declared)
+    return operation_names(declared)

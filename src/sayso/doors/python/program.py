@@ -11,13 +11,13 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from sayso.core.decision import Decision
 from sayso.core.model import Risk
 from sayso.doors.python import consent
-from sayso.doors.python.door import Door
-from sayso.doors.python.results import Result
-from sayso.doors.python.run import PATIENCE
+from sayso.doors.python.calls.door import Door
+from sayso.doors.python.calls.results import Result
+from sayso.doors.python.calls.run import PATIENCE
+from sayso.doors.python.calls.steps import adrive, drive
 from sayso.doors.python.session import AnySession
-from sayso.doors.python.steps import adrive, drive
-from sayso.doors.python.workflow import Step, Workflow, check_any, declare, retry_owned
-from sayso.gate.sessions.operator_grants import Listed
+from sayso.doors.python.workflow import Step, Workflow, check_any, declare_workflow, retry_owned
+from sayso.gate.sessions.operator_grants import ListedGrant
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,7 +107,9 @@ class Program(ABC, Generic[S]):
         restartable: bool = False,
     ) -> Workflow:
         """Declare a workflow: its steps, and the operations it may come to besides those of the steps."""
-        return declare(self.door, name, steps, consent.operations_of(operations), restartable=restartable)
+        return declare_workflow(
+            self.door, name, steps, consent.operations_of(operations), restartable=restartable
+        )
 
     # --- running ---
 
@@ -169,7 +171,7 @@ class Program(ABC, Generic[S]):
     @abstractmethod
     def end_session(self, session: str) -> None: ...
 
-    def list_consents(self, session: S | str) -> list[Listed]:
+    def list_consents(self, session: S | str) -> list[ListedGrant]:
         """What is granted in this session now: the way to see that a grant landed."""
         return self._session(session).consents()
 

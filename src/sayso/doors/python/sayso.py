@@ -12,30 +12,30 @@ from sayso.core.extras import needs_extra
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.policy import Policy
 from sayso.doors.python import consent
-from sayso.doors.python.door import workspace_here
-from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.doors.python.holders import PROGRAM
+from sayso.doors.python.calls.door import workspace_here
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.doors.python.calls.holders import PROGRAM
+from sayso.doors.python.calls.run import PATIENCE
 from sayso.doors.python.program import Program
-from sayso.doors.python.run import PATIENCE
 from sayso.doors.python.session import Session
+from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.deciding import authorize
-from sayso.gate.deciding.authorize import Authorized
+from sayso.gate.deciding.authorize import Authorization
 from sayso.gate.gate import Gate
 from sayso.gate.ledger import workflows
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls
 from sayso.gate.open import open_gate
 from sayso.gate.questions import answer, wait
-from sayso.gate.questions.answer import Stands
+from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.surface import Surface
-from sayso.gate.rows.keys import Key
+from sayso.gate.rows.keys import SigningKey
 from sayso.gate.sessions import messages, operator_grants, reopen, revoke, sessions
-from sayso.gate.sessions.operator_grants import Listed
-from sayso.gate.settings import in_chosen_mode, own_policy
-from sayso.gate.upkeep.operator_transaction import sign_off
+from sayso.gate.sessions.operator_grants import ListedGrant
+from sayso.gate.settings import in_chosen_mode, load_own_policy
 from sayso.store.contract import QuestionRow, Store
 
 if TYPE_CHECKING:
-    from sayso.doors.remote.connected import Connected, Where
+    from sayso.doors.remote.connected import Connected, ServiceAddresses
 
 AGENT_NAME = "agent"
 P = ParamSpec("P")
@@ -60,7 +60,7 @@ class Sayso(Program[Session]):
         *,
         surfaces: Sequence[Surface] | None = None,
         approval: str | None = None,
-        key: Key | None = None,
+        key: SigningKey | None = None,
         marks: Path | None = None,
     ) -> Self:
         """Open the gate: a policy on a store, asking on these surfaces.
@@ -70,13 +70,13 @@ class Sayso(Program[Session]):
         one the environment or the settings file names, else the policy's. Calls left by processes that died
         are found here.
         """
-        gate = open_gate(in_chosen_mode(_policy(policy), approval), store, key=key, marks=marks)
-        opened = cls(gate, _terminal() if surfaces is None else surfaces)
+        gate = open_gate(in_chosen_mode(_load_policy(policy), approval), store, key=key, marks=marks)
+        opened = cls(gate, _terminal_surface() if surfaces is None else surfaces)
         recover_calls(gate)
         return opened
 
     @staticmethod
-    def connect(where: Where = None, token: str | None = None, *, start: bool = True) -> Connected:
+    def connect(where: ServiceAddresses = None, token: str | None = None, *, start: bool = True) -> Connected:
         """The same interface on a service, at a URL or a socket: it decides, and functions run here.
 
         Without an address it is your own service, which is started if it does not run (unless `start` is
@@ -92,7 +92,7 @@ class Sayso(Program[Session]):
         return consent.reduces_risk_for(self.door, operation, risk)
 
     def user_initiated(self, operation: str) -> AbstractContextManager[None]:
-        return consent.user_initiated(self.door, operation)
+        return consent.user_initiated_scope(self.door, operation)
 
     # --- sessions ---
 
@@ -113,9 +113,9 @@ class Sayso(Program[Session]):
         restart. One that ended stays ended: then it is a new one, and `after` names the old one.
         """
         if name is None and key is not None:
-            asked = reopen.Asked(agent, user, workspace, parent)
+            asked = reopen.SessionWish(agent, user, workspace, parent)
             here = {"agent": AGENT_NAME, "workspace": workspace_here()}
-            found = reopen.open_by_key(self.gate, key, owner=owner, asked=asked, **here)
+            found = reopen.open_session_by_key(self.gate, key, owner=owner, asked=asked, **here)
             return Session(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
             name = self.open_session(
@@ -143,14 +143,14 @@ class Sayso(Program[Session]):
         )
 
     def end_session(self, session: str) -> None:
-        sessions.end_session(self.gate, session)
+        sessions.close_session(self.gate, session)
 
     def hear(self, session: str, text: str, assurance: Assurance = Assurance.ASSURED) -> Heard:
-        return messages.hear_message(self.gate, session, text, assurance)
+        return messages.record_message(self.gate, session, text, assurance)
 
     # --- for the operator ---
 
-    def authorize(self, request: Request) -> Authorized:
+    def authorize(self, request: Request) -> Authorization:
         return authorize.authorize(self.gate, request)
 
     def answer(
@@ -161,7 +161,7 @@ class Sayso(Program[Session]):
         by: str,
         reason: str | None = None,
         seen: str | None = None,
-    ) -> Stands:
+    ) -> QuestionStanding:
         """Answer a question: with one answer, or with one for each item by its number.
 
         `seen` is the digest of the call, if the person was shown all of it. Above moderate risk a yes needs
@@ -174,7 +174,7 @@ class Sayso(Program[Session]):
     def wait(self, question: str, timeout: float = PATIENCE) -> QuestionRow:
         return wait.wait_for_answer(self.gate, question, timeout)
 
-    def grants(self, session: str | None = None) -> list[Listed]:
+    def grants(self, session: str | None = None) -> list[ListedGrant]:
         return operator_grants.one_for_each_answer(self.gate, operator_grants.list_grants(self.gate, session))
 
     def revoke(self, grant: str, *, by: str, session: Session | str | None = None) -> None:
@@ -184,9 +184,9 @@ class Sayso(Program[Session]):
         else:
             revoke.revoke_by_name(self.gate, self._session(session).id, grant, by=by)
 
-    def runs(self, session: Session | str | None = None) -> list[workflows.Progress]:
+    def runs(self, session: Session | str | None = None) -> list[workflows.RunProgress]:
         """Workflow runs under way, or that nobody ended, with how far each step has come."""
-        return workflows.list_runs(self.gate, None if session is None else self._session(session).id)
+        return workflows.list_workflow_runs(self.gate, None if session is None else self._session(session).id)
 
     def cascade_revoke(self, workflow: str, *, session: Session | str, by: str) -> int:
         """Withdraw trust in a workflow: its class grant and every run grant in flight; how many ended."""
@@ -194,7 +194,7 @@ class Sayso(Program[Session]):
 
     def reconcile(self, session: Session | str | None = None) -> int:
         """Tidy up the grants of runs that are over; how many ended."""
-        return workflows.reconcile(self.gate, None if session is None else self._session(session).id)
+        return workflows.reconcile_runs(self.gate, None if session is None else self._session(session).id)
 
     def recover(self) -> dict[str, str]:
         """Find the calls of processes that died, and ask the tools that can tell what became of theirs."""
@@ -208,18 +208,18 @@ class Sayso(Program[Session]):
         self.gate.store.close()
 
 
-def _policy(policy: Policy | Path | str | None) -> Policy:
+def _load_policy(policy: Policy | Path | str | None) -> Policy:
     from sayso.policy import load_file, load_preset, preset_names
 
     if isinstance(policy, Policy):
         return policy
     if policy is None:
-        own = own_policy()
+        own = load_own_policy()
         return load_preset("balanced") if own is None else own.policy
     return load_preset(policy) if isinstance(policy, str) and policy in preset_names() else load_file(policy)
 
 
-def _terminal() -> Sequence[Surface]:
+def _terminal_surface() -> Sequence[Surface]:
     from sayso.surfaces.terminal.terminal import Terminal
 
     return (Terminal(),)

@@ -11,18 +11,18 @@ from typing import Any, Self
 from sayso.core.conversation.hear import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
-from sayso.core.plans.text import PlanText
-from sayso.doors.python.door import Door
-from sayso.doors.python.embedded import EmbeddedDoor
-from sayso.doors.python.host import Called, propose
-from sayso.doors.python.results import Result
-from sayso.doors.python.run import Wish, replay
-from sayso.doors.python.scope import Frame, Scoped
-from sayso.doors.python.steps import adrive, drive
+from sayso.core.plan_text import PlanText
+from sayso.doors.python.calls.door import Door
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.doors.python.calls.results import Result
+from sayso.doors.python.calls.run import RunOptions, replay_capability
+from sayso.doors.python.calls.scope import Frame, Scoped
+from sayso.doors.python.calls.steps import adrive, drive
+from sayso.doors.python.host_call import Called, propose_call
 from sayso.doors.python.workflow import retry_any, run_any
-from sayso.gate.deciding.plan_from_host import plan_of
+from sayso.gate.deciding.plan_from_host import read_host_plan
 from sayso.gate.sessions import handoff, messages, operator_grants
-from sayso.gate.sessions.operator_grants import Listed
+from sayso.gate.sessions.operator_grants import ListedGrant
 
 
 class AnySession(ABC):
@@ -88,29 +88,29 @@ class AnySession(ABC):
         """The commands that the user's yes has loaded; NotAgreed if they still wait for one."""
 
     @abstractmethod
-    def consents(self) -> list[Listed]:
+    def consents(self) -> list[ListedGrant]:
         """What is granted in this session now."""
 
     # --- running ---
 
     def run(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
         """Run a capability in this session: bundled, asked, waited for, run once."""
-        return drive(run_any(self._of, name, params or {}, Wish(self.id, **how)))
+        return drive(run_any(self._of, name, params or {}, RunOptions(self.id, **how)))
 
     async def arun(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
-        wish = Wish(self.id, is_async=True, **how)
+        wish = RunOptions(self.id, is_async=True, **how)
         return await adrive(run_any(self._of, name, params or {}, wish))
 
     def retry(self, operation_id: str, **how: Any) -> Result:
-        return drive(retry_any(self._of, operation_id, Wish(self.id, **how)))
+        return drive(retry_any(self._of, operation_id, RunOptions(self.id, **how)))
 
     async def aretry(self, operation_id: str, **how: Any) -> Result:
-        wish = Wish(self.id, is_async=True, **how)
+        wish = RunOptions(self.id, is_async=True, **how)
         return await adrive(retry_any(self._of, operation_id, wish))
 
     def replay(self, operation_id: str, **how: Any) -> Result:
         """Run a queued operation later, in this session."""
-        return drive(replay(self._of, operation_id, Wish(self.id, **how)))
+        return drive(replay_capability(self._of, operation_id, RunOptions(self.id, **how)))
 
     def active(self) -> AbstractContextManager[Self]:
         """In this block, decorated functions belong to this session."""
@@ -138,11 +138,11 @@ class Session(AnySession):
     def hear(self, text: str, *, assured: bool = True) -> Heard:
         """Take a user's message. Only what the user typed: never text of the model, a tool or a file."""
         assurance = Assurance.ASSURED if assured else Assurance.CLAIMED
-        return messages.hear_message(self._door.gate, self.id, text, assurance)
+        return messages.record_message(self._door.gate, self.id, text, assurance)
 
     def plan(self, plan: str | Mapping[str, Any], *, shown: bool = True) -> PlanText:
-        text = plan_of(plan, self._door.gate.policy)
-        messages.show_plan(self._door.gate, self.id, text, shown=shown is True)
+        text = read_host_plan(plan, self._door.gate.policy)
+        messages.record_plan(self._door.gate, self.id, text, shown=shown is True)
         return text
 
     def call(
@@ -154,29 +154,29 @@ class Session(AnySession):
         confidence: float = 0.0,
         call_id: str | None = None,
     ) -> Called:
-        return propose(self._door, self.id, tool, args or {}, command, confidence, call_id)
+        return propose_call(self._door, self.id, tool, args or {}, command, confidence, call_id)
 
     def begin_task(self, name: str) -> Report:
-        return messages.begin_task(self._door.gate, self.id, name)
+        return messages.record_task_start(self._door.gate, self.id, name)
 
     def end_task(self) -> Report:
-        return messages.end_task(self._door.gate, self.id)
+        return messages.record_task_end(self._door.gate, self.id)
 
     def switch(self) -> Report:
-        return messages.switch_context(self._door.gate, self.id)
+        return messages.record_context_switch(self._door.gate, self.id)
 
     def offer_handoff(self) -> str | None:
-        return handoff.offer_handoff(self._door.gate, self.id)
+        return handoff.ask_to_save_handoff(self._door.gate, self.id)
 
     def handoff(self) -> None:
-        handoff.save_handoff(self._door.gate, self.id)
+        handoff.check_handoff_saved(self._door.gate, self.id)
 
     def show_handoff(self) -> str | None:
-        return handoff.show_handoff(self._door.gate, self.id)
+        return handoff.ask_to_load_handoff(self._door.gate, self.id)
 
     def take_handoff(self) -> tuple[str, ...]:
-        return handoff.take_handoff(self._door.gate, self.id)
+        return handoff.list_loaded_commands(self._door.gate, self.id)
 
-    def consents(self) -> list[Listed]:
+    def consents(self) -> list[ListedGrant]:
         gate = self._door.gate
         return operator_grants.one_for_each_answer(gate, operator_grants.list_grants(gate, self.id))

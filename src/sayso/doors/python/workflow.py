@@ -11,42 +11,48 @@ from typing import Any, Protocol
 import msgspec
 
 from sayso.core.decision import Decision
-from sayso.core.digest import decode, sha256
+from sayso.core.digest import decode_canonical, sha256
 from sayso.core.errors import SaysoError
-from sayso.core.model import Declared, Operation, Request, Risk
+from sayso.core.model import Declaration, Operation, Request, Risk
 from sayso.core.session import Run, Scope
-from sayso.doors.python.arguments import Shape, WrongArguments
-from sayso.doors.python.calls import cleared, ending
-from sayso.doors.python.capability import Capability, NotGateable, called, gateable, names
-from sayso.doors.python.door import Door, Keys
-from sayso.doors.python.folder import folder_here
-from sayso.doors.python.results import ConsentDenied, ConsentTimeout, Result
-from sayso.doors.python.run import (
-    Wish,
-    check,
-    concluded,
-    joined,
-    late,
-    not_run,
-    retry,
-    run,
-    stopped,
-    timed_out,
-    told,
-    unparked,
+from sayso.doors.python.calls.capability import (
+    Capability,
+    NotGateable,
+    call_function,
+    check_gateable,
+    operation_names,
 )
-from sayso.doors.python.scope import Frame, Job, scope_of, session_around
-from sayso.doors.python.steps import Done, Enter, Steps, Work, adrive, drive
+from sayso.doors.python.calls.door import CallKeys, Door
+from sayso.doors.python.calls.folder import folder_here
+from sayso.doors.python.calls.gated_call import describe_ending, obtain_consent
+from sayso.doors.python.calls.results import ConsentDenied, ConsentTimeout, Result
+from sayso.doors.python.calls.run import (
+    RunOptions,
+    check_capability,
+    conclude_run,
+    handle_denial,
+    handle_timeout,
+    join_call,
+    result_from_attempt,
+    resume_run,
+    retry_capability,
+    run_capability,
+    settle_stopped_run,
+    timeout_result,
+)
+from sayso.doors.python.calls.scope import Frame, Job, scope_here, session_around
+from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Work, adrive, drive
+from sayso.doors.python.values.arguments import Shape, WrongArguments
+from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call
-from sayso.gate.ledger.rows import Attempt
-from sayso.gate.ledger.workflows import Note, note_of
-from sayso.gate.telemetry import Running
+from sayso.gate.ledger.workflows import RunNote, decode_note
+from sayso.gate.telemetry import RunningSpan
 
-Known = tuple[Mapping[str, Any], Mapping[str, Any]]
+StepInputs = tuple[Mapping[str, Any], Mapping[str, Any]]
 """What steps are called with: the parameters of the run as written down, and what earlier steps returned."""
 
 
-class Named(Protocol):
+class HasId(Protocol):
     """A session as an object."""
 
     id: str
@@ -73,27 +79,27 @@ class Workflow:
     ) -> None:
         self._door = door
         self.name = name
-        self.steps = _ordered(name, steps)
+        self.steps = _order_steps(name, steps)
         self.shapes = {step.name: Shape(step.function) for step in self.steps}
-        self.operations = _declared(door, name, self.steps, operations)
+        self.operations = _list_operations(door, name, self.steps, operations)
         self.restartable = restartable
         self.parameters = _parameters(name, self.steps, self.shapes)
         self.asked = Capability(f"workflow:{name}", self.run, Shape(_nothing))
         """What a question about it is shown as; a workflow cannot be edited."""
 
     def run(
-        self, params: Mapping[str, Any] | None = None, *, session: Named | str | None = None, **how: Any
+        self, params: Mapping[str, Any] | None = None, *, session: HasId | str | None = None, **how: Any
     ) -> Result:
-        wish = Wish(self._session(session), **how)
+        wish = RunOptions(self._session(session), **how)
         return drive(run_workflow(self._door, self, params or {}, wish))
 
     async def arun(
-        self, params: Mapping[str, Any] | None = None, *, session: Named | str | None = None, **how: Any
+        self, params: Mapping[str, Any] | None = None, *, session: HasId | str | None = None, **how: Any
     ) -> Result:
-        wish = Wish(self._session(session), is_async=True, **how)
+        wish = RunOptions(self._session(session), is_async=True, **how)
         return await adrive(run_workflow(self._door, self, params or {}, wish))
 
-    def _session(self, session: Named | str | None) -> str:
+    def _session(self, session: HasId | str | None) -> str:
         if session is None:
             return self._door.session_here()
         return session if isinstance(session, str) else session.id
@@ -104,7 +110,7 @@ class Workflow:
         schema = sha256(shape.encode())
         call = make_call(f"workflow:{self.name}", params, folder=folder_here(), schema=schema)
         named = tuple(self._door.capabilities.operation(name) for name in self.operations)
-        starts = Declared(named or (Operation(f"workflow.{self.name}", risk=Risk.LOW),), "code")
+        starts = Declaration(named or (Operation(f"workflow.{self.name}", risk=Risk.LOW),), "code")
         return self._door.requested(call, starts, session, workflow=self.name)
 
     def given(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,7 +135,7 @@ def _nothing() -> None:
     """The shape of what takes no arguments a person could edit."""
 
 
-def declare(
+def declare_workflow(
     door: Door, name: str, steps: Sequence[Step], operations: tuple[str, ...], *, restartable: bool
 ) -> Workflow:
     """Declare a workflow under its name."""
@@ -140,33 +146,33 @@ def declare(
     return workflow
 
 
-def run_any(door: Door, name: str, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
+def run_any(door: Door, name: str, params: Mapping[str, Any], wish: RunOptions) -> Steps[Result]:
     """Run a workflow or a capability, whichever is called this."""
     workflow: Workflow | None = door.workflows.get(name)
     with door.handing_on.under_way(wish.began):
         if workflow is None:
-            return (yield from run(door, name, params, wish))
+            return (yield from run_capability(door, name, params, wish))
         return (yield from run_workflow(door, workflow, params, wish))
 
 
-def retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
+def retry_any(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]:
     """Go on with a call or a run that timed out."""
     with door.handing_on.under_way(wish.began):
         return (yield from _retry_any(door, operation_id, wish))
 
 
-def _retry_any(door: Door, operation_id: str, wish: Wish) -> Steps[Result]:
+def _retry_any(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]:
     try:
         attempt: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
         name = attempt.record.request.workflow
         if name is None:
-            return (yield from retry(door, operation_id, wish))
+            return (yield from retry_capability(door, operation_id, wish))
         if attempt.state not in ("pending", "waiting"):
-            return (yield from joined(door, attempt, wish))
+            return (yield from join_call(door, attempt, wish))
         workflow: Workflow | None = door.workflows.get(name)
         if workflow is None:
             return Result("error", reason=f"there is no workflow {name!r} here", operation_id=operation_id)
-        return (yield from _retried(door, workflow, attempt, wish))
+        return (yield from _retry_run(door, workflow, attempt, wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
 
@@ -178,85 +184,91 @@ def retry_owned(door: Door, operation_id: str, how: Mapping[str, Any]) -> Steps[
         session: str = yield Work(lambda: door.session_of(operation_id, around))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
-    return (yield from retry_any(door, operation_id, Wish(session, **how)))
+    return (yield from retry_any(door, operation_id, RunOptions(session, **how)))
 
 
 def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
     """What would be decided if a workflow or a capability of this name were run now."""
     workflow: Workflow | None = door.workflows.get(name)
     if workflow is None:
-        return check(door, name, params, session)
-    return door.preview(workflow.request(workflow.given(params), session), scope_of(door, session))
+        return check_capability(door, name, params, session)
+    return door.preview(workflow.request(workflow.given(params), session), scope_here(door, session))
 
 
-def run_workflow(door: Door, workflow: Workflow, params: Mapping[str, Any], wish: Wish) -> Steps[Result]:
+def run_workflow(
+    door: Door, workflow: Workflow, params: Mapping[str, Any], wish: RunOptions
+) -> Steps[Result]:
     """Ask for the run as a whole, then do its steps in their order. It runs once."""
     try:
         given = workflow.given(params)
-        request, scope = workflow.request(given, wish.session), scope_of(door, wish.session)
-        attempt: Attempt = yield Work(lambda: door.begin(request, scope, Keys(key=wish.key)))
-        return (yield from _asked(door, workflow, attempt, scope, wish))
+        request, scope = workflow.request(given, wish.session), scope_here(door, wish.session)
+        attempt: Attempt = yield Work(lambda: door.begin(request, scope, CallKeys(key=wish.key)))
+        return (yield from _ask_for_run(door, workflow, attempt, scope, wish))
     except SaysoError as error:
         return Result("error", reason=str(error))
 
 
-def _retried(door: Door, workflow: Workflow, attempt: Attempt, wish: Wish) -> Steps[Result]:
-    scope = scope_of(door, wish.session)
+def _retry_run(door: Door, workflow: Workflow, attempt: Attempt, wish: RunOptions) -> Steps[Result]:
+    scope = scope_here(door, wish.session)
     if attempt.state == "pending":
         tried: Attempt = yield Work(lambda: door.retry(workflow.asked, attempt, scope))
-        return (yield from _asked(door, workflow, tried, scope, wish))
+        return (yield from _ask_for_run(door, workflow, tried, scope, wish))
     restartable = workflow.restartable
-    resumed: Attempt | None = yield from unparked(door, attempt, scope, wish, restartable=restartable)
+    resumed: Attempt | None = yield from resume_run(door, attempt, scope, wish, restartable=restartable)
     if resumed is None:
-        return timed_out(attempt.call)
+        return timeout_result(attempt.call)
     if not resumed.runs:
-        return told(resumed)
-    runs = note_of(resumed.note).runs + 1
-    return (yield from _carried_out(door, workflow, resumed, scope, wish, runs=runs))
+        return result_from_attempt(resumed)
+    runs = decode_note(resumed.note).runs + 1
+    return (yield from _carry_out(door, workflow, resumed, scope, wish, runs=runs))
 
 
-def _asked(door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: Wish) -> Steps[Result]:
-    if not attempt.runs and attempt.state not in ("pending", "denied"):
-        return (yield from joined(door, attempt, wish))
-    try:
-        started: Attempt = yield from cleared(door, workflow.asked, attempt, scope, wish.wait)
-    except ConsentTimeout as error:
-        return late(door, error)
-    except ConsentDenied as error:
-        return (yield from not_run(door, error, attempt, wish))
-    return (yield from _carried_out(door, workflow, started, scope, wish, runs=1))
-
-
-def _carried_out(
-    door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: Wish, *, runs: int
+def _ask_for_run(
+    door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: RunOptions
 ) -> Steps[Result]:
-    given: dict[str, Any] = decode(attempt.record.request.call.arguments)
-    note = Note(runs=runs, restartable=workflow.restartable)
+    if not attempt.runs and attempt.state not in ("pending", "denied"):
+        return (yield from join_call(door, attempt, wish))
+    try:
+        started: Attempt = yield from obtain_consent(door, workflow.asked, attempt, scope, wish.wait)
+    except ConsentTimeout as error:
+        return handle_timeout(door, error)
+    except ConsentDenied as error:
+        return (yield from handle_denial(door, error, attempt, wish))
+    return (yield from _carry_out(door, workflow, started, scope, wish, runs=1))
+
+
+def _carry_out(
+    door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: RunOptions, *, runs: int
+) -> Steps[Result]:
+    given: dict[str, Any] = decode_canonical(attempt.record.request.call.arguments)
+    note = RunNote(runs=runs, restartable=workflow.restartable)
     folder = attempt.record.request.call.folder
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)
     door.keeper.hold(job.call, job.fence)
-    done = Done()
+    done = Outcome()
     results: dict[str, Any] = {}
-    with Running(attempt.call, attempt.record.request) as run:
+    with RunningSpan(attempt.call, attempt.record.request) as run:
         try:
             for step in workflow.steps:
-                done = yield from _done(door, workflow, step, (given, results), job, wish)
+                done = yield from _do_step(door, workflow, step, (given, results), job, wish)
                 if job.stopped is not None or done.error is not None:
                     break
                 results[step.name] = done.value
         finally:
             door.keeper.drop(job.call)
-        run.ended(ending(done, job), done.error)
+        run.ended(describe_ending(done, job), done.error)
     if job.stopped is not None:
-        return (yield from stopped(door, job, restartable=workflow.restartable))
+        return (yield from settle_stopped_run(door, job, restartable=workflow.restartable))
     if done.error is None:
-        done = Done(results)
-    return (yield from concluded(door, job.call, job.fence, done, tuple(results)))
+        done = Outcome(results)
+    return (yield from conclude_run(door, job.call, job.fence, done, tuple(results)))
 
 
-def _done(door: Door, workflow: Workflow, step: Step, known: Known, job: Job, wish: Wish) -> Steps[Done]:
+def _do_step(
+    door: Door, workflow: Workflow, step: Step, known: StepInputs, job: Job, wish: RunOptions
+) -> Steps[Outcome]:
     """One step, in the scope of the run. How it stands is written down before and after."""
-    yield from _noted(door, job, step.name, "running")
+    yield from _note_step(door, job, step.name, "running")
     given, results = known
     written = {name: given[name] for name in workflow.takes(step) if name in given and name not in results}
     arguments = {name: results[name] for name in workflow.takes(step) if name in results}
@@ -265,18 +277,18 @@ def _done(door: Door, workflow: Workflow, step: Step, known: Known, job: Job, wi
     frame = Frame(door, wish.session, run=run, individual=step.requires_individual_consent, job=job)
     crossing = inspect.iscoroutinefunction(step.function) != wish.is_async
     where: dict[str, Any] = {"folder": job.folder, "crossing": crossing}
-    done: Done = yield Enter(frame, lambda: called(step.function, (), arguments, **where))
+    done: Outcome = yield Enter(frame, lambda: call_function(step.function, (), arguments, **where))
     failed = done.error is not None or job.stopped is not None
-    yield from _noted(door, job, step.name, "failed" if failed else "succeeded")
+    yield from _note_step(door, job, step.name, "failed" if failed else "succeeded")
     return done
 
 
-def _noted(door: Door, job: Job, step: str, state: str) -> Steps[None]:
+def _note_step(door: Door, job: Job, step: str, state: str) -> Steps[None]:
     job.note = msgspec.structs.replace(job.note, steps={**job.note.steps, step: state})
     yield Work(lambda: door.keep_note(job.call, job.fence, job.note))
 
 
-def _ordered(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
+def _order_steps(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps in an order that keeps each after those it follows; otherwise as they were declared."""
     if not steps:
         raise NotGateable(f"the workflow {name} has no steps")
@@ -284,7 +296,7 @@ def _ordered(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
     if len(named) != len(steps):
         raise NotGateable(f"the workflow {name} has two steps of one name")
     for step in steps:
-        gateable(step.function)
+        check_gateable(step.function)
         unknown = sorted(set(step.after) - set(named))
         if unknown:
             raise NotGateable(
@@ -297,9 +309,9 @@ def _ordered(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
         raise NotGateable(f"the steps of {name} wait for each other: {' -> '.join(error.args[1])}") from error
 
 
-def _declared(door: Door, name: str, steps: Sequence[Step], more: tuple[str, ...]) -> tuple[str, ...]:
+def _list_operations(door: Door, name: str, steps: Sequence[Step], more: tuple[str, ...]) -> tuple[str, ...]:
     """All operations the workflow declares. Where the policy knows it, it may not declare more than there."""
-    listed = names([*more, *(operation for step in steps for operation in step.operations)])
+    listed = operation_names([*more, *(operation for step in steps for operation in step.operations)])
     door.check_workflow(name, listed)
     return listed
 

@@ -16,20 +16,20 @@ import msgspec
 from sayso.core.conversation.hear import Heard
 from sayso.core.ledger import NotNow
 from sayso.core.model import Risk
-from sayso.doors.python.host import Called
+from sayso.doors.python.host_call import Called
 from sayso.doors.python.program import Program
+from sayso.doors.remote.decode import decode_attempt, decode_grants
+from sayso.doors.remote.discovery import find_service
 from sayso.doors.remote.door import NotConnected, RemoteDoor
-from sayso.doors.remote.finding import place_of
-from sayso.doors.remote.line import Line, Sent
+from sayso.doors.remote.line import ServiceLine, ServiceRequest
 from sayso.doors.remote.session import ConnectedSession
-from sayso.doors.remote.told import attempt_of, listed_of
-from sayso.gate.ledger.recovery import said_of
-from sayso.gate.ledger.workflows import Progress
-from sayso.gate.questions.answer import Stands
-from sayso.gate.sessions.operator_grants import Listed
-from sayso.gate.sessions.reopen import Asked
+from sayso.gate.ledger.recovery import ask_tool_outcome
+from sayso.gate.ledger.workflows import RunProgress
+from sayso.gate.questions.answer import QuestionStanding
+from sayso.gate.sessions.operator_grants import ListedGrant
+from sayso.gate.sessions.reopen import SessionWish
 
-Where = str | Path | Sequence[str | Path] | None
+ServiceAddresses = str | Path | Sequence[str | Path] | None
 TOKEN = "SAYSO_TOKEN"  # noqa: S105  the name of the variable, not a token
 OF_AGENTS = "sayso_agent_"
 
@@ -74,11 +74,11 @@ class Connected(Program[ConnectedSession]):
         stays ended: then it is a new one, and `after` names the old one.
         """
         if name is None and key is not None:
-            found = self.door.open_by_key(key, Asked(agent, user, workspace, parent))
+            found = self.door.open_by_key(key, SessionWish(agent, user, workspace, parent))
             return ConnectedSession(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
             return self.named(self.door.open_session(agent or "", user or "", workspace or "", parent))
-        self._ask(Sent("GET", f"/v1/sessions/{name}"))
+        self._ask(ServiceRequest("GET", f"/v1/sessions/{name}"))
         return self.named(name)
 
     def named(self, session: str) -> ConnectedSession:
@@ -97,20 +97,20 @@ class Connected(Program[ConnectedSession]):
 
     # --- runs ---
 
-    def runs(self, session: ConnectedSession | str | None = None) -> list[Progress]:
+    def runs(self, session: ConnectedSession | str | None = None) -> list[RunProgress]:
         """Workflow runs under way, or that nobody ended, with how far each step has come."""
         query = {} if session is None else {"session": self._session(session).id}
-        return msgspec.convert(self._ask(Sent("GET", "/v1/runs", query=query)), list[Progress])
+        return msgspec.convert(self._ask(ServiceRequest("GET", "/v1/runs", query=query)), list[RunProgress])
 
     def recover(self) -> dict[str, str]:
         """Ask the tools that can tell what became of their calls that nobody ended; what they said."""
         tools = self.door.reconcilers()
-        left = [one for one in self._ask(Sent("GET", "/v1/calls")) if one["status"] == "ambiguous"]
+        left = [one for one in self._ask(ServiceRequest("GET", "/v1/calls")) if one["status"] == "ambiguous"]
         resolved: dict[str, str] = {}
-        for attempt in map(attempt_of, left):
+        for attempt in map(decode_attempt, left):
             request = attempt.record.request
             tool = tools.get(request.call.tool)
-            state = None if tool is None else said_of(tool, request)
+            state = None if tool is None else ask_tool_outcome(tool, request)
             if state is not None and self._resolve(attempt.call, state):
                 resolved[attempt.call] = state
         return resolved
@@ -129,7 +129,7 @@ class Connected(Program[ConnectedSession]):
         *,
         reason: str | None = None,
         seen: str | None = None,
-    ) -> Stands:
+    ) -> QuestionStanding:
         """Answer a question: with one answer, or one for each item by its number. The token says who does.
 
         `seen` is the digest of the call, if the person was shown all of it. Above moderate risk a yes needs
@@ -146,7 +146,7 @@ class Connected(Program[ConnectedSession]):
         reason: str | None = None,
         seen: str | None = None,
         seen_edited: str | None = None,
-    ) -> Stands:
+    ) -> QuestionStanding:
         """Allow the call with other arguments. It is decided again with them: a deny stays a deny.
 
         `seen_edited` is the digest of the edited call, if the person was shown it (`POST …/edited` tells it).
@@ -155,9 +155,9 @@ class Connected(Program[ConnectedSession]):
         what = {"answer": "edit", "edited": arguments, "edited_digest": seen_edited}
         return self._answered(question, {**what, "reason": reason, "digest": seen})
 
-    def grants(self, session: str | None = None) -> list[Listed]:
+    def grants(self, session: str | None = None) -> list[ListedGrant]:
         query = {} if session is None else {"session": session}
-        return listed_of(self.door.line.all_of("/v1/grants", query))
+        return decode_grants(self.door.line.all_of("/v1/grants", query))
 
     def revoke(self, grant: str, *, session: ConnectedSession | str | None = None) -> None:
         """End a grant by its id; or, in a session, all consent for what is named and the calls under way.
@@ -165,37 +165,37 @@ class Connected(Program[ConnectedSession]):
         The next decision of any process does not use it.
         """
         if session is None:
-            self._ask(Sent("DELETE", f"/v1/grants/{grant}"))
+            self._ask(ServiceRequest("DELETE", f"/v1/grants/{grant}"))
         else:
             path = f"/v1/sessions/{self._session(session).id}/revoke"
-            self._ask(Sent("POST", path, {"name": grant}))
+            self._ask(ServiceRequest("POST", path, {"name": grant}))
 
     def cascade_revoke(self, workflow: str, *, session: ConnectedSession | str) -> int:
         """Withdraw trust in a workflow: its class grant and every run grant in flight; how many ended."""
         path = f"/v1/sessions/{self._session(session).id}/workflows/{workflow}/revoke"
-        return int(self._ask(Sent("POST", path))["ended"])
+        return int(self._ask(ServiceRequest("POST", path))["ended"])
 
     def close(self) -> None:
         """End what was only open for this program, and let the line go."""
         self.door.close()
 
-    def _answered(self, question: str, body: Mapping[str, Any]) -> Stands:
-        said = self._ask(Sent("POST", f"/v1/questions/{question}/answer", body, again=False))
+    def _answered(self, question: str, body: Mapping[str, Any]) -> QuestionStanding:
+        said = self._ask(ServiceRequest("POST", f"/v1/questions/{question}/answer", body, again=False))
         fields = ("question", "state", "answer", "by", "at", "yours")
-        return Stands(**{name: said[name] for name in fields})
+        return QuestionStanding(**{name: said[name] for name in fields})
 
     def _resolve(self, call: str, state: str) -> bool:
         try:
-            self._ask(Sent("POST", f"/v1/calls/{call}/resolve", {"state": state}, again=False))
+            self._ask(ServiceRequest("POST", f"/v1/calls/{call}/resolve", {"state": state}, again=False))
         except NotNow:  # somebody else has said it meanwhile, and that stands
             return False
         return True
 
-    def _ask(self, sent: Sent) -> Any:
+    def _ask(self, sent: ServiceRequest) -> Any:
         return self.door.line.ask(sent)
 
 
-def connect(where: Where = None, token: str | None = None, *, start: bool = True) -> Connected:
+def connect(where: ServiceAddresses = None, token: str | None = None, *, start: bool = True) -> Connected:
     """The service at a URL or socket; without one, this user's own, which is started if it does not run.
 
     Several addresses are services on one store: while one is away, the next is asked.
@@ -207,7 +207,7 @@ def connect(where: Where = None, token: str | None = None, *, start: bool = True
             hint=f"`sayso token new host NAME` makes one; give it to connect(), or in {TOKEN}",
         )
     named = [where] if where is None or isinstance(where, (str, Path)) else list(where)
-    line = Line([place_of(one, start=start) for one in named], token)
+    line = ServiceLine([find_service(one, start=start) for one in named], token)
     return Connected(RemoteDoor(line, agent=token.startswith(OF_AGENTS)))
 
 

@@ -16,23 +16,23 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Decision
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow, State
-from sayso.core.model import Call, Declared, Operation, Request
+from sayso.core.model import Call, Declaration, Operation, Request
 from sayso.core.session import Scope
-from sayso.doors.python.capability import Capability
-from sayso.doors.python.door import NO_KEYS, Asks, Door, Keys, Waited, workspace_here
-from sayso.doors.remote.line import AWAY, Line, Sent, Unreachable
-from sayso.doors.remote.told import ToldAttempt, attempt_of, decision_of
+from sayso.doors.python.calls.capability import Capability
+from sayso.doors.python.calls.door import NO_CALL_KEYS, CallKeys, Door, PendingAsk, WaitResult, workspace_here
+from sayso.doors.remote.decode import RemoteAttempt, decode_attempt, decode_decision
+from sayso.doors.remote.line import AWAY, ServiceLine, ServiceRequest, Unreachable
+from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_request
 from sayso.gate.gate import UnknownSession
 from sayso.gate.ledger.outcome import KEPT_RESULT, LONGEST_REASON
-from sayso.gate.ledger.rows import Attempt
-from sayso.gate.ledger.workflows import Note
+from sayso.gate.ledger.workflows import RunNote
 from sayso.gate.questions.wait import LONGEST
-from sayso.gate.sessions.reopen import Asked, Opened
+from sayso.gate.sessions.reopen import KeyedSession, SessionWish
 
 REPORTING = 120.0
 """How long a call that has run is tried to be reported while the service is away."""
@@ -50,7 +50,7 @@ class RemoteDoor(Door):
 
     nests = False
 
-    def __init__(self, line: Line, *, agent: bool = False) -> None:
+    def __init__(self, line: ServiceLine, *, agent: bool = False) -> None:
         super().__init__()
         self.line = line
         self.agent = agent
@@ -66,7 +66,9 @@ class RemoteDoor(Door):
 
     # --- how calls are decided and kept ---
 
-    def requested(self, call: Call, declared: Declared, session: str, workflow: str | None = None) -> Request:
+    def requested(
+        self, call: Call, declared: Declaration, session: str, workflow: str | None = None
+    ) -> Request:
         """What is asked for. The service makes the request of it that counts, and says who made it."""
         return make_request(call, declared.operations, session=session, workflow=workflow, declared=declared)
 
@@ -76,17 +78,19 @@ class RemoteDoor(Door):
 
     def preview(self, request: Request, scope: Scope) -> Decision:
         bare = request.declared is not None and request.declared.by == "name"
-        call = _ungated(request) if bare else _call(request)
-        body = {**call, **_where(scope), "session": request.session}
-        return decision_of(self.line.ask(Sent("POST", "/v1/check", body)))
+        call = _body_without_operations(request) if bare else _call_body(request)
+        body = {**call, **_scope_body(scope), "session": request.session}
+        return decode_decision(self.line.ask(ServiceRequest("POST", "/v1/check", body)))
 
     def begin(
-        self, request: Request, scope: Scope, keys: Keys = NO_KEYS, bundle: Bundle | None = None
+        self, request: Request, scope: Scope, keys: CallKeys = NO_CALL_KEYS, bundle: Bundle | None = None
     ) -> Attempt:
-        return self._started({**_call(request), **_where(scope)}, request.session, keys)
+        return self._started({**_call_body(request), **_scope_body(scope)}, request.session, keys)
 
-    def begin_ungated(self, request: Request, scope: Scope, keys: Keys) -> Attempt:
-        return self._started({**_ungated(request), **_where(scope)}, request.session, keys)
+    def begin_ungated(self, request: Request, scope: Scope, keys: CallKeys) -> Attempt:
+        return self._started(
+            {**_body_without_operations(request), **_scope_body(scope)}, request.session, keys
+        )
 
     def propose(self, session: str, body: Mapping[str, Any]) -> Attempt:
         """A call that a host or an agent makes itself, as the policy reads it."""
@@ -94,7 +98,7 @@ class RemoteDoor(Door):
         return self._sent({**body, **named}, None)
 
     def look(self, call: str, session: str) -> Attempt:
-        return attempt_of(self.line.ask(Sent("GET", f"/v1/calls/{call}")))
+        return decode_attempt(self.line.ask(ServiceRequest("GET", f"/v1/calls/{call}")))
 
     def look_now(self, call: str, session: str) -> Attempt:
         """The service tells of every call how it will end, once that is known."""
@@ -120,16 +124,18 @@ class RemoteDoor(Door):
         said = {
             "state": state,
             "effect_key": effect,
-            "meant": None if meant is None else decode(meant),
+            "meant": None if meant is None else decode_canonical(meant),
             "beats": not self.agent,
         }
         query = {"attempt": secrets.token_hex(16)}
-        sent = Sent("POST", f"/v1/calls/{call}/retry", {**said, **_where(scope)}, query=query)
-        return attempt_of(self.line.ask(sent))
+        sent = ServiceRequest("POST", f"/v1/calls/{call}/retry", {**said, **_scope_body(scope)}, query=query)
+        return decode_attempt(self.line.ask(sent))
 
     def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
         body = {"session": session, "state": state, "attempt": secrets.token_hex(16), "beats": True}
-        return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/replay", body, again=False)))
+        return decode_attempt(
+            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/replay", body, again=False))
+        )
 
     def end(
         self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
@@ -143,34 +149,36 @@ class RemoteDoor(Door):
         if unkept:
             body["unkept"] = unkept[:LONGEST_REASON]
         try:
-            self.line.ask(Sent("POST", f"/v1/calls/{call}/outcome", body), away=REPORTING)
+            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/outcome", body), away=REPORTING)
         except NotNow:
             if self.look(call, "").state != state:
                 raise
 
     def beat(self, call: str, fence: int) -> None:
-        self.line.ask(Sent("POST", f"/v1/calls/{call}/heartbeat", {"fence": fence}), away=BEATING)
+        self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/heartbeat", {"fence": fence}), away=BEATING)
 
     def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
         """Park it. If the answer to that got lost, what the ledger says is looked at."""
         body = {"fence": fence, "question": question, "note": msgspec.Raw(note)}
         try:
-            self.line.ask(Sent("POST", f"/v1/calls/{call}/park", body))
+            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/park", body))
         except NotNow:
             if self.look(call, "").state != "waiting":
                 raise
 
     def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
         body = {"attempt": secrets.token_hex(16), "beats": True, "fence": fence}
-        return attempt_of(self.line.ask(Sent("POST", f"/v1/calls/{call}/resume", body), away=REPORTING))
+        return decode_attempt(
+            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/resume", body), away=REPORTING)
+        )
 
-    def keep_note(self, call: str, fence: int, note: Note) -> None:
-        self.line.ask(Sent("PUT", f"/v1/calls/{call}/note", {"fence": fence, "note": note}))
+    def keep_note(self, call: str, fence: int, note: RunNote) -> None:
+        self.line.ask(ServiceRequest("PUT", f"/v1/calls/{call}/note", {"fence": fence, "note": note}))
 
     # --- how people are asked ---
 
-    def asks(self, attempt: Attempt) -> Asks:
-        if not isinstance(attempt, ToldAttempt) or attempt.asks is None:
+    def asks(self, attempt: Attempt) -> PendingAsk:
+        if not isinstance(attempt, RemoteAttempt) or attempt.asks is None:
             raise AssertionError("only a pending call asks for something")
         return attempt.asks
 
@@ -178,23 +186,23 @@ class RemoteDoor(Door):
         """The service shows it, on surfaces of its own."""
         return threading.Event()
 
-    def wait(self, attempt: Attempt, seconds: float) -> Waited:
-        sent = _waiting(attempt, seconds)
-        return _waited(attempt_of(self.line.ask(sent, away=max(AWAY, seconds))))
+    def wait(self, attempt: Attempt, seconds: float) -> WaitResult:
+        sent = _wait_request(attempt, seconds)
+        return _wait_result_of(decode_attempt(self.line.ask(sent, away=max(AWAY, seconds))))
 
-    def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[Waited]:
-        async def waited() -> Waited:
-            sent = _waiting(attempt, seconds)
-            return _waited(attempt_of(await self.line.ask_later(sent, away=max(AWAY, seconds))))
+    def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[WaitResult]:
+        async def waited() -> WaitResult:
+            sent = _wait_request(attempt, seconds)
+            return _wait_result_of(decode_attempt(await self.line.ask_later(sent, away=max(AWAY, seconds))))
 
         return waited()
 
     def wait_end(self, call: str, seconds: float) -> None:
-        self.line.ask(_until_end(call, seconds), away=max(AWAY, seconds))
+        self.line.ask(_wait_end_request(call, seconds), away=max(AWAY, seconds))
 
     def await_end(self, call: str, seconds: float) -> Awaitable[None]:
         async def ended() -> None:
-            await self.line.ask_later(_until_end(call, seconds), away=max(AWAY, seconds))
+            await self.line.ask_later(_wait_end_request(call, seconds), away=max(AWAY, seconds))
 
         return ended()
 
@@ -202,7 +210,7 @@ class RemoteDoor(Door):
         """A host puts a question in the conversation; an agent's is for the operator alone."""
         if self.agent:
             return None
-        return str(self.line.ask(Sent("POST", f"/v1/questions/{question}/show"))["text"])
+        return str(self.line.ask(ServiceRequest("POST", f"/v1/questions/{question}/show"))["text"])
 
     def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
         """The service is always there to be asked on."""
@@ -218,18 +226,18 @@ class RemoteDoor(Door):
     def open_session(self, agent: str, user: str, workspace: str, parent: str | None) -> str:
         where = workspace_here(workspace)
         body = {"agent": agent, "user": user, "workspace": where, "parent": parent}
-        opened = self.line.ask(Sent("POST", "/v1/sessions", body, again=False))
+        opened = self.line.ask(ServiceRequest("POST", "/v1/sessions", body, again=False))
         return str(opened["id"])
 
-    def open_by_key(self, key: str, asked: Asked) -> Opened:
+    def open_by_key(self, key: str, asked: SessionWish) -> KeyedSession:
         """The session this key of this token stands for. Sent again, it is the same one."""
         said = {name: value for name, value in msgspec.structs.asdict(asked).items() if value is not None}
         body = {**said, "key": key, "agent": asked.agent or "", "any_agent": asked.agent is None}
-        opened = self.line.ask(Sent("POST", "/v1/sessions", {**body, "folder": workspace_here()}))
-        return Opened(str(opened["id"]), reopened=opened["reopened"], after=opened["after"])
+        opened = self.line.ask(ServiceRequest("POST", "/v1/sessions", {**body, "folder": workspace_here()}))
+        return KeyedSession(str(opened["id"]), reopened=opened["reopened"], after=opened["after"])
 
     def end_session(self, session: str) -> None:
-        self.line.ask(Sent("DELETE", f"/v1/sessions/{session}", again=False), away=1.0)
+        self.line.ask(ServiceRequest("DELETE", f"/v1/sessions/{session}", again=False), away=1.0)
 
     def close(self) -> None:
         """End the session nobody asked for by name. If the service is away, it ends with its time."""
@@ -237,7 +245,7 @@ class RemoteDoor(Door):
             super().close()
         self.line.close()
 
-    def _started(self, body: Mapping[str, Any], session: str, keys: Keys) -> Attempt:
+    def _started(self, body: Mapping[str, Any], session: str, keys: CallKeys) -> Attempt:
         self.check_host()
         said = {"session": session, "call_id": keys.host_id, "effect_key": keys.effect, "beats": True}
         return self._sent({**body, **said}, keys.key)
@@ -245,48 +253,48 @@ class RemoteDoor(Door):
     def _sent(self, body: Mapping[str, Any], key: str | None) -> Attempt:
         """Have a call decided and, if it may run, started. Sent again, it is the same start."""
         named = {**body, "attempt": secrets.token_hex(16)}
-        sent = Sent("POST", "/v1/calls", named, key=key or secrets.token_hex(16))
-        return attempt_of(self.line.ask(sent))
+        sent = ServiceRequest("POST", "/v1/calls", named, key=key or secrets.token_hex(16))
+        return decode_attempt(self.line.ask(sent))
 
 
-def _call(request: Request) -> dict[str, Any]:
+def _call_body(request: Request) -> dict[str, Any]:
     """The call as its program declares it. What it is allowed is for the service to say."""
     call = request.call
     return {
         "tool": call.tool,
-        "args": decode(call.arguments),
+        "args": decode_canonical(call.arguments),
         "schema": call.schema,
         "folder": call.folder,
         "state": call.state,
         "workflow": request.workflow,
-        "operations": [_declared(one) for one in request.operations],
+        "operations": [_operation_body(one) for one in request.operations],
     }
 
 
-def _ungated(request: Request) -> dict[str, Any]:
+def _body_without_operations(request: Request) -> dict[str, Any]:
     """The call of a function that declares nothing: what it does is for the policy to read."""
-    return {**_call(request), "operations": [], "ungated": True}
+    return {**_call_body(request), "operations": [], "ungated": True}
 
 
-def _declared(operation: Operation) -> dict[str, Any]:
+def _operation_body(operation: Operation) -> dict[str, Any]:
     risk = None if operation.risk is None else operation.risk.word
     weight = None if operation.weight is None else operation.weight.word
     return {"operation": operation.name, "risk": risk, "weight": weight, "reason": operation.reason}
 
 
-def _where(scope: Scope) -> dict[str, Any]:
+def _scope_body(scope: Scope) -> dict[str, Any]:
     """Of all that is around a call, only the run it is part of can be told."""
     return {"run": None if scope.run is None else scope.run.id, "individual": scope.individual}
 
 
-def _waiting(attempt: Attempt, seconds: float) -> Sent:
-    return Sent("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST))
+def _wait_request(attempt: Attempt, seconds: float) -> ServiceRequest:
+    return ServiceRequest("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST))
 
 
-def _until_end(call: str, seconds: float) -> Sent:
-    return Sent("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST))
+def _wait_end_request(call: str, seconds: float) -> ServiceRequest:
+    return ServiceRequest("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST))
 
 
-def _waited(attempt: ToldAttempt) -> Waited:
+def _wait_result_of(attempt: RemoteAttempt) -> WaitResult:
     still = attempt.state in ("pending", "waiting") and not attempt.answered
-    return Waited("open" if still else "answered")
+    return WaitResult("open" if still else "answered")

@@ -19,8 +19,8 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
+from sayso.gate.call_rows import KeyReused, UnknownCall
 from sayso.gate.gate import UnknownSession
-from sayso.gate.ledger.rows import KeyReused, UnknownCall
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.questions.answer import EditRefused
 from sayso.gate.questions.read import UnknownQuestion
@@ -67,7 +67,7 @@ class Unreachable(SaysoError):
     code = "unreachable"
 
 
-class Refusal(SaysoError):
+class ServiceRefusal(SaysoError):
     """The service refused the request; `code` says why."""
 
     code = "refused"
@@ -84,7 +84,7 @@ class _Problem(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Sent(msgspec.Struct, frozen=True):
+class ServiceRequest(msgspec.Struct, frozen=True):
     """One request. `again`: it may be sent twice, because the service takes it for the same one."""
 
     method: str
@@ -115,7 +115,7 @@ class Sent(msgspec.Struct, frozen=True):
         }
 
 
-class Place(msgspec.Struct, frozen=True):
+class ServiceAddress(msgspec.Struct, frozen=True):
     """Where a service listens: a URL, or the path of its socket; and what to do before speaking to it."""
 
     where: str | Path
@@ -130,16 +130,16 @@ class Place(msgspec.Struct, frozen=True):
         return SOCKET_URL if isinstance(self.where, Path) else self.where
 
 
-class Line:
+class ServiceLine:
     """The service, spoken to with one token; several services on one store stand in for each other."""
 
-    def __init__(self, places: Sequence[Place], token: str) -> None:
+    def __init__(self, places: Sequence[ServiceAddress], token: str) -> None:
         self._token = token
         self._places = deque((place, _client(place)) for place in places)
         self._checked = False
         self._reached = False
 
-    def ask(self, sent: Sent, away: float = AWAY) -> Any:
+    def ask(self, sent: ServiceRequest, away: float = AWAY) -> Any:
         """What the service answers. While it is away the request is sent again, for so many seconds."""
         tries = self._tries(sent, away)
         while True:
@@ -147,7 +147,7 @@ class Line:
             try:
                 self._check(place)
                 return tries.answer(self._heard(client.request(**tries.sent.parts(self._token))))
-            except (httpx.TransportError, _Later) as error:
+            except (httpx.TransportError, _TryLater) as error:
                 pause = tries.pause(error, place)
                 self._turn(place)
                 time.sleep(pause)
@@ -157,14 +157,14 @@ class Line:
         found: list[dict[str, Any]] = []
         more = {**query, "limit": str(PAGE)}
         for _ in range(MOST_PAGES):
-            page: list[dict[str, Any]] = self.ask(Sent("GET", path, query=more))
+            page: list[dict[str, Any]] = self.ask(ServiceRequest("GET", path, query=more))
             found += page
             if len(page) < PAGE:
                 return found
             more["after"] = str(page[-1]["id"])
-        raise Refusal(413, "too_many", "the list is too long to be read whole")
+        raise ServiceRefusal(413, "too_many", "the list is too long to be read whole")
 
-    async def ask_later(self, sent: Sent, away: float = AWAY) -> Any:
+    async def ask_later(self, sent: ServiceRequest, away: float = AWAY) -> Any:
         """The same for a coroutine; on a connection of its own, so that nobody waits behind another."""
         tries = self._tries(sent, away)
         while True:
@@ -174,7 +174,7 @@ class Line:
                 transport = httpx.AsyncHTTPTransport(uds=place.socket)
                 async with httpx.AsyncClient(base_url=place.url, transport=transport) as client:
                     return tries.answer(self._heard(await client.request(**tries.sent.parts(self._token))))
-            except (httpx.TransportError, _Later) as error:
+            except (httpx.TransportError, _TryLater) as error:
                 pause = tries.pause(error, place)
                 self._turn(place)
                 await asyncio.sleep(pause)
@@ -183,7 +183,7 @@ class Line:
         for _, client in self._places:
             client.close()
 
-    def _tries(self, sent: Sent, away: float) -> _Tries:
+    def _tries(self, sent: ServiceRequest, away: float) -> _Tries:
         if self._reached:
             return _Tries(sent, away)
         return _Tries(sent, min(away, NEVER_THERE), places=len(self._places), began=True)
@@ -193,32 +193,32 @@ class Line:
         self._reached = True
         return response
 
-    def _check(self, place: Place) -> None:
+    def _check(self, place: ServiceAddress) -> None:
         if not self._checked:
             place.before()
             self._checked = True
 
-    def _turn(self, place: Place) -> None:
+    def _turn(self, place: ServiceAddress) -> None:
         """Go on with the next service, if there is one and nobody has turned away from this one yet."""
         self._checked = False
         if self._places[0][0] is place:
             self._places.rotate(-1)
 
 
-def _client(place: Place) -> httpx.Client:
+def _client(place: ServiceAddress) -> httpx.Client:
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=20.0)
     transport = httpx.HTTPTransport(uds=place.socket, limits=limits)
     return httpx.Client(base_url=place.url, transport=transport)
 
 
-class _Later(Exception):
+class _TryLater(Exception):
     """The service says to come back: at once refused, or in trouble of its own."""
 
     def __init__(self, response: httpx.Response) -> None:
         super().__init__(response.status_code)
         self.after = _seconds(response.headers.get("retry-after"))
         self.refused = response.status_code == TOO_MANY
-        self.error = _error(response)
+        self.error = _error_from_response(response)
 
 
 class _Tries:
@@ -228,7 +228,7 @@ class _Tries:
     is tried once in any case.
     """
 
-    def __init__(self, sent: Sent, away: float, *, places: int = 1, began: bool = False) -> None:
+    def __init__(self, sent: ServiceRequest, away: float, *, places: int = 1, began: bool = False) -> None:
         self._first = sent
         self._began = time.monotonic()
         self._away = away
@@ -237,7 +237,7 @@ class _Tries:
         self._pause = FIRST_PAUSE
 
     @property
-    def sent(self) -> Sent:
+    def sent(self) -> ServiceRequest:
         """The request, with what is left of its wait."""
         if not self._first.wait:
             return self._first
@@ -248,9 +248,13 @@ class _Tries:
         """What was answered; an error of the kind an embedded gate raises if it was refused."""
         if response.is_success:
             return msgspec.json.decode(response.content) if response.content else None
-        raise _Later(response) if response.status_code in (TOO_MANY, AWAY_NOW) else _error(response)
+        raise (
+            _TryLater(response)
+            if response.status_code in (TOO_MANY, AWAY_NOW)
+            else _error_from_response(response)
+        )
 
-    def pause(self, error: httpx.TransportError | _Later, place: Place) -> float:
+    def pause(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> float:
         """How long to pause before the next attempt; raises if there is to be none."""
         now = time.monotonic()
         self._until = now + self._away if self._until is None else self._until
@@ -260,31 +264,31 @@ class _Tries:
             raise self._told(error, place) from error
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         jittered = self._pause * random.uniform(0.5, 1)  # noqa: S311  only so that not all come back at once
-        if isinstance(error, _Later):
+        if isinstance(error, _TryLater):
             return max(jittered, error.after)
         return min(jittered, max(self._until - now, 0.0))
 
-    def _told(self, error: httpx.TransportError | _Later, place: Place) -> SaysoError:
-        if isinstance(error, _Later):
+    def _told(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> SaysoError:
+        if isinstance(error, _TryLater):
             return error.error
         why = str(error) or type(error).__name__
         return Unreachable(f"the service cannot be reached at {place.where}: {why}", hint=_hint(why, place))
 
 
-def _hint(why: str, place: Place) -> str:
+def _hint(why: str, place: ServiceAddress) -> str:
     if place.url.startswith("https://") and "WRONG_VERSION_NUMBER" in why.upper().replace(" ", "_"):
         return f"there is no TLS at that port: write http://{place.url.removeprefix('https://')}"
     return "start it with `sayso serve`, or correct the address"
 
 
-def _undone(error: httpx.TransportError | _Later) -> bool:
+def _undone(error: httpx.TransportError | _TryLater) -> bool:
     """Whether the request was certainly not taken."""
-    if isinstance(error, _Later):
+    if isinstance(error, _TryLater):
         return error.refused
     return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
-def _error(response: httpx.Response) -> SaysoError:
+def _error_from_response(response: httpx.Response) -> SaysoError:
     try:
         said = msgspec.json.decode(response.content, type=_Problem)
     except msgspec.MsgspecError:
@@ -293,7 +297,7 @@ def _error(response: httpx.Response) -> SaysoError:
     hint = said.hint or None
     if known is not None:
         return known(said.detail, hint=hint)
-    return Refusal(response.status_code, said.code, said.detail, hint)
+    return ServiceRefusal(response.status_code, said.code, said.detail, hint)
 
 
 def _seconds(text: str | None) -> float:

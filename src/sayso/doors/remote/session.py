@@ -7,13 +7,13 @@ from typing import Any
 
 from sayso.core.conversation.hear import Heard
 from sayso.core.conversation.lifecycle import Report
-from sayso.core.plans.text import PlanText
-from sayso.doors.python.host import Called
+from sayso.core.plan_text import PlanText
+from sayso.doors.python.host_call import Called
 from sayso.doors.python.session import AnySession
+from sayso.doors.remote.decode import decode_grants, decode_heard, decode_plan_text, decode_report
 from sayso.doors.remote.door import RemoteDoor
-from sayso.doors.remote.line import Sent
-from sayso.doors.remote.told import heard_of, listed_of, plan_text_of, report_of
-from sayso.gate.sessions.operator_grants import Listed
+from sayso.doors.remote.line import ServiceRequest
+from sayso.gate.sessions.operator_grants import ListedGrant
 
 
 class ConnectedSession(AnySession):
@@ -25,10 +25,10 @@ class ConnectedSession(AnySession):
 
     def hear(self, text: str) -> Heard:
         """Take a user's message. Whether it counts as assured is the service's to say."""
-        return heard_of(self._ask("POST", "messages", {"text": text}))
+        return decode_heard(self._ask("POST", "messages", {"text": text}))
 
     def plan(self, plan: str | Mapping[str, Any], *, shown: bool = True) -> PlanText:
-        return plan_text_of(self._ask("POST", "plans", {"plan": plan, "shown": shown}))
+        return decode_plan_text(self._ask("POST", "plans", {"plan": plan, "shown": shown}))
 
     def call(
         self,
@@ -49,13 +49,13 @@ class ConnectedSession(AnySession):
         return Called(self._door, self._door.propose(self.id, body))
 
     def begin_task(self, name: str) -> Report:
-        return report_of(self._ask("POST", "tasks", {"name": name}))
+        return decode_report(self._ask("POST", "tasks", {"name": name}))
 
     def end_task(self) -> Report:
-        return report_of(self._ask("DELETE", "tasks"))
+        return decode_report(self._ask("DELETE", "tasks"))
 
     def switch(self) -> Report:
-        return report_of(self._ask("POST", "switch"))
+        return decode_report(self._ask("POST", "switch"))
 
     def offer_handoff(self) -> str | None:
         return _text(self._ask("GET", "handoff/offer"))
@@ -69,12 +69,14 @@ class ConnectedSession(AnySession):
     def take_handoff(self) -> tuple[str, ...]:
         return tuple(self._ask("POST", "handoff/take")["commands"])
 
-    def consents(self) -> list[Listed]:
+    def consents(self) -> list[ListedGrant]:
         query = {"session": self.id} if self.id else {}
-        return listed_of(self._door.line.all_of("/v1/grants", query))
+        return decode_grants(self._door.line.all_of("/v1/grants", query))
 
     def _ask(self, method: str, what: str, body: Any = None) -> Any:
-        return self._door.line.ask(Sent(method, f"/v1/sessions/{self.id}/{what}", body, again=False))
+        return self._door.line.ask(
+            ServiceRequest(method, f"/v1/sessions/{self.id}/{what}", body, again=False)
+        )
 
 
 def _text(said: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from sayso.core.audit.entry import MAIN, Entry, read
+from sayso.core.audit.entry import MAIN, AuditEntry, read_entry
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.gate.gate import Gate
 from sayso.store.contract import EntryRow, Reader
@@ -17,58 +17,58 @@ MOST_READ = 20_000
 """How many entries are looked at for one page: a search that finds little goes on with the next."""
 
 
-Wanted = Callable[[Reader, EntryRow, Entry | None], bool]
+EntryFilter = Callable[[Reader, EntryRow, AuditEntry | None], bool]
 
 
-class Found(msgspec.Struct, frozen=True):
+class EntryPage(msgspec.Struct, frozen=True):
     """Some entries, newest first. `before` is where to go on; None once there is nothing older."""
 
-    entries: tuple[tuple[EntryRow, Entry | None], ...]
+    entries: tuple[tuple[EntryRow, AuditEntry | None], ...]
     before: str | None
 
 
-def newest_first(
+def find_newest_entries(
     gate: Gate,
-    wanted: Wanted,
+    wanted: EntryFilter,
     *,
     before: str | None = None,
     limit: int = 50,
     events: frozenset[str] | None = None,
     most: int = MOST_READ,
-) -> Found:
+) -> EntryPage:
     """The newest entries that are wanted, before a place; each with what it says, None if that was pruned."""
-    found: list[tuple[EntryRow, Entry | None]] = []
+    found: list[tuple[EntryRow, AuditEntry | None]] = []
     with gate.store.read() as tx:
-        places = _places(tx, before)
-        for looked_at, row in enumerate(_merged(tx, places)):
+        places = _start_places(tx, before)
+        for looked_at, row in enumerate(_merge_streams(tx, places)):
             if len(found) == limit or looked_at == most:
-                return Found(tuple(found), _name(places))
+                return EntryPage(tuple(found), _format_places(places))
             places[row.stream] = row.seq
             if events is not None and row.event not in events:
                 continue
-            said = _read(row)
+            said = _try_read_entry(row)
             if wanted(tx, row, said):
                 found.append((row, said))
-    return Found(tuple(found), None)
+    return EntryPage(tuple(found), None)
 
 
-def _read(row: EntryRow) -> Entry | None:
+def _try_read_entry(row: EntryRow) -> AuditEntry | None:
     try:
-        return None if row.body is None else read(row.body)
+        return None if row.body is None else read_entry(row.body)
     except SaysoError:  # one that was changed by hand: `audit verify` says so
         return None
 
 
-def _places(tx: Reader, before: str | None) -> dict[str, int]:
+def _start_places(tx: Reader, before: str | None) -> dict[str, int]:
     """For each stream the number before which to read."""
     heads = (tx.head(stream) for stream in tx.streams())
     ends = {head.stream: head.seq + 1 for head in heads if head is not None}
     if before is None:
         return ends
-    return {stream: min(seq, ends[stream]) for stream, seq in _parsed(before).items() if stream in ends}
+    return {stream: min(seq, ends[stream]) for stream, seq in _parse_places(before).items() if stream in ends}
 
 
-def _parsed(before: str) -> dict[str, int]:
+def _parse_places(before: str) -> dict[str, int]:
     """`main:120,worker:7`; a number alone is one of main."""
     places: dict[str, int] = {}
     for part in before.split(","):
@@ -79,17 +79,17 @@ def _parsed(before: str) -> dict[str, int]:
     return places
 
 
-def _name(places: Mapping[str, int]) -> str:
+def _format_places(places: Mapping[str, int]) -> str:
     return ",".join(f"{stream}:{seq}" for stream, seq in places.items())
 
 
-def _merged(tx: Reader, places: Mapping[str, int]) -> Iterator[EntryRow]:
+def _merge_streams(tx: Reader, places: Mapping[str, int]) -> Iterator[EntryRow]:
     return heapq.merge(
-        *(_backwards(tx, stream, seq) for stream, seq in places.items()), key=lambda row: -row.at
+        *(_read_backwards(tx, stream, seq) for stream, seq in places.items()), key=lambda row: -row.at
     )
 
 
-def _backwards(tx: Reader, stream: str, before: int) -> Iterator[EntryRow]:
+def _read_backwards(tx: Reader, stream: str, before: int) -> Iterator[EntryRow]:
     """The entries of one stream before this number, the newest first."""
     while before > 1:
         after = max(before - 1 - PAGE, 0)

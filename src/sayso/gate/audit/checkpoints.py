@@ -10,64 +10,66 @@ from sayso.core.audit.checkpoint import BadCheckpoint, Checkpoint, open_checkpoi
 from sayso.core.audit.entry import MAIN, AuditError, leaf_content
 from sayso.core.audit.merkle import prove_inclusion, root_at
 from sayso.core.audit.receipt import Receipt, check_receipt, format_receipt
-from sayso.gate.audit.read import entry_at, whole
+from sayso.gate.audit.read import load_entry_row, require_body
 from sayso.gate.audit.tree import (
     LOOK_AT_IT,
-    End,
-    grow,
+    TreeEnd,
+    grow_tree,
     hashes_of,
-    keep_end,
-    key_of,
-    origin_of,
-    stored_end,
-    trusted,
+    load_end,
+    log_origin,
+    own_verifiers,
+    require_key,
+    save_end,
 )
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import Key, signer
+from sayso.gate.rows.keys import SigningKey, make_signer
 from sayso.store.contract import CheckpointRow, Reader, Writer
 
-CHECKPOINTS = ("fact", "checkpoints")
+LAST_CHECKPOINT = ("fact", "checkpoints")
 """Under which name the mark keeps the number of the last checkpoint."""
 PAGE = 1_000
 LOOK_BACK = 20
 """Among how many of the newest checkpoints one is looked for that we signed."""
 
 
-def checkpoint(gate: Gate, *, rejoin: bool = False) -> str:
+def sign_audit(gate: Gate, *, rejoin: bool = False) -> str:
     """Sign the trail as it stands now; the checkpoint, which is also stored. With no news, the last one.
 
     Called on every operator act and on close. A trail that does not go on from what was signed last is
     refused. Other streams are joined in `main` first, with `rejoin` also those that have not grown.
     """
-    key = key_of(gate)
+    key = require_key(gate)
     for stream in _other_streams(gate):
         _catch_up(gate, key, stream)
     while True:
         with _writing_main(gate) as tx:
-            _join(tx, key, rejoin=rejoin)
-            end, more = grow(tx, key, MAIN)
+            _join_streams(tx, key, rejoin=rejoin)
+            end, more = grow_tree(tx, key, MAIN)
             if not more:
-                return _signed(gate, tx, key, end)
+                return _sign_end(gate, tx, key, end)
         rejoin = False
 
 
-def prove(gate: Gate, seq: int) -> bytes:
+def prove_entry(gate: Gate, seq: int) -> bytes:
     """A receipt that shows offline that entry `seq` of `main` is in the signed trail."""
-    key = key_of(gate)
+    key = require_key(gate)
     with gate.store.read() as tx:
-        whole(entry_at(tx, MAIN, seq))
+        require_body(load_entry_row(tx, MAIN, seq))
         last = _last_signed(tx, key)
     if last is None or last[1].size < seq:
-        checkpoint(gate)
+        sign_audit(gate)
     with gate.store.read() as tx:
-        row, last = entry_at(tx, MAIN, seq), _last_signed(tx, key)
+        row, last = load_entry_row(tx, MAIN, seq), _last_signed(tx, key)
         if last is None:
             raise AuditError("no checkpoint that we signed is stored", hint=LOOK_AT_IT)
         path = prove_inclusion(seq - 1, last[1].size, hashes_of(tx, MAIN))
-    receipt = Receipt(leaf_content(row.prev, whole(row)), seq - 1, path, last[0].note.encode())
+    receipt = Receipt(leaf_content(row.prev, require_body(row)), seq - 1, path, last[0].note.encode())
     proof = format_receipt(receipt)
-    check_receipt(proof, trusted(key), last[1].origin)  # what would not convince others is not handed out
+    check_receipt(
+        proof, own_verifiers(key), last[1].origin
+    )  # what would not convince others is not handed out
     return proof
 
 
@@ -83,31 +85,31 @@ def _other_streams(gate: Gate) -> list[str]:
         return [stream for stream in tx.streams() if stream != MAIN]
 
 
-def _catch_up(gate: Gate, key: Key, stream: str) -> None:
+def _catch_up(gate: Gate, key: SigningKey, stream: str) -> None:
     more = True
     while more:
         with gate.store.write() as tx:
-            _, more = grow(tx, key, stream)
+            _, more = grow_tree(tx, key, stream)
 
 
-def _join(tx: Writer, key: Key, *, rejoin: bool) -> None:
+def _join_streams(tx: Writer, key: SigningKey, *, rejoin: bool) -> None:
     """Write into `main` how far the other streams have come, where that is news."""
     tx.head(MAIN)
     others = [stream for stream in tx.streams() if stream != MAIN]
     if not others:
         return
-    main, _ = grow(tx, key, MAIN)
-    ends = {stream: end for stream in others if (end := stored_end(tx, key, stream)) is not None and end.size}
+    main, _ = grow_tree(tx, key, MAIN)
+    ends = {stream: end for stream in others if (end := load_end(tx, key, stream)) is not None and end.size}
     news = {s: end for s, end in ends.items() if rejoin or main.joined.get(s) != end.size}
     if not news:
         return
     told = {s: {"root": end.tree.root.hex(), "size": end.size} for s, end in news.items()}
     record(tx, "JOINED", details={"streams": told})
     joined = dict(main.joined) | {stream: end.size for stream, end in news.items()}
-    keep_end(tx, key, MAIN, msgspec.structs.replace(main, joined=joined))
+    save_end(tx, key, MAIN, msgspec.structs.replace(main, joined=joined))
 
 
-def _signed(gate: Gate, tx: Writer, key: Key, end: End) -> str:
+def _sign_end(gate: Gate, tx: Writer, key: SigningKey, end: TreeEnd) -> str:
     last = _last_signed(tx, key)
     root = end.tree.root
     if last is not None:
@@ -116,22 +118,22 @@ def _signed(gate: Gate, tx: Writer, key: Key, end: End) -> str:
             raise AuditError("the trail does not go on from its last checkpoint: not signed", hint=LOOK_AT_IT)
         if signed.size == end.size:
             return row.note
-    note = sign_checkpoint(Checkpoint(origin_of(tx), end.size, root), [signer(key)]).decode()
-    _keep_count(gate, tx, key, end)
+    note = sign_checkpoint(Checkpoint(log_origin(tx), end.size, root), [make_signer(key)]).decode()
+    _count_checkpoint(gate, tx, key, end)
     tx.add_checkpoint(CheckpointRow(end.size, tx.now, note))
     return note
 
 
-def _keep_count(gate: Gate, tx: Writer, key: Key, end: End) -> None:
+def _count_checkpoint(gate: Gate, tx: Writer, key: SigningKey, end: TreeEnd) -> None:
     """Count the checkpoint that is about to be stored, so that none can be taken away unnoticed."""
     mark = gate.sealer.mark
-    marked = mark.version(*CHECKPOINTS)
+    marked = mark.version(*LAST_CHECKPOINT)
     if end.last_signed < marked:
         gate.sealer.doubts.note("the end of the audit tree was put back, and checkpoints may be missing")
     last = 1 + max(end.last_signed, marked)
     signed = 1 + (end.signed or _count_stored(tx))
-    keep_end(tx, key, MAIN, msgspec.structs.replace(end, signed=signed, last_signed=last))
-    mark.note(*CHECKPOINTS, last)
+    save_end(tx, key, MAIN, msgspec.structs.replace(end, signed=signed, last_signed=last))
+    mark.note(*LAST_CHECKPOINT, last)
 
 
 def _count_stored(tx: Reader) -> int:
@@ -141,11 +143,11 @@ def _count_stored(tx: Reader) -> int:
     return found
 
 
-def _last_signed(tx: Reader, key: Key) -> tuple[CheckpointRow, Checkpoint] | None:
+def _last_signed(tx: Reader, key: SigningKey) -> tuple[CheckpointRow, Checkpoint] | None:
     """The newest stored checkpoint that is ours; false ones are for `verify_audit` to find."""
     for row in tx.checkpoints(limit=LOOK_BACK):
         try:
-            return row, open_checkpoint(row.note.encode(), trusted(key), origin_of(tx))
+            return row, open_checkpoint(row.note.encode(), own_verifiers(key), log_origin(tx))
         except BadCheckpoint:
             continue
     return None

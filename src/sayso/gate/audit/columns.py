@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.audit.bulk import Said
-from sayso.core.audit.entry import AuditError, rfc3339
-from sayso.store.contract import FiledEntry
+from sayso.core.audit.bulk import RawBody
+from sayso.core.audit.entry import AuditError, format_timestamp
+from sayso.store.contract import EntryTuple
 
 _MOMENTS = list[datetime]
 
 
-def differing(run: Sequence[FiledEntry], told: Sequence[Said | None]) -> Iterator[int]:
+def find_differing_rows(run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> Iterator[int]:
     """The numbers of the rows whose columns do not say what their bodies say. Without a body, none do."""
     if _all_same(run, told):
         return
@@ -24,14 +24,14 @@ def differing(run: Sequence[FiledEntry], told: Sequence[Said | None]) -> Iterato
             yield row[0]
 
 
-def _same(row: FiledEntry, one: Said) -> bool:
+def _same(row: EntryTuple, one: RawBody) -> bool:
     try:
-        return (one.at, one.event, one.session) == (rfc3339(row[4]), *row[5:])
+        return (one.at, one.event, one.session) == (format_timestamp(row[4]), *row[5:])
     except AuditError:
         return False
 
 
-def _all_same(run: Sequence[FiledEntry], told: Sequence[Said | None]) -> bool:
+def _all_same(run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> bool:
     """Whether all bodies are there and all columns are the same, told quickly; False may be wrong."""
     try:
         return (
@@ -43,7 +43,7 @@ def _all_same(run: Sequence[FiledEntry], told: Sequence[Said | None]) -> bool:
         return False
 
 
-def _times(run: Sequence[FiledEntry]) -> Any:
+def _times(run: Sequence[EntryTuple]) -> Any:
     """The times of these rows as their entries write them, none if one of them is no time.
 
     A full second comes out without its zeros, and is then looked at by itself.

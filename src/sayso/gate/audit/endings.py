@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from sayso.core import words
-from sayso.core.audit.entry import Entry, read
+from sayso.core.audit.entry import AuditEntry, read_entry
 from sayso.core.errors import SaysoError
 from sayso.store.contract import EntryRow, Reader
 
@@ -36,13 +36,13 @@ def who_ended(tx: Reader, session: str, at: float, grants: Collection[str]) -> E
     return next(map(_ender, told), Ender())
 
 
-def _ender(entry: Entry) -> Ender:
+def _ender(entry: AuditEntry) -> Ender:
     by = "user" if entry.event == "HEARD" else str(entry.details.get("by") or "")
     why = entry.details.get("why") or words.ENDED_WITH.get(entry.event)
     return Ender(by or None, None if why is None else str(why))
 
 
-def _entries_at(tx: Reader, stream: str, session: str, at: float) -> Iterator[Entry]:
+def _entries_at(tx: Reader, stream: str, session: str, at: float) -> Iterator[AuditEntry]:
     for row in tx.entries(stream, after=_last_before(tx, stream, at), limit=MOST_AT_ONCE):
         if row.at != at:
             return
@@ -62,8 +62,8 @@ def _last_before(tx: Reader, stream: str, at: float) -> int:
     return low
 
 
-def _read(row: EntryRow) -> Entry | None:
+def _read(row: EntryRow) -> AuditEntry | None:
     try:
-        return None if row.body is None else read(row.body)
+        return None if row.body is None else read_entry(row.body)
     except SaysoError:  # one that was changed by hand: `audit verify` says so
         return None

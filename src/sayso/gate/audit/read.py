@@ -7,15 +7,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from sayso.core.audit.checkpoint import base64
-from sayso.core.audit.commitments import Revealed, Sealed, reveal
-from sayso.core.audit.entry import MAIN, AuditError, Body, Row, read_body
-from sayso.core.audit.text import json_line, pruned_line, text_line
+from sayso.core.audit.checkpoint import encode_base64
+from sayso.core.audit.commitments import RevealedValue, SaltedValue, reveal_values
+from sayso.core.audit.entry import MAIN, AuditBody, AuditError, ChainRow, read_body
+from sayso.core.audit.text import format_json_line, format_pruned_line, format_text_line
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
 from sayso.store.contract import EntryRow, Reader
 
-Form = Literal["text", "jsonl"]
+ExportForm = Literal["text", "jsonl"]
 PAGE = 1_000
 
 
@@ -24,36 +24,36 @@ class UnknownEntry(SaysoError):
     advice = "`sayso audit tail` lists entries with their numbers"
 
 
-class Shown(msgspec.Struct, frozen=True):
+class EntryWithValues(msgspec.Struct, frozen=True):
     """One entry with all that is known of it; `body` is None once it was pruned."""
 
     row: EntryRow
-    body: Body | None
-    values: dict[str, Revealed]
+    body: AuditBody | None
+    values: dict[str, RevealedValue]
 
 
-def tail(gate: Gate, count: int = 20, *, stream: str = MAIN) -> Sequence[EntryRow]:
+def load_newest_entries(gate: Gate, count: int = 20, *, stream: str = MAIN) -> Sequence[EntryRow]:
     """The newest entries, oldest of them first."""
     with gate.store.read() as tx:
         newest = tx.head(stream)
         return [] if newest is None else tx.entries(stream, after=max(newest.seq - count, 0), limit=count)
 
 
-def show(gate: Gate, seq: int, *, stream: str = MAIN) -> Shown:
+def load_entry_with_values(gate: Gate, seq: int, *, stream: str = MAIN) -> EntryWithValues:
     """One entry, and of its sensitive values those that are still kept."""
     with gate.store.read() as tx:
-        row = entry_at(tx, stream, seq)
+        row = load_entry_row(tx, stream, seq)
         kept = {secret.name: secret for secret in tx.secrets(stream, seq)}
     if row.body is None:
-        return Shown(row, None, {})
+        return EntryWithValues(row, None, {})
     body = read_body(row.body)
-    sealed = {name: Sealed(name, secret.value, secret.salt) for name, secret in kept.items()}
-    return Shown(row, body, reveal(body.commitments, sealed))
+    sealed = {name: SaltedValue(name, secret.value, secret.salt) for name, secret in kept.items()}
+    return EntryWithValues(row, body, reveal_values(body.commitments, sealed))
 
 
-def export(gate: Gate, form: Form = "text", *, stream: str | None = None) -> Iterator[str]:
+def export_audit(gate: Gate, form: ExportForm = "text", *, stream: str | None = None) -> Iterator[str]:
     """Every entry as a line: of one stream, or of all, `main` first. Read in pages, as long as it lasts."""
-    line = {"text": entry_text, "jsonl": entry_json}[form]
+    line = {"text": format_entry_text, "jsonl": format_entry_json}[form]
     with gate.store.read() as tx:
         streams = sorted(tx.streams(), key=lambda name: (name != MAIN, name)) if stream is None else [stream]
     for name in streams:
@@ -67,36 +67,36 @@ def export(gate: Gate, form: Form = "text", *, stream: str | None = None) -> Ite
             after = page[-1].seq
 
 
-def entry_text(row: EntryRow) -> str:
+def format_entry_text(row: EntryRow) -> str:
     """The entry as people read it; one that cannot be read says so in its place."""
     if row.body is None:
-        return pruned_line(row.seq, row.stream)
+        return format_pruned_line(row.seq, row.stream)
     try:
-        return text_line(row.body)
+        return format_text_line(row.body)
     except SaysoError:
         return f"- | - | - | entry {row.seq} cannot be read"
 
 
-def entry_json(row: EntryRow) -> str:
+def format_entry_json(row: EntryRow) -> str:
     """The entry as a line of JSON; the bytes of one that cannot be read stand in `unreadable`."""
     try:
         if row.body is not None:
             read_body(row.body)
-        return json_line(_row(row), row.stream).decode()
+        return format_json_line(_chain_row(row), row.stream).decode()
     except SaysoError:
         told = {"entry": None, "hash": row.hash.hex(), "prev": row.prev.hex(), "seq": row.seq}
-        told |= {"stream": row.stream, "unreadable": base64(row.body or b"")}
+        told |= {"stream": row.stream, "unreadable": encode_base64(row.body or b"")}
         return msgspec.json.encode(told).decode()
 
 
-def shown_json(shown: Shown) -> dict[str, Any]:
+def entry_with_values_to_json(shown: EntryWithValues) -> dict[str, Any]:
     """An entry as `sayso audit show --json` tells it."""
-    told = msgspec.json.decode(entry_json(shown.row))
+    told = msgspec.json.decode(format_entry_json(shown.row))
     values = {n: {"state": v.state.value, "value": v.value} for n, v in shown.values.items()}
     return {**told, "values": values}
 
 
-def entry_at(tx: Reader, stream: str, seq: int) -> EntryRow:
+def load_entry_row(tx: Reader, stream: str, seq: int) -> EntryRow:
     """The entry of this number, or UnknownEntry."""
     found = tx.entries(stream, after=seq - 1, limit=1) if 0 < seq < 2**53 else ()
     if not found or found[0].seq != seq:
@@ -104,12 +104,12 @@ def entry_at(tx: Reader, stream: str, seq: int) -> EntryRow:
     return found[0]
 
 
-def whole(row: EntryRow) -> bytes:
+def require_body(row: EntryRow) -> bytes:
     """Its body, refused if that was pruned."""
     if row.body is None:
         raise AuditError(f"the body of entry {row.seq} was pruned", hint="its hash is all that is left")
     return row.body
 
 
-def _row(row: EntryRow) -> Row:
+def _chain_row(row: EntryRow) -> ChainRow:
     return row.seq, row.body, row.prev, row.hash

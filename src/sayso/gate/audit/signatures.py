@@ -6,14 +6,21 @@ from collections import defaultdict
 
 import msgspec
 
-from sayso.core.audit.anchors import Finding, Kind
-from sayso.gate.rows.webauthn import BadProof, Proof, answer_challenge, check_proof, key_id, unbase64
+from sayso.core.audit.anchors import AuditFinding, FindingKind
+from sayso.gate.rows.webauthn import (
+    BadProof,
+    Proof,
+    answer_challenge,
+    check_passkey_proof,
+    decode_base64url,
+    public_key_hash,
+)
 
 ANSWERED, ADDED, REMOVED = "ANSWERED", "PASSKEY_ADDED", "PASSKEY_REMOVED"
-TELLING = frozenset({ANSWERED, ADDED, REMOVED})
+PASSKEY_EVENTS = frozenset({ANSWERED, ADDED, REMOVED})
 
 
-class Added(msgspec.Struct, frozen=True):
+class PasskeyAdded(msgspec.Struct, frozen=True):
     user: str
     place: str
     credential: str
@@ -21,12 +28,12 @@ class Added(msgspec.Struct, frozen=True):
     public_key: str
 
 
-class Removed(msgspec.Struct, frozen=True):
+class PasskeyRemoved(msgspec.Struct, frozen=True):
     credential: str = ""
     key: str = ""
 
 
-class Answered(msgspec.Struct, frozen=True):
+class SignedAnswer(msgspec.Struct, frozen=True):
     question: str
     digest: str
     answer: str
@@ -35,10 +42,10 @@ class Answered(msgspec.Struct, frozen=True):
     proof: Proof | None = None
 
 
-_added = msgspec.json.Decoder(Added).decode
-_removed = msgspec.json.Decoder(Removed).decode
-_answered = msgspec.json.Decoder(Answered).decode
-Name = tuple[str, str]
+_decode_added = msgspec.json.Decoder(PasskeyAdded).decode
+_decode_removed = msgspec.json.Decoder(PasskeyRemoved).decode
+_decode_answer = msgspec.json.Decoder(SignedAnswer).decode
+PasskeyName = tuple[str, str]
 """A credential and the name of its public key."""
 
 
@@ -49,37 +56,37 @@ class Proofs:
     """
 
     def __init__(self) -> None:
-        self.findings: dict[str, list[Finding]] = defaultdict(list)
-        self._keys: dict[Name, tuple[Added, str, int]] = {}
-        self._removed: set[tuple[str, Name]] = set()
-        self._waiting: list[tuple[str, int, Answered]] = []
+        self.findings: dict[str, list[AuditFinding]] = defaultdict(list)
+        self._keys: dict[PasskeyName, tuple[PasskeyAdded, str, int]] = {}
+        self._removed: set[tuple[str, PasskeyName]] = set()
+        self._waiting: list[tuple[str, int, SignedAnswer]] = []
 
     def look(self, stream: str, seq: int, event: str, details: msgspec.Raw) -> None:
         """Take in one entry. Entries of a stream come in their order."""
         try:
             if event == ADDED:
-                self._add(stream, seq, _added(details))
+                self._add(stream, seq, _decode_added(details))
             elif event == REMOVED:
-                one = _removed(details)
+                one = _decode_removed(details)
                 self._removed.add((stream, (one.credential, one.key)))
             elif b'"proof"' in bytes(details):
-                self._answer(stream, seq, _answered(details))
+                self._answer(stream, seq, _decode_answer(details))
         except msgspec.MsgspecError:
             self._found(stream, seq, f"what entry {seq} says of a passkey cannot be read")
 
     def end(self, *, pruned: bool) -> None:
         """All was read. `pruned`: entries are gone that may have held public keys, which is no fault."""
         for stream, seq, answer in self._waiting:
-            added = self._keys.get(_name(answer))
+            added = self._keys.get(_passkey_name(answer))
             if added is not None:
                 self._check(stream, seq, answer, added)
             elif not pruned:
                 self._found(stream, seq, f"entry {seq} is signed by a passkey that was never added")
         self._waiting.clear()
 
-    def _add(self, stream: str, seq: int, added: Added) -> None:
+    def _add(self, stream: str, seq: int, added: PasskeyAdded) -> None:
         try:
-            fits = key_id(unbase64(added.public_key)) == added.key
+            fits = public_key_hash(decode_base64url(added.public_key)) == added.key
         except BadProof:
             fits = False
         if not fits:
@@ -88,19 +95,21 @@ class Proofs:
         self._keys[added.credential, added.key] = (added, stream, seq)
         self._removed.discard((stream, (added.credential, added.key)))
 
-    def _answer(self, stream: str, seq: int, answer: Answered) -> None:
+    def _answer(self, stream: str, seq: int, answer: SignedAnswer) -> None:
         if answer.proof is None:
             return
-        if (stream, _name(answer)) in self._removed:
+        if (stream, _passkey_name(answer)) in self._removed:
             self._found(stream, seq, f"entry {seq} is signed by a passkey that was removed before")
             return
-        added = self._keys.get(_name(answer))
+        added = self._keys.get(_passkey_name(answer))
         if added is None:
             self._waiting.append((stream, seq, answer))
         else:
             self._check(stream, seq, answer, added)
 
-    def _check(self, stream: str, seq: int, answer: Answered, known: tuple[Added, str, int]) -> None:
+    def _check(
+        self, stream: str, seq: int, answer: SignedAnswer, known: tuple[PasskeyAdded, str, int]
+    ) -> None:
         added, where, since = known
         if answer.proof is None:
             return
@@ -110,13 +119,13 @@ class Proofs:
             self._found(stream, seq, f"entry {seq} is signed by a passkey that was added only later")
         try:
             challenge = answer_challenge(answer.question, answer.digest, answer.answer, answer.edited)
-            check_proof(answer.proof, unbase64(added.public_key), added.place, challenge)
+            check_passkey_proof(answer.proof, decode_base64url(added.public_key), added.place, challenge)
         except BadProof as error:
             self._found(stream, seq, f"the signature in entry {seq} does not hold: {error.message}")
 
     def _found(self, stream: str, seq: int, text: str) -> None:
-        self.findings[stream].append(Finding(Kind.PROOF, seq, text))
+        self.findings[stream].append(AuditFinding(FindingKind.PROOF, seq, text))
 
 
-def _name(answer: Answered) -> Name:
+def _passkey_name(answer: SignedAnswer) -> PasskeyName:
     return ("", "") if answer.proof is None else (answer.proof.credential, answer.proof.key)

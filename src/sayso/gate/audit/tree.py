@@ -14,12 +14,12 @@ import msgspec
 
 from sayso.core.audit.checkpoint import Verifier
 from sayso.core.audit.entry import MAIN, AuditError, chain_hash, genesis
-from sayso.core.audit.merkle import Frontier, Hashes, Kept, extend
+from sayso.core.audit.merkle import Frontier, Hashes, TreeNode, extend_tree
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import Key, public_key, verifier
+from sayso.gate.rows.keys import SigningKey, make_verifier, public_key_of
 from sayso.gate.rows.moves import check_goes_on
-from sayso.gate.rows.seals import mac_key, seal
+from sayso.gate.rows.seals import compute_seal, mac_key
 from sayso.store.contract import EntryRow, NodeRow, Reader, Writer
 
 PAGE = 2_000
@@ -27,7 +27,7 @@ PAGE = 2_000
 LOOK_AT_IT = "run `sayso audit verify` to see what is wrong"
 
 
-class End(msgspec.Struct, frozen=True):
+class TreeEnd(msgspec.Struct, frozen=True):
     """Where a stream's tree ends. `joined`, kept with `main`: how far it has joined each other stream.
 
     Kept with `main`, too: how many checkpoints are stored, and the number of the last one, which never goes
@@ -46,52 +46,52 @@ class End(msgspec.Struct, frozen=True):
         return Frontier(self.size, self.peaks)
 
 
-def key_of(gate: Gate) -> Key:
+def require_key(gate: Gate) -> SigningKey:
     if gate.key is None:
         raise AuditError("the gate's key is not at hand", hint="without it nothing can be signed or verified")
     return gate.key
 
 
-def trusted(key: Key) -> tuple[Verifier, ...]:
-    return (verifier(key.name, public_key(key)),)
+def own_verifiers(key: SigningKey) -> tuple[Verifier, ...]:
+    return (make_verifier(key.name, public_key_of(key)),)
 
 
-def origin_of(tx: Reader) -> str:
+def log_origin(tx: Reader) -> str:
     """The name of this store's log, as its checkpoints bear it."""
     return f"sayso/{tx.meta('name') or 'unnamed'}"
 
 
-def stored_end(tx: Reader, key: Key, stream: str) -> End | None:
+def load_end(tx: Reader, key: SigningKey, stream: str) -> TreeEnd | None:
     """The end that was kept, None if there is none; refused if it is not under our seal."""
-    kept = tx.meta(_place(stream))
+    kept = tx.meta(_end_name(stream))
     if kept is None:
         return None
     mac, _, body = kept.partition(" ")
     if not hmac.compare_digest(mac.encode(), _mac(tx, key, stream, body).encode()):
         raise AuditError(f"the kept end of the audit tree of {stream} was changed by hand", hint=LOOK_AT_IT)
-    return msgspec.json.decode(body, type=End)
+    return msgspec.json.decode(body, type=TreeEnd)
 
 
-def keep_end(tx: Writer, key: Key, stream: str, end: End) -> None:
+def save_end(tx: Writer, key: SigningKey, stream: str, end: TreeEnd) -> None:
     body = msgspec.json.encode(end).decode()
-    tx.set_meta(_place(stream), f"{_mac(tx, key, stream, body)} {body}")
+    tx.set_meta(_end_name(stream), f"{_mac(tx, key, stream, body)} {body}")
 
 
-def grow(tx: Writer, key: Key, stream: str) -> tuple[End, bool]:
+def grow_tree(tx: Writer, key: SigningKey, stream: str) -> tuple[TreeEnd, bool]:
     """Add the next page of entries to the tree; where it ends now, and whether entries are left to add.
 
     Entries that do not follow one another are refused: what is broken is not signed.
     """
     check_goes_on(tx, tx.head(stream))  # from here on nobody else adds to this stream
-    end = _end(tx, key, stream)
+    end = _load_end_or_start(tx, key, stream)
     rows = tx.entries(stream, after=end.size, limit=PAGE)
     if not rows:
         return end, False
-    head = _followed(end, rows)
-    tree, closed = extend(end.tree, (row.hash for row in rows))
-    _keep_nodes(tx, stream, closed)
+    head = _follow_chain(end, rows)
+    tree, closed = extend_tree(end.tree, (row.hash for row in rows))
+    _save_nodes(tx, stream, closed)
     grown = msgspec.structs.replace(end, size=tree.size, peaks=tree.peaks, head=head)
-    keep_end(tx, key, stream, grown)
+    save_end(tx, key, stream, grown)
     return grown, len(rows) == PAGE
 
 
@@ -107,17 +107,17 @@ def hashes_of(tx: Reader, stream: str) -> Hashes:
     return hashes
 
 
-def _end(tx: Writer, key: Key, stream: str) -> End:
+def _load_end_or_start(tx: Writer, key: SigningKey, stream: str) -> TreeEnd:
     """The kept end; with none, or a false one, the tree is grown anew from the first entry."""
     try:
-        kept = stored_end(tx, key, stream)
+        kept = load_end(tx, key, stream)
     except AuditError as error:
         record(tx, "TAMPERED", details={"finding": error.message})
         kept = None
-    return kept or End(0, (), genesis(stream).hash)
+    return kept or TreeEnd(0, (), genesis(stream).hash)
 
 
-def _followed(end: End, rows: Sequence[EntryRow]) -> bytes:
+def _follow_chain(end: TreeEnd, rows: Sequence[EntryRow]) -> bytes:
     """The hash of the last of these entries, if each follows the one before."""
     seq, head = end.size, end.head
     for row in rows:
@@ -131,7 +131,7 @@ def _followed(end: End, rows: Sequence[EntryRow]) -> bytes:
     return head
 
 
-def _keep_nodes(tx: Writer, stream: str, closed: Sequence[Kept]) -> None:
+def _save_nodes(tx: Writer, stream: str, closed: Sequence[TreeNode]) -> None:
     """Store what is not stored yet; a tree grown anew must come to the hashes it came to before."""
     before = {(node.level, node.index): node.hash for node in tx.nodes(stream, [kept[:2] for kept in closed])}
     for height, index, hashed in closed:
@@ -141,9 +141,9 @@ def _keep_nodes(tx: Writer, stream: str, closed: Sequence[Kept]) -> None:
     tx.add_nodes(NodeRow(stream, height, index, hashed) for height, index, hashed in new)
 
 
-def _mac(tx: Reader, key: Key, stream: str, body: str) -> str:
-    return seal(mac_key(key), "tree", origin_of(tx).encode(), stream.encode(), body.encode()).hex()
+def _mac(tx: Reader, key: SigningKey, stream: str, body: str) -> str:
+    return compute_seal(mac_key(key), "tree", log_origin(tx).encode(), stream.encode(), body.encode()).hex()
 
 
-def _place(stream: str) -> str:
+def _end_name(stream: str) -> str:
     return f"tree/{stream or MAIN}"

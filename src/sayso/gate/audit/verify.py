@@ -12,25 +12,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from sayso.core import words
-from sayso.core.audit.anchors import Finding, Kind, Mark, checkpoint_marks, joined_marks
-from sayso.core.audit.bulk import Said
+from sayso.core.audit.anchors import (
+    Anchor,
+    AuditFinding,
+    FindingKind,
+    anchors_from_checkpoints,
+    anchors_from_joins,
+)
+from sayso.core.audit.bulk import RawBody
 from sayso.core.audit.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
-from sayso.core.audit.commitments import Sealed, opens
-from sayso.core.audit.entry import MAIN, AuditError, rfc3339
-from sayso.core.audit.merkle import TILE, WIDTH, Kept
-from sayso.core.audit.verify import MOST_FINDINGS, RUN, Report, verify_runs
-from sayso.gate.audit.checkpoints import CHECKPOINTS as LAST_CHECKPOINT
-from sayso.gate.audit.columns import differing
-from sayso.gate.audit.signatures import TELLING as SIGNED
+from sayso.core.audit.commitments import SaltedValue, opens
+from sayso.core.audit.entry import MAIN, AuditError, format_timestamp
+from sayso.core.audit.merkle import TILE, WIDTH, TreeNode
+from sayso.core.audit.verify import MOST_FINDINGS, RUN, VerifyReport, verify_runs
+from sayso.gate.audit.check_rows import check_rows
+from sayso.gate.audit.checkpoints import LAST_CHECKPOINT
+from sayso.gate.audit.columns import find_differing_rows
+from sayso.gate.audit.signatures import PASSKEY_EVENTS as SIGNED
 from sayso.gate.audit.signatures import Proofs
-from sayso.gate.audit.tree import End, key_of, origin_of, stored_end, trusted
+from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, require_key
 from sayso.gate.gate import Gate
-from sayso.gate.rows.check import check_rows
-from sayso.gate.rows.keys import Key
-from sayso.store.contract import CheckpointRow, FiledEntry, Reader
+from sayso.gate.rows.keys import SigningKey
+from sayso.store.contract import CheckpointRow, EntryTuple, Reader
 
 PAGE = 1_000
-CHECKPOINTS = 1_000
+CHECKPOINT_PAGE = 1_000
 """How many stored checkpoints are read at once; all of them are verified."""
 TILES = 256
 """How many full tiles of a tree are read at once."""
@@ -38,7 +44,7 @@ MOST_JOINED = 1_000
 _BEFORE_ALL = -(2**63)
 _TELLING = frozenset({"ERASED", "JOINED"}) | SIGNED
 
-Progress = Callable[[str, int], None]
+VerifyProgress = Callable[[str, int], None]
 """Told the stream and how many of its entries were read."""
 
 
@@ -53,7 +59,7 @@ class Tampering(msgspec.Struct, frozen=True):
 
     def text(self, *, whole: bool) -> str:
         """The sentence that says so; `whole`: the trail itself holds."""
-        last = None if self.last_at is None else rfc3339(self.last_at)[:19] + "Z"
+        last = None if self.last_at is None else format_timestamp(self.last_at)[:19] + "Z"
         return words.tampering_reported(self.entries, last, whole=whole)
 
     def __or__(self, other: Tampering) -> Tampering:
@@ -61,10 +67,10 @@ class Tampering(msgspec.Struct, frozen=True):
         return Tampering(self.entries + other.entries, max(times, default=None))
 
 
-class Verified(msgspec.Struct, frozen=True):
+class AuditReport(msgspec.Struct, frozen=True):
     """What verifying came to: one report a stream, `main` first."""
 
-    reports: tuple[Report, ...]
+    reports: tuple[VerifyReport, ...]
     checkpoints: int
     outside: int
     tampering: Tampering = Tampering()
@@ -78,53 +84,56 @@ class Verified(msgspec.Struct, frozen=True):
         return sum(report.found for report in self.reports)
 
 
-class Erased(msgspec.Struct, frozen=True):
+class ErasedValue(msgspec.Struct, frozen=True):
     entry: int
     name: str
 
 
-_erased = msgspec.json.Decoder(Erased).decode
+_decode_erased = msgspec.json.Decoder(ErasedValue).decode
 
 
 def verify_audit(
-    gate: Gate, outside: Sequence[bytes] = (), *, progress: Progress | None = None, rows: bool = True
-) -> Verified:
+    gate: Gate, outside: Sequence[bytes] = (), *, progress: VerifyProgress | None = None, rows: bool = True
+) -> AuditReport:
     """Hold the whole trail against itself, its signatures, and the checkpoints that were kept outside.
 
     With `rows`, the sealed rows beside it as well: against their seals and the mark.
     """
-    key = key_of(gate)
+    key = require_key(gate)
     with gate.store.read() as tx:
-        origin, streams = origin_of(tx), set(tx.streams())
-        stored = _checkpoints(tx)
-        ends = {stream: _end(tx, key, stream) for stream in streams | {MAIN}}
-        beside = [*_columns(stored), *_counted(gate, len({row.note for row in stored}), ends[MAIN])]
+        origin, streams = log_origin(tx), set(tx.streams())
+        stored = _load_checkpoints(tx)
+        ends = {stream: _load_end_or_finding(tx, key, stream) for stream in streams | {MAIN}}
+        beside = [
+            *_check_checkpoint_rows(stored),
+            *_check_checkpoint_count(gate, len({row.note for row in stored}), ends[MAIN]),
+        ]
     notes = [row.note.encode() for row in stored]
     proofs = Proofs()
     walk = Walk(gate, MAIN, progress, proofs)
-    marks = checkpoint_marks(notes, outside, trusted(key), origin)
-    beside += [*_mark(gate), *(check_rows(gate) if rows else ())]
-    main = _judged(walk, ends[MAIN], marks, beside, expected=bool(stored))
+    marks = anchors_from_checkpoints(notes, outside, own_verifiers(key), origin)
+    beside += [*_check_mark(gate), *(check_rows(gate) if rows else ())]
+    main = _report_on_stream(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
         joined = walk.joined.get(stream, ())
         other = Walk(gate, stream, progress, proofs)
-        reports.append(_judged(other, ends.get(stream), joined, (), expected=bool(joined)))
+        reports.append(_report_on_stream(other, ends.get(stream), joined, (), expected=bool(joined)))
         walk.tampering |= other.tampering
     proofs.end(pruned=any(report.pruned for report in reports))
-    told = tuple(_with(report, proofs.findings.get(report.stream, ())) for report in reports)
-    return Verified(told, len(stored), len(outside), walk.tampering)
+    told = tuple(_with_findings(report, proofs.findings.get(report.stream, ())) for report in reports)
+    return AuditReport(told, len(stored), len(outside), walk.tampering)
 
 
 class Walk:
     """One stream read from the first entry to the last, with what a look at each row tells."""
 
     def __init__(
-        self, gate: Gate, stream: str, progress: Progress | None = None, proofs: Proofs | None = None
+        self, gate: Gate, stream: str, progress: VerifyProgress | None = None, proofs: Proofs | None = None
     ) -> None:
         self.stream = stream
-        self.joined: dict[str, deque[Mark]] = defaultdict(lambda: deque(maxlen=MOST_JOINED))
-        self.findings: list[Finding] = []
+        self.joined: dict[str, deque[Anchor]] = defaultdict(lambda: deque(maxlen=MOST_JOINED))
+        self.findings: list[AuditFinding] = []
         self.tampering = Tampering()
         self.gate = gate
         self._progress = progress
@@ -132,7 +141,7 @@ class Walk:
         self._gone: set[tuple[int, str]] = set()
         self._erased: set[tuple[int, str]] = set()
 
-    def runs(self) -> Iterator[Sequence[FiledEntry]]:
+    def runs(self) -> Iterator[Sequence[EntryTuple]]:
         after = _BEFORE_ALL
         while True:
             with self.gate.store.read() as tx:
@@ -145,25 +154,29 @@ class Walk:
             if self._progress is not None:
                 self._progress(self.stream, after)
 
-    def look(self, run: Sequence[FiledEntry], told: Sequence[Said | None]) -> None:
+    def look(self, run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> None:
         """Hold the columns of these rows, and the values kept beside them, against what the bodies say."""
-        for seq in differing(run, told):
-            self._found(Kind.EDITED, seq, f"the columns beside entry {seq} do not say what it says")
+        for seq in find_differing_rows(run, told):
+            self._found(FindingKind.EDITED, seq, f"the columns beside entry {seq} do not say what it says")
         for row, one in zip(run, told, strict=True):
             if (row[5] if one is None else one.event) == "TAMPERED":  # of a pruned one the column is left
                 self.tampering |= Tampering(1, row[4])
             if one is not None and (one.commitments or one.event in _TELLING):
                 self._look_closer(row, one)
 
-    def end(self) -> list[Finding]:
+    def end(self) -> list[AuditFinding]:
         """What only shows once all rows were seen."""
         findings = [
-            Finding(Kind.DELETED, seq, f"the value {name!r} of entry {seq} is gone, and no entry erased it")
+            AuditFinding(
+                FindingKind.DELETED, seq, f"the value {name!r} of entry {seq} is gone, and no entry erased it"
+            )
             for seq, name in sorted(self._gone - self._erased)
         ]
         with self.gate.store.read() as tx:
             findings += [
-                Finding(Kind.INSERTED, seq, f"the value {name!r} of entry {seq} was erased, but it is back")
+                AuditFinding(
+                    FindingKind.INSERTED, seq, f"the value {name!r} of entry {seq} was erased, but it is back"
+                )
                 for seq, name in sorted(self._erased)
                 if any(secret.name == name for secret in tx.secrets(self.stream, seq))
             ]
@@ -171,10 +184,10 @@ class Walk:
             entries = newest.seq if newest is not None else 0
             if entries >= 0 and tx.nodes(self.stream, [(TILE, entries >> TILE)]):
                 text = f"the tree has kept hashes beyond entry {entries}"
-                findings.append(Finding(Kind.TRUNCATED, entries, text))
+                findings.append(AuditFinding(FindingKind.TRUNCATED, entries, text))
         return findings
 
-    def _look_closer(self, row: FiledEntry, one: Said) -> None:
+    def _look_closer(self, row: EntryTuple, one: RawBody) -> None:
         if one.commitments:
             self._look_beside(row[0], one.commitments)
         if one.event in SIGNED:
@@ -182,7 +195,7 @@ class Walk:
         elif one.event == "ERASED":
             self._note_erased(one.details)
         elif one.event == "JOINED" and self.stream == MAIN:
-            for stream, mark in joined_marks([row[:4]]):
+            for stream, mark in anchors_from_joins([row[:4]]):
                 self.joined[stream].append(mark)
 
     def _look_beside(self, seq: int, commitments: Mapping[str, str]) -> None:
@@ -194,81 +207,83 @@ class Walk:
             if secret is None:
                 if not pruned:  # by others, since this entry was read
                     self._gone.add((seq, name))
-            elif not opens(Sealed(name, secret.value, secret.salt), committed):
+            elif not opens(SaltedValue(name, secret.value, secret.salt), committed):
                 text = f"the value {name!r} kept beside entry {seq} is not the one it speaks of"
-                self._found(Kind.EDITED, seq, text)
+                self._found(FindingKind.EDITED, seq, text)
 
     def _note_erased(self, details: msgspec.Raw) -> None:
         try:
-            one = _erased(details)
+            one = _decode_erased(details)
         except msgspec.MsgspecError:
             return  # what it erased is then missed, and found
         self._erased.add((one.entry, one.name))
 
-    def _found(self, kind: Kind, seq: int, text: str) -> None:
-        self.findings.append(Finding(kind, seq, text))
+    def _found(self, kind: FindingKind, seq: int, text: str) -> None:
+        self.findings.append(AuditFinding(kind, seq, text))
 
 
-def _judged(
+def _report_on_stream(
     walk: Walk,
-    end: End | Finding | None,
-    marks: Iterable[Mark | Finding],
-    findings: Iterable[Finding],
+    end: TreeEnd | AuditFinding | None,
+    marks: Iterable[Anchor | AuditFinding],
+    findings: Iterable[AuditFinding],
     *,
     expected: bool,
-) -> Report:
+) -> VerifyReport:
     """The report on one stream. `expected`: its tree was grown before, so its end must be kept."""
-    sealed: list[Mark] = []
+    sealed: list[Anchor] = []
     more = list(findings)
-    if isinstance(end, Finding):
+    if isinstance(end, AuditFinding):
         more.append(end)
     elif end is not None:
-        sealed.append(Mark(end.size, end.tree.root, f"the sealed end of the tree, at {end.size},"))
+        sealed.append(Anchor(end.size, end.tree.root, f"the sealed end of the tree, at {end.size},"))
     elif expected:
-        more.append(Finding(Kind.TREE, 0, "the end of the tree is not kept any more"))
-    nodes = _nodes(walk.gate, walk.stream, end.size) if isinstance(end, End) else None
+        more.append(AuditFinding(FindingKind.TREE, 0, "the end of the tree is not kept any more"))
+    nodes = _load_nodes(walk.gate, walk.stream, end.size) if isinstance(end, TreeEnd) else None
     try:
         report = verify_runs(
-            walk.runs(), stream=walk.stream, marks=_merged(marks, sealed), nodes=nodes, look=walk.look
+            walk.runs(), stream=walk.stream, marks=_merge_marks(marks, sealed), nodes=nodes, look=walk.look
         )
     except AuditError as error:  # a stream that cannot have been written by us
-        report = Report(walk.stream, 0, b"", None, 0, 0, 0, 0, (), 0)
-        more.append(Finding(Kind.INSERTED, 0, error.message))
-    return _with(report, more + walk.findings + walk.end())
+        report = VerifyReport(walk.stream, 0, b"", None, 0, 0, 0, 0, (), 0)
+        more.append(AuditFinding(FindingKind.INSERTED, 0, error.message))
+    return _with_findings(report, more + walk.findings + walk.end())
 
 
-def _with(report: Report, more: Sequence[Finding]) -> Report:
+def _with_findings(report: VerifyReport, more: Sequence[AuditFinding]) -> VerifyReport:
     return msgspec.structs.replace(
         report, findings=(*report.findings, *more)[:MOST_FINDINGS], found=report.found + len(more)
     )
 
 
-def _end(tx: Reader, key: Key, stream: str) -> End | Finding | None:
+def _load_end_or_finding(tx: Reader, key: SigningKey, stream: str) -> TreeEnd | AuditFinding | None:
     try:
-        return stored_end(tx, key, stream)
+        return load_end(tx, key, stream)
     except (AuditError, msgspec.MsgspecError) as error:
-        return Finding(Kind.SIGNATURE, 0, getattr(error, "message", str(error)))
+        return AuditFinding(FindingKind.SIGNATURE, 0, getattr(error, "message", str(error)))
 
 
-def _merged(marks: Iterable[Mark | Finding], sealed: Iterable[Mark]) -> Iterator[Mark | Finding]:
+def _merge_marks(
+    marks: Iterable[Anchor | AuditFinding], sealed: Iterable[Anchor]
+) -> Iterator[Anchor | AuditFinding]:
     """Both in the order of their sizes."""
     waiting = list(sealed)
     for each in marks:
-        while waiting and isinstance(each, Mark) and waiting[0].size <= each.size:
+        while waiting and isinstance(each, Anchor) and waiting[0].size <= each.size:
             yield waiting.pop(0)
         yield each
     yield from waiting
 
 
-def _checkpoints(tx: Reader) -> list[CheckpointRow]:
+def _load_checkpoints(tx: Reader) -> list[CheckpointRow]:
     """All that are stored, oldest first."""
     found: list[CheckpointRow] = []
-    while page := tx.checkpoints(limit=CHECKPOINTS, skip=len(found)):
+    while page := tx.checkpoints(limit=CHECKPOINT_PAGE, skip=len(found)):
         found += page
     return found[::-1]
 
 
-def _columns(stored: Iterable[CheckpointRow]) -> Iterator[Finding]:
+def _check_checkpoint_rows(stored: Iterable[CheckpointRow]) -> Iterator[AuditFinding]:
     """Where a checkpoint's row does not say what its note says."""
     for row in stored:
         try:
@@ -276,20 +291,26 @@ def _columns(stored: Iterable[CheckpointRow]) -> Iterator[Finding]:
         except BadCheckpoint:
             continue  # found with its signature
         if size != row.size:
-            yield Finding(Kind.EDITED, size, f"the row of the checkpoint of size {size} says {row.size}")
+            yield AuditFinding(
+                FindingKind.EDITED, size, f"the row of the checkpoint of size {size} says {row.size}"
+            )
 
 
-def _counted(gate: Gate, stored: int, end: End | Finding | None) -> Iterator[Finding]:
+def _check_checkpoint_count(
+    gate: Gate, stored: int, end: TreeEnd | AuditFinding | None
+) -> Iterator[AuditFinding]:
     """Whether all checkpoints are there that were ever stored, and the newest is the one that was marked."""
-    kept = end if isinstance(end, End) else End(0, (), b"")
+    kept = end if isinstance(end, TreeEnd) else TreeEnd(0, (), b"")
     if kept.last_signed < gate.sealer.mark.version(*LAST_CHECKPOINT):
-        yield Finding(Kind.TRUNCATED, kept.size, "the end of the tree is older than the mark says")
+        yield AuditFinding(
+            FindingKind.TRUNCATED, kept.size, "the end of the tree is older than the mark says"
+        )
     if stored < kept.signed:
         text = f"{kept.signed} checkpoints were signed, and {stored} of them are stored"
-        yield Finding(Kind.DELETED, kept.size, text)
+        yield AuditFinding(FindingKind.DELETED, kept.size, text)
 
 
-def _mark(gate: Gate) -> Iterator[Finding]:
+def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
     """What the mark beside the key says, where there is one."""
     if gate.mark is None or gate.stream != MAIN:
         return
@@ -297,20 +318,22 @@ def _mark(gate: Gate) -> Iterator[Finding]:
     with gate.store.read() as tx:
         if not gate.mark.holds(tx, MAIN, newest):
             text = "the entry that the mark beside the key speaks of is missing, or another"
-            yield Finding(Kind.TRUNCATED, 0, text)
+            yield AuditFinding(FindingKind.TRUNCATED, 0, text)
 
 
-def _nodes(gate: Gate, stream: str, size: int) -> Iterator[Kept]:
+def _load_nodes(gate: Gate, stream: str, size: int) -> Iterator[TreeNode]:
     """The kept hashes of a tree of this size, in the order they were closed."""
     full = size // WIDTH
     for first in range(0, full, TILES):
-        places = [place for tile in range(first, min(first + TILES, full)) for place in _closed_by(tile)]
+        places = [
+            place for tile in range(first, min(first + TILES, full)) for place in _subtrees_closed_by(tile)
+        ]
         with gate.store.read() as tx:
             found = {(node.level, node.index): node.hash for node in tx.nodes(stream, places)}
         yield from ((*place, found[place]) for place in places if place in found)
 
 
-def _closed_by(tile: int) -> Iterator[tuple[int, int]]:
+def _subtrees_closed_by(tile: int) -> Iterator[tuple[int, int]]:
     """The complete subtrees to keep that end with this tile, the lowest first."""
     height, end = TILE, (tile + 1) << TILE
     while end % (1 << height) == 0:

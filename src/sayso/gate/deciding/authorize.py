@@ -11,19 +11,27 @@ import msgspec
 from sayso.core import words
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
-from sayso.core.deciding.questions import open_question
+from sayso.core.deciding.questions import find_or_open_question
 from sayso.core.decision import Decision, Question
-from sayso.core.effects import Alerted, Changed, Effect, Noticed, Opened
+from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, SessionChanged
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.policy import Policy
-from sayso.core.session import Scope, Session, replaced_by
+from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate.audit.events import event_of
-from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, settle, view_of, writing
-from sayso.gate.ledger.approvals import question_behind
-from sayso.gate.ledger.rows import EffectTaken, finding_in, running
+from sayso.gate.call_rows import EffectTaken, find_fault, running_label
+from sayso.gate.deciding.approvals import question_behind
+from sayso.gate.gate import (
+    NO_SCOPE,
+    Gate,
+    apply_and_save,
+    load_open_session,
+    select_rows_for,
+    view_of,
+    writing,
+)
 from sayso.gate.questions.expiry import expire_in
-from sayso.gate.rows.journal import record, what_would_run
-from sayso.gate.telemetry import Deciding
+from sayso.gate.rows.journal import call_for_entry, record
+from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer
 
 HOUR = 3_600.0
@@ -36,7 +44,7 @@ class Bundle(msgspec.Struct, frozen=True):
     later: tuple[str, ...] = ()
 
 
-class Authorized(msgspec.Struct, frozen=True):
+class Authorization(msgspec.Struct, frozen=True):
     """What was decided and written; the question, if a person has to answer one, and whether it is new.
 
     `entry` is 0 if the call goes on waiting for the question it had opened. `clearings` is how often all
@@ -51,22 +59,22 @@ class Authorized(msgspec.Struct, frozen=True):
     begins: bool = False
 
 
-def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorized:
+def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorization:
     """Decide this call and write down what follows. If that cannot be written, nothing was allowed.
 
     What looks harmless is tried without waiting for the disk; if it turns out to be more, it is undone, and
     decided again durably.
     """
     with reporting(gate, request.session) as told:
-        done = _authorized(gate, request, scope)
+        done = _authorize(gate, request, scope)
         told.decided(request, done.decision, done.question, opened=done.opened)
         return done
 
 
-def _authorized(gate: Gate, request: Request, scope: Scope) -> Authorized:
+def _authorize(gate: Gate, request: Request, scope: Scope) -> Authorization:
     if _looks_harmless(request, gate.policy):
         with suppress(_MustLast), writing(gate, durable=False) as tx:
-            return _harmless(authorize_in(gate, tx, request, scope))
+            return _require_harmless(authorize_in(gate, tx, request, scope))
     with writing(gate) as tx:
         return authorize_in(gate, tx, request, scope)
 
@@ -82,28 +90,28 @@ def authorize_in(
     fence: int | None = None,
     again: bool = False,
     told: bool = False,
-) -> Authorized:
+) -> Authorization:
     """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so.
 
     `again`: the call was decided before. If it still waits for the same question, nothing new is written.
     `told`: it has a story of its own, which this goes on with.
     """
-    scope = as_it_stands(gate, tx, request.session, scope)
-    wanted = needed_for(request, gate.policy, scope)
-    found = loaded(gate, tx, request.session, wanted)
+    scope = with_run_standing(gate, tx, request.session, scope)
+    wanted = select_rows_for(request, gate.policy, scope)
+    found = load_open_session(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
-        found = loaded(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
+        found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
     view = view_of(gate, tx, found, request, scope)
     decision = decide(request, gate.policy, view, tx.now)
     decision = with_offers(decision, request, gate.policy, view, tx.now)
-    question, flood = _question(gate, tx, request, decision, found.session, bundle)
+    question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
     if flood is not None:
-        decision = _refused(decision, flood, tell_flood(found.session, flood, tx.now))
-    opened = () if question is None else (Opened(question),)
+        decision = _deny(decision, flood, flood_effects(found.session, flood, tx.now))
+    opened = () if question is None else (QuestionOpened(question),)
     stands = None
     if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
-        stands = (call, running(fence))
-    settle(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
+        stands = (call, running_label(fence))
+    apply_and_save(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     new = question is not None and question.id not in found.session.questions
     joined = question is not None and not new
     entry, goes_on = 0, told or joined or is_answer(gate, tx, decision)
@@ -111,7 +119,7 @@ def authorize_in(
         entry = record_decision(gate, tx, request, decision, question, bundle, call, again=goes_on)
     if question is not None:
         _record_replaced(gate, tx, question, found.session)
-    return Authorized(decision, question, entry, new, found.session.clearings, begins=not goes_on)
+    return Authorization(decision, question, entry, new, found.session.clearings, begins=not goes_on)
 
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
@@ -128,7 +136,7 @@ def _looks_harmless(request: Request, policy: Policy) -> bool:
     return all(policy.entry(operation.name).floor == Risk.LOW for operation in request.operations)
 
 
-def _harmless(done: Authorized) -> Authorized:
+def _require_harmless(done: Authorization) -> Authorization:
     """The same, if all it does is to allow what has low risk. Whatever uses or changes more has to last."""
     decision = done.decision
     low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
@@ -138,13 +146,13 @@ def _harmless(done: Authorized) -> Authorized:
 
 
 @contextmanager
-def reporting(gate: Gate, session: str) -> Iterator[Deciding]:
+def reporting(gate: Gate, session: str) -> Iterator[DecidingSpan]:
     """Around a transaction: what was decided in it is told once it is over.
 
     A call that was refused for its effect key changed nothing in it; its entry is written here.
     """
     refusal: EffectTaken | None = None
-    with Deciding(session) as told:
+    with DecidingSpan(session) as told:
         try:
             yield told
         except EffectTaken as taken:
@@ -158,14 +166,14 @@ def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
     """Write the entry of a call that was refused because another one took its effect."""
     request = refusal.request
     with writing(gate) as tx:
-        found = loaded(gate, tx, request.session, needed_for(request, gate.policy, NO_SCOPE))
+        found = load_open_session(gate, tx, request.session, select_rows_for(request, gate.policy, NO_SCOPE))
         decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
-        decision = _refused(decision, str(refusal), rule="effect_key")
+        decision = _deny(decision, str(refusal), rule="effect_key")
         record_decision(gate, tx, request, decision, call=refusal.call, again=refusal.again)
     return decision
 
 
-def as_it_stands(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
+def with_run_standing(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
     """The scope with its run as the ledger has it: alive while somebody keeps its lease or waits in it."""
     if scope.run is None:
         return scope
@@ -174,34 +182,36 @@ def as_it_stands(gate: Gate, tx: Reader, session: str, scope: Scope) -> Scope:
     alive = (
         row is not None
         and row.session == session
-        and finding_in(gate, tx, row) is None
+        and find_fault(gate, tx, row) is None
         and (row.state == "waiting" or (row.state == "running" and leased))
     )
     return msgspec.structs.replace(scope, run=msgspec.structs.replace(scope.run, alive=alive))
 
 
-def _question(
+def _find_or_open_question(
     gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session, bundle: Bundle | None
 ) -> tuple[Question | None, str | None]:
     """The question to ask, the open one if there is; or, if too much was asked, the reason to refuse."""
     if decision.verdict is not Verdict.ASK:
         return None, None
     label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
-    question = open_question(decision, request, gate.policy, session, tx.now, bundle=label, later=later)
+    question = find_or_open_question(
+        decision, request, gate.policy, session, tx.now, bundle=label, later=later
+    )
     if question.id in session.questions:
         return question, None
-    flood = flooded(gate, tx, request.session, len(replaced_by(question, session)))
+    flood = reason_not_to_ask(gate, tx, request.session, len(find_replaced_questions(question, session)))
     return (question, None) if flood is None else (None, flood)
 
 
 def _record_replaced(gate: Gate, tx: Writer, question: Question, session: Session) -> None:
     """The entry of each question that this one took the place of."""
-    for before in replaced_by(question, session):
-        details = {"question": before, "why": words.replaced(question.id)}
+    for before in find_replaced_questions(question, session):
+        details = {"question": before, "why": words.replacement_note(question.id)}
         record(tx, "CANCELLED", session=session.id, details=details, stream=gate.stream)
 
 
-def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | None:
+def reason_not_to_ask(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | None:
     """Why this session may ask no more now, or None; what nobody answered in time does not count as open.
 
     Nor do those that the next question takes the place of.
@@ -213,19 +223,19 @@ def flooded(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | No
         still_open -= expire_in(gate, tx, session)
     if still_open < most_open and lately < an_hour:
         return None
-    return words.flooding(still_open >= most_open, most_open, an_hour)
+    return words.flood_reason(still_open >= most_open, most_open, an_hour)
 
 
-def tell_flood(session: Session, reason: str, now: float) -> tuple[Effect, ...]:
+def flood_effects(session: Session, reason: str, now: float) -> tuple[Effect, ...]:
     """The notice that this session asks too much: one an hour, however often it is refused."""
     last = session.flood_told_at
     if last is not None and 0 <= now - last < HOUR:
         return ()
     notice = words.flood_notice(session.agent, session.id, reason)
-    return (Noticed(notice), Changed({"flood_told_at": now}))
+    return (Noticed(notice), SessionChanged({"flood_told_at": now}))
 
 
-def _refused(
+def _deny(
     decision: Decision, reason: str, effects: tuple[Effect, ...] = (), *, rule: str = "flooding"
 ) -> Decision:
     """The same call denied by a limit that is not the policy's: it uses nothing, and nothing is offered."""
@@ -234,7 +244,7 @@ def _refused(
     )
 
 
-def notice_in(effects: tuple[Effect, ...]) -> dict[str, str]:
+def notice_details(effects: tuple[Effect, ...]) -> dict[str, str]:
     """What an entry says of the notice or alert among these effects."""
     texts = [effect.text for effect in effects if isinstance(effect, (Noticed, Alerted))]
     return {"notice": texts[-1]} if texts else {}
@@ -267,7 +277,7 @@ def record_decision(
         "grants": list(decision.grants),
         "policy": gate.policy.digest,
     }
-    details |= notice_in(decision.effects)
+    details |= notice_details(decision.effects)
     if question is not None:
         details |= {"question": question.id, "task": question.task or ""}
     if bundle is not None:
@@ -284,5 +294,5 @@ def record_decision(
         operations=tuple(dict.fromkeys(operation.name for operation in request.operations)),
         details=details,
         stream=gate.stream,
-        sensitive=None if decision.verdict is Verdict.ALLOW else what_would_run(request.call),
+        sensitive=None if decision.verdict is Verdict.ALLOW else call_for_entry(request.call),
     )

@@ -17,35 +17,39 @@ from sayso.core.policy import Policy
 from sayso.core.session import Session, View
 from sayso.gate.deciding.authorize import record_decision, reporting
 from sayso.gate.deciding.request import just_reviewed
-from sayso.gate.gate import NO_SCOPE, Gate, loaded, reviews_for, time_trusted, view_of, writing
-from sayso.gate.questions.explain import wanted_for
+from sayso.gate.gate import NO_SCOPE, Gate, load_open_session, reviews_for, time_trusted, view_of, writing
+from sayso.gate.questions.explain import select_rows_for_preview
 from sayso.store.contract import Reader
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """What would be decided, offers and all, and every check on the way."""
 
     decision: Decision
     traces: tuple[Trace, ...]
 
 
-def check_alone(request: Request, policy: Policy, now: float) -> Checked:
+def check_alone(request: Request, policy: Policy, now: float) -> CheckResult:
     """Decide without a store: as just reviewed, with somewhere for notices to go, and nothing granted."""
-    return _checked(request, policy, View(Session(), reviews=just_reviewed(policy, now), notices=True), now)
+    return _decide_and_trace(
+        request, policy, View(Session(), reviews=just_reviewed(policy, now), notices=True), now
+    )
 
 
-def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> Checked:
+def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckResult:
     """Decide as the gate of this store would now: in the session of the request, or in none."""
     with gate.store.read() as tx:
         if in_session:
-            found = loaded(gate, tx, request.session, wanted_for(gate, request, NO_SCOPE))
+            found = load_open_session(
+                gate, tx, request.session, select_rows_for_preview(gate, request, NO_SCOPE)
+            )
             view = view_of(gate, tx, found, request)
         else:
             view = View(
                 Session(id=request.session), notices=gate.notices, time_trusted=time_trusted(gate, tx)
             )
-        view = msgspec.structs.replace(view, reviews=_reviews(gate, tx, request))
-        return _checked(request, gate.policy, view, tx.now)
+        view = msgspec.structs.replace(view, reviews=_load_reviews(gate, tx, request))
+        return _decide_and_trace(request, gate.policy, view, tx.now)
 
 
 def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
@@ -57,12 +61,12 @@ def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
         return record_decision(gate, tx, request, decision)
 
 
-def _checked(request: Request, policy: Policy, view: View, now: float) -> Checked:
+def _decide_and_trace(request: Request, policy: Policy, view: View, now: float) -> CheckResult:
     decision, traces = explain(request, policy, view, now)
-    return Checked(with_offers(decision, request, policy, view, now), traces)
+    return CheckResult(with_offers(decision, request, policy, view, now), traces)
 
 
-def _reviews(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
+def _load_reviews(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     """The reviews that count. A permission the store has not seen yet would be seen first by this call."""
     reviews = reviews_for(gate, tx, request)
     unmarked = gate.mark is not None and not gate.mark.exists and tx.head(gate.stream) is not None

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import MalformedRequest
-from sayso.core.plans.plan import beside_policy, read_plan, render_plan
-from sayso.core.plans.text import PlanText
+from sayso.core.plan_text import PlanText
+from sayso.core.plans.plan import beside_policy, plan_from_parts, read_plan
 from sayso.core.policy import Policy
 
 
-class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlanParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A plan as a structure. It counts only once Sayso's own rendering of it was shown."""
 
     targets: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     operations: tuple[str, ...] = ()
 
 
-def plan_of(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
+def read_host_plan(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
     """What the plan says, and what of it a yes would cover.
 
     A structure that is not a plan, or that names an unknown operation, is refused.
@@ -31,13 +31,13 @@ def plan_of(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
     if isinstance(plan, str):
         return beside_policy(read_plan(plan, policy.table), policy)
     try:
-        parts = msgspec.convert(plan, Parts)
+        parts = msgspec.convert(plan, PlanParts)
     except msgspec.ValidationError as error:
         raise MalformedRequest(
-            f"this is no plan: {error}", hint=f"use: {', '.join(Parts.__struct_fields__)}"
+            f"this is no plan: {error}", hint=f"use: {', '.join(PlanParts.__struct_fields__)}"
         ) from error
     unknown = [name for name in parts.operations if name not in policy.table]
     if unknown:
         raise MalformedRequest(f"the policy knows no operation {unknown[0]!r}")
-    rendered = render_plan(parts.targets, parts.changes, parts.scope, parts.success, parts.operations)
+    rendered = plan_from_parts(parts.targets, parts.changes, parts.scope, parts.success, parts.operations)
     return beside_policy(rendered, policy)

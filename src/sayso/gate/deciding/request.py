@@ -12,20 +12,20 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import call_digest, canonical, decode, what_digest
-from sayso.core.model import Call, Declared, Operation, Origin, Request
+from sayso.core.digest import action_digest, call_digest, decode_canonical, encode_canonical
+from sayso.core.model import Call, Declaration, Operation, Origin, Request
 from sayso.core.policy import Policy
-from sayso.reading.call import Reading, add_declared, check_command, read_call
+from sayso.reading.call import CallReading, add_declared, check_command, read_call
 from sayso.reading.git_flags import is_git_operation
-from sayso.reading.paths.budget import one_reading
+from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.ground import read_ground
 from sayso.reading.paths.guard import follow_paths
-from sayso.reading.resolve import Where, watches_content
+from sayso.reading.resolve import CallFolders, watches_content
 
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
     """A call with its arguments in canonical bytes; what has no canonical form is refused here."""
-    return Call(tool=tool, arguments=canonical(dict(args or {})), **where)
+    return Call(tool=tool, arguments=encode_canonical(dict(args or {})), **where)
 
 
 def make_request(
@@ -37,13 +37,13 @@ def make_request(
     origin: Origin = Origin.AGENT,
     confidence: float = 0.0,
     workflow: str | None = None,
-    declared: Declared | None = None,
+    declared: Declaration | None = None,
 ) -> Request:
     """The request for a call. The digest is made once, here, and nowhere else.
 
     Here, too, every call of every door is looked over for the paths in its arguments and its real folder.
     """
-    with one_reading():
+    with share_budget():
         call = read_ground(call)
         followed = follow_paths(call, operations)
     operations, places = followed.operations, tuple(sorted({*call.places, *followed.links}))
@@ -54,7 +54,7 @@ def make_request(
         call=call,
         operations=operations,
         digest=call_digest(call, [operation.name for operation in operations], agent, session),
-        arguments_digest=what_digest(call),
+        arguments_digest=action_digest(call),
         agent=agent,
         session=session,
         origin=origin,
@@ -65,12 +65,12 @@ def make_request(
 
 
 def read_request(
-    call: Call, declared: Declared, policy: Policy, *, command: str | None = None, **who: Any
+    call: Call, declared: Declaration, policy: Policy, *, command: str | None = None, **who: Any
 ) -> Request:
     """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
-    with one_reading():
+    with share_budget():
         call = read_ground(call)
-        reading = _reading(call, declared, policy)
+        reading = _make_reading(call, declared, policy)
         check_command(command, reading, call)
         read = msgspec.structs.replace(
             call,
@@ -88,7 +88,7 @@ def read_again(request: Request, policy: Policy) -> Request:
     """The same request as its call reads now. If it reads otherwise, no approval of before is for it."""
     if request.declared is None:
         return _on_ground(request)
-    return read_request(request.call, request.declared, policy, **_who(request))
+    return read_request(request.call, request.declared, policy, **_requester_fields(request))
 
 
 def _on_ground(request: Request) -> Request:
@@ -96,7 +96,7 @@ def _on_ground(request: Request) -> Request:
     call = read_ground(request.call)
     if call == request.call:
         return request
-    return make_request(call, request.operations, workflow=request.workflow, **_who(request))
+    return make_request(call, request.operations, workflow=request.workflow, **_requester_fields(request))
 
 
 def with_state(request: Request, state: str | None) -> Request:
@@ -105,7 +105,11 @@ def with_state(request: Request, state: str | None) -> Request:
         return request
     call = msgspec.structs.replace(request.call, state=state)
     return make_request(
-        call, request.operations, workflow=request.workflow, declared=request.declared, **_who(request)
+        call,
+        request.operations,
+        workflow=request.workflow,
+        declared=request.declared,
+        **_requester_fields(request),
     )
 
 
@@ -114,19 +118,19 @@ def just_reviewed(policy: Policy, now: float) -> dict[str, float]:
     return {name: now for name, domain in policy.domains.items() if domain.last_reviewed is None}
 
 
-def _reading(call: Call, declared: Declared, policy: Policy) -> Reading:
+def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallReading:
     """What the call reads as. What the policy does not know is not looked into."""
     if (
         declared.by == "code"
         and not policy.entries_for(call.tool)
         and not any(watches_content(one, policy) or is_git_operation(one) for one in declared.operations)
     ):
-        return Reading(add_declared((), declared, {}, policy))
-    where = Where(call.folder, call.workspace, str(Path.home()))
-    return read_call(call.tool, decode(call.arguments), policy, where, declared)
+        return CallReading(add_declared((), declared, {}, policy))
+    where = CallFolders(call.folder, call.workspace, str(Path.home()))
+    return read_call(call.tool, decode_canonical(call.arguments), policy, where, declared)
 
 
-def _who(request: Request) -> dict[str, Any]:
+def _requester_fields(request: Request) -> dict[str, Any]:
     return {
         "agent": request.agent,
         "session": request.session,

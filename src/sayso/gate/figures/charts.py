@@ -10,8 +10,8 @@ import msgspec
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Verdict
 from sayso.core.policy import Policy
-from sayso.gate.figures.decision_log import Asked, Decided, decisions, questions
-from sayso.gate.figures.figures import HOUR, Count, Figures, pace_of, spared
+from sayso.gate.figures.decision_log import LoggedDecision, LoggedQuestion, read_decisions, read_questions
+from sayso.gate.figures.figures import HOUR, Count, Figures, pace_of, spared_a_question
 from sayso.gate.gate import Gate
 
 MOST_ROWS = 1_000
@@ -44,12 +44,12 @@ class Charts(msgspec.Struct, frozen=True):
     categories: tuple[Tally, ...]
 
 
-def figures_and_charts(gate: Gate, *, since: float = 0.0) -> tuple[Figures, Charts]:
+def compute_figures_and_charts(gate: Gate, *, since: float = 0.0) -> tuple[Figures, Charts]:
     """Everything decided and asked since this time, read once, as of one moment."""
     with gate.store.read() as tx:
-        asked = questions(tx, since=since)
-        count, drawn = Count(asked), _Drawn(gate.policy, asked)
-        for one in decisions(tx, since=since):
+        asked = read_questions(tx, since=since)
+        count, drawn = Count(asked), _ChartCount(gate.policy, asked)
+        for one in read_decisions(tx, since=since):
             count.add(one)
             drawn.add(one)
         return count.figures(tx.now), drawn.charts()
@@ -60,7 +60,7 @@ class _Group:
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
-        self.asked: dict[str, list[Asked]] = defaultdict(list)
+        self.asked: dict[str, list[LoggedQuestion]] = defaultdict(list)
 
     def add(self, name: str, verdict: Verdict, avoided: bool) -> None:
         count = self.counts[name]
@@ -80,24 +80,24 @@ class _Group:
         return tuple(self.tally(name) for name in names[:MOST_ROWS])
 
 
-class _Drawn:
+class _ChartCount:
     """What is added up while the decisions go by."""
 
-    def __init__(self, policy: Policy, asked: Iterable[Asked]) -> None:
+    def __init__(self, policy: Policy, asked: Iterable[LoggedQuestion]) -> None:
         self._policy = policy
         self._categories: dict[str, str] = {}
         self._hour, self._agent, self._category = _Group(), _Group(), _Group()
         for one in asked:
-            self._hour.asked[_hour(one.row.opened_at)].append(one)
+            self._hour.asked[_hour_name(one.row.opened_at)].append(one)
             self._agent.asked[one.agent].append(one)
             for category in one.categories:
                 self._category.asked[category].append(one)
 
-    def add(self, one: Decided) -> None:
+    def add(self, one: LoggedDecision) -> None:
         if one.said is None:
             return
-        avoided = spared(one)
-        self._hour.add(_hour(one.at), one.verdict, avoided)
+        avoided = spared_a_question(one)
+        self._hour.add(_hour_name(one.at), one.verdict, avoided)
         self._agent.add(one.said.agent, one.verdict, avoided)
         for category in {self._category_of(name) for name in one.said.operations}:
             self._category.add(category, one.verdict, avoided)
@@ -117,5 +117,5 @@ class _Drawn:
         return self._categories[name]
 
 
-def _hour(at: float) -> str:
+def _hour_name(at: float) -> str:
     return str(int(at // HOUR * HOUR))

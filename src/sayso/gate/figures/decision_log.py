@@ -23,7 +23,7 @@ class Details(msgspec.Struct, frozen=True, gc=False):
     rule: str
 
 
-class Said(msgspec.Struct, frozen=True, gc=False):
+class DecisionEntry(msgspec.Struct, frozen=True, gc=False):
     """What the entry of a decision says, as far as figures need it."""
 
     agent: str
@@ -31,13 +31,13 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     operations: tuple[str, ...]
 
 
-class Decided(msgspec.Struct, frozen=True, gc=False):
+class LoggedDecision(msgspec.Struct, frozen=True, gc=False):
     """An entry of a decision; `said` is None if its body was pruned or cannot be read."""
 
     at: float
     verdict: Verdict
     session: str
-    said: Said | None
+    said: DecisionEntry | None
 
 
 class _Item(msgspec.Struct, frozen=True, gc=False):
@@ -60,7 +60,7 @@ class _Question(msgspec.Struct, frozen=True, gc=False):
     task: str | None = None
 
 
-class Asked(msgspec.Struct, frozen=True):
+class LoggedQuestion(msgspec.Struct, frozen=True):
     """A question, as far as figures need it. `waited` is how long it took to be answered, if it was."""
 
     row: QuestionRow
@@ -77,44 +77,44 @@ class Asked(msgspec.Struct, frozen=True):
         return None if row.state != "answered" or row.closed_at is None else row.closed_at - row.opened_at
 
 
-_said = msgspec.json.Decoder(Said).decode
-_question = msgspec.json.Decoder(_Question).decode
+_decode_decision = msgspec.json.Decoder(DecisionEntry).decode
+_decode_question = msgspec.json.Decoder(_Question).decode
 
 
-def decisions(tx: Reader, *, session: str | None = None, since: float = 0.0) -> Iterator[Decided]:
+def read_decisions(tx: Reader, *, session: str | None = None, since: float = 0.0) -> Iterator[LoggedDecision]:
     """Every decision since this time, of one session or of all, stream by stream."""
     for stream in tx.streams():
-        after = _place(tx, stream, since) if since > 0 else 0
+        after = _find_start(tx, stream, since) if since > 0 else 0
         while page := tx.filed(stream, after=after, limit=PAGE):
             for _, body, _, _, at, event, whose in page:
                 if event in DECISIONS and at >= since and session in (None, whose):
-                    yield Decided(at, DECISIONS[event], whose, _read(body))
+                    yield LoggedDecision(at, DECISIONS[event], whose, _try_read_decision(body))
             after = page[-1][0]
 
 
-def questions(tx: Reader, *, session: str | None = None, since: float = 0.0) -> list[Asked]:
+def read_questions(tx: Reader, *, session: str | None = None, since: float = 0.0) -> list[LoggedQuestion]:
     """Every question opened since this time that can be read."""
     found, after = [], ""
     while page := tx.questions(session, state=None, after=after, limit=PAGE):
-        asked = (_asked(row) for row in page if row.opened_at >= since)
+        asked = (_try_read_question(row) for row in page if row.opened_at >= since)
         found += [one for one in asked if one is not None]
         after = page[-1].id
     return found
 
 
-def _read(body: bytes | None) -> Said | None:
+def _try_read_decision(body: bytes | None) -> DecisionEntry | None:
     try:
-        return None if body is None else _said(body)
+        return None if body is None else _decode_decision(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
 
 
-def _asked(row: QuestionRow) -> Asked | None:
+def _try_read_question(row: QuestionRow) -> LoggedQuestion | None:
     try:
-        one = _question(row.body[MAC_BYTES:])
+        one = _decode_question(row.body[MAC_BYTES:])
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    return Asked(
+    return LoggedQuestion(
         row,
         one.request.agent,
         one.task,
@@ -124,7 +124,7 @@ def _asked(row: QuestionRow) -> Asked | None:
     )
 
 
-def _place(tx: Reader, stream: str, since: float) -> int:
+def _find_start(tx: Reader, stream: str, since: float) -> int:
     """The last entry before this time. Times only grow along a stream, so it is found by halving."""
     head = tx.head(stream)
     low, high = 0, 0 if head is None else head.seq

@@ -14,7 +14,13 @@ from statistics import median
 import msgspec
 
 from sayso.core.model import Risk, Verdict
-from sayso.gate.figures.decision_log import Asked, Decided, Said, decisions, questions
+from sayso.gate.figures.decision_log import (
+    DecisionEntry,
+    LoggedDecision,
+    LoggedQuestion,
+    read_decisions,
+    read_questions,
+)
 from sayso.gate.gate import Gate
 
 HOUR = 3_600.0
@@ -60,12 +66,12 @@ class Figures(msgspec.Struct, frozen=True):
     """Entries left out because their bodies were pruned, or cannot be read."""
 
 
-def figures(gate: Gate, *, session: str | None = None, since: float = 0.0) -> Figures:
+def compute_figures(gate: Gate, *, session: str | None = None, since: float = 0.0) -> Figures:
     """The figures since this time, of one session or of all."""
     with gate.store.read() as tx:
-        asked = questions(tx, session=session, since=since)
+        asked = read_questions(tx, session=session, since=since)
         count = Count(asked)
-        for one in decisions(tx, session=session, since=since):
+        for one in read_decisions(tx, session=session, since=since):
             count.add(one)
         return count.figures(tx.now)
 
@@ -73,7 +79,7 @@ def figures(gate: Gate, *, session: str | None = None, since: float = 0.0) -> Fi
 class Count:
     """What is added up while the decisions go by."""
 
-    def __init__(self, asked: list[Asked]) -> None:
+    def __init__(self, asked: list[LoggedQuestion]) -> None:
         self._asked = asked
         self._unseen = Counter((one.row.session, one.row.digest, one.row.opened_at) for one in asked)
         self._commands = {one.row.digest for one in asked if one.is_command}
@@ -85,7 +91,7 @@ class Count:
         self._pruned = 0
         self._seen: set[tuple[str, str]] = set()
 
-    def add(self, one: Decided) -> None:
+    def add(self, one: LoggedDecision) -> None:
         said = one.said
         if said is None:
             self._pruned += 1
@@ -94,7 +100,7 @@ class Count:
         prompted = one.verdict is Verdict.ASK and self._opens(one.session, digest, one.at)
         self._verdicts[one.verdict] += 1
         self._hours.add(int(one.at // HOUR))
-        self._avoided += spared(one)
+        self._avoided += spared_a_question(one)
         self._add_high(one.verdict, said, prompted)
         self._add_repeated(one.session, digest, rule, prompted)
 
@@ -105,7 +111,7 @@ class Count:
         self._unseen[session, digest, at] -= 1
         return True
 
-    def _add_high(self, verdict: Verdict, said: Said, prompted: bool) -> None:
+    def _add_high(self, verdict: Verdict, said: DecisionEntry, prompted: bool) -> None:
         """A call that runs on its approval was counted when it was asked."""
         rule = said.details.rule
         if said.details.risk != Risk.HIGH.word or rule == "approved_call":
@@ -158,23 +164,23 @@ class Pace(msgspec.Struct, frozen=True):
     too_fast: int
 
 
-def pace_of(asked: Iterable[Asked]) -> Pace:
+def pace_of(asked: Iterable[LoggedQuestion]) -> Pace:
     """How fast these questions were answered."""
     times = [one.waited for one in asked if one.waited is not None]
     fast = sum(time < FASTER_THAN_READING for time in times)
     return Pace(len(times), median(times) if times else None, fast)
 
 
-def spared(one: Decided) -> bool:
+def spared_a_question(one: LoggedDecision) -> bool:
     """Whether an earlier word of a person, or the agent's confidence, spared a question here."""
     return one.verdict is Verdict.ALLOW and one.said is not None and one.said.details.rule in CONSENTS
 
 
-def _expired(one: Asked, now: float) -> bool:
+def _expired(one: LoggedQuestion, now: float) -> bool:
     return one.row.state == "expired" or (one.row.state == "open" and now >= one.row.expires_at)
 
 
-def _by_category_and_task(asked: Iterable[Asked]) -> Counter[tuple[str, str]]:
+def _by_category_and_task(asked: Iterable[LoggedQuestion]) -> Counter[tuple[str, str]]:
     """How often each category was asked for in each task; high risk aside, which asks every time."""
     found: Counter[tuple[str, str]] = Counter()
     for one in asked:

@@ -6,30 +6,30 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import get_args
 
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Call
+from sayso.gate.call_rows import find_record
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.rows import found_record
 
 MOST = 2_000
 
 
-def arguments_seen(gate: Gate) -> dict[str, frozenset[str]]:
+def collect_argument_names(gate: Gate) -> dict[str, frozenset[str]]:
     """The names of arguments by tool, from the calls that the ledger keeps and that can be believed."""
     with gate.store.read() as tx:
         rows = tx.calls(states=get_args(State), limit=MOST)
     seen: dict[str, frozenset[str]] = {}
     for row in rows:
-        kept = found_record(gate, row, any_result=True)
+        kept = find_record(gate, row, any_result=True)
         if kept is not None:
-            seen[row.tool] = seen.get(row.tool, frozenset()) | _names(kept.request.call)
+            seen[row.tool] = seen.get(row.tool, frozenset()) | _argument_names(kept.request.call)
     return seen
 
 
-def _names(call: Call) -> frozenset[str]:
+def _argument_names(call: Call) -> frozenset[str]:
     with suppress(SaysoError):
-        given = decode(call.arguments)
+        given = decode_canonical(call.arguments)
         return frozenset(given) if isinstance(given, Mapping) else frozenset()
     return frozenset()

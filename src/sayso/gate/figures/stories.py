@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sayso.core.audit.entry import Entry
-from sayso.gate.audit.backwards import MOST_READ, newest_first
+from sayso.core.audit.entry import AuditEntry
+from sayso.gate.audit.backwards import MOST_READ, find_newest_entries
 from sayso.gate.audit.events import DECISIONS
-from sayso.gate.figures.story import Story, begins, story_of
+from sayso.gate.figures.story import Story, begins_story, load_story
 from sayso.gate.gate import Gate
 from sayso.store.contract import EntryRow, Reader
 
@@ -17,7 +17,7 @@ SEARCHED = 4_000
 """How many entries are looked at for one page of a search: each is put together to be looked through."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class StoryFilter(msgspec.Struct, frozen=True):
     """Which stories are wanted; None and the empty text for all."""
 
     agent: str | None = None
@@ -29,39 +29,41 @@ class Wanted(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Page(msgspec.Struct, frozen=True):
+class StoryPage(msgspec.Struct, frozen=True):
     """Some stories, newest first. `before` is where to go on; None once there is nothing older."""
 
     stories: tuple[Story, ...]
     before: str | None
 
 
-def wanted_by(query: Mapping[str, str]) -> Wanted:
+def filter_from_query(query: Mapping[str, str]) -> StoryFilter:
     """The filter that a query asks for; what else is in the query is left alone."""
-    names = Wanted.__struct_fields__
+    names = StoryFilter.__struct_fields__
     given = {name: value for name, value in query.items() if name in names}
-    return Wanted(**{**given, "text": given.get("text", "").casefold()})
+    return StoryFilter(**{**given, "text": given.get("text", "").casefold()})
 
 
-def stories(gate: Gate, wanted: Wanted, *, before: str | None = None, limit: int = 50) -> Page:
+def find_stories(gate: Gate, wanted: StoryFilter, *, before: str | None = None, limit: int = 50) -> StoryPage:
     """The newest stories that are wanted, before a place."""
     told: dict[tuple[str, int], Story] = {}
 
-    def fits(tx: Reader, row: EntryRow, said: Entry | None) -> bool:
-        if said is None or not _fits_entry(wanted, said) or not begins(gate, tx, said):
+    def fits(tx: Reader, row: EntryRow, said: AuditEntry | None) -> bool:
+        if said is None or not _fits_entry(wanted, said) or not begins_story(gate, tx, said):
             return False
-        story = story_of(gate, tx, row, said)
+        story = load_story(gate, tx, row, said)
         if not _fits_story(wanted, story):
             return False
         told[row.stream, row.seq] = story
         return True
 
     most = SEARCHED if wanted.text else MOST_READ
-    found = newest_first(gate, fits, before=before, limit=limit, events=frozenset(DECISIONS), most=most)
-    return Page(tuple(told[row.stream, row.seq] for row, _ in found.entries), found.before)
+    found = find_newest_entries(
+        gate, fits, before=before, limit=limit, events=frozenset(DECISIONS), most=most
+    )
+    return StoryPage(tuple(told[row.stream, row.seq] for row, _ in found.entries), found.before)
 
 
-def _fits_entry(wanted: Wanted, said: Entry) -> bool:
+def _fits_entry(wanted: StoryFilter, said: AuditEntry) -> bool:
     """What the entry alone can say; the story is put together only for those that fit so far."""
     details = said.details
     return (
@@ -73,10 +75,10 @@ def _fits_entry(wanted: Wanted, said: Entry) -> bool:
     )
 
 
-def _fits_story(wanted: Wanted, story: Story) -> bool:
+def _fits_story(wanted: StoryFilter, story: Story) -> bool:
     if wanted.verdict not in (None, *_verdicts(story)):
         return False
-    return not wanted.text or any(wanted.text in text.casefold() for text in _texts(story))
+    return not wanted.text or any(wanted.text in text.casefold() for text in _searchable_texts(story))
 
 
 def _verdicts(story: Story) -> tuple[str, ...]:
@@ -88,18 +90,18 @@ def _verdicts(story: Story) -> tuple[str, ...]:
     return (first, "deny" if answer == "deny" else "allow")
 
 
-def _texts(story: Story) -> tuple[str, ...]:
+def _searchable_texts(story: Story) -> tuple[str, ...]:
     said = story.said
     details = (str(said.details.get(name, "")) for name in ("tool", "rule", "reason", "digest"))
     ids = (None if one is None else one.id for one in (story.ledger, story.question))
     people = (text for step in story.steps for text in (step.by, step.reason) if text)
     edited = (step.before for step in story.steps if step.before is not None)
-    shown = (text for call in (story.call, *edited) if call is not None for text in _of_call(call))
+    shown = (text for call in (story.call, *edited) if call is not None for text in _texts_of_call(call))
     names = (said.agent, said.session, *(name for name in ids if name))
     return (*details, *said.operations, *names, story.title, *people, *shown)
 
 
-def _of_call(call: Mapping[str, object]) -> tuple[str, str, str]:
+def _texts_of_call(call: Mapping[str, object]) -> tuple[str, str, str]:
     """What a person would type who looks for this call: its command, and its arguments as they are shown."""
     arguments = msgspec.json.encode(call.get("arguments") or {}).decode()
     return str(call.get("command") or ""), arguments, str(call.get("arguments") or "")

@@ -12,10 +12,10 @@ from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Request, Verdict
+from sayso.gate.call_rows import KeyReused, add_call_row, check_call_row, find_fault
 from sayso.gate.deciding.authorize import authorize_in, reporting
 from sayso.gate.gate import Gate, writing
-from sayso.gate.ledger.rows import KeyReused, checked, finding_in, put
-from sayso.gate.ledger.start import new_name, new_row
+from sayso.gate.ledger.start import new_call_id, new_call_row
 from sayso.store.contract import CallRow, QuestionRow, Reader
 
 PREFIX = "access-request:"
@@ -34,23 +34,23 @@ class TooManyQuestions(SaysoError):
     code = "too_many"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AccessRequest(msgspec.Struct, frozen=True):
     """An access request, and the question it opened or joined. None if that is not as this gate wrote it."""
 
     call: str
     question: QuestionRow | None
 
 
-def request_access(gate: Gate, request: Request, *, key: str | None, same: str) -> Asked:
+def request_access(gate: Gate, request: Request, *, key: str | None, same: str) -> AccessRequest:
     """Open the question for this call. `same` tells what was submitted: a key stands for one of those.
 
     Nothing is started or used up. What is denied is recorded as denied, what is allowed leaves no trace.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:
-        known = known_request(gate, tx, request.session, key, same)
+        known = find_access_request(gate, tx, request.session, key, same)
         if known is not None:
             return known
-        name = new_name()
+        name = new_call_id()
         done = authorize_in(gate, tx, request, call=name)
         if done.decision.verdict is Verdict.ALLOW:
             raise NotRequestable("this is allowed already", hint="evaluate it again")
@@ -58,40 +58,42 @@ def request_access(gate: Gate, request: Request, *, key: str | None, same: str) 
         if done.question is not None:
             kept = f"{same} {done.question.id}"
             host_id = f"{PREFIX}{key or name}"
-            put(gate, tx, new_row(gate, tx, name, request, done, host_id=host_id, key=kept))
-            return Asked(name, tx.question(done.question.id))
-    raise _refused(done.decision)
+            add_call_row(gate, tx, new_call_row(gate, tx, name, request, done, host_id=host_id, key=kept))
+            return AccessRequest(name, tx.question(done.question.id))
+    raise _refusal_error(done.decision)
 
 
-def known_request(gate: Gate, tx: Reader, session: str, key: str | None, same: str) -> Asked | None:
+def find_access_request(
+    gate: Gate, tx: Reader, session: str, key: str | None, same: str
+) -> AccessRequest | None:
     """The access request that this key stands for already; an error if that was another."""
     row = None if key is None else tx.call_by_host(session, f"{PREFIX}{key}")
     if row is None:
         return None
-    checked(gate, tx, row)
+    check_call_row(gate, tx, row)
     if (row.key or "").partition(" ")[0] != same:
         raise KeyReused("this key stands for another access request", hint="use a new key for each")
-    return _asked(gate, tx, row)
+    return _access_request_from_row(gate, tx, row)
 
 
-def access_request(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, Asked] | None:
+def load_access_request(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, AccessRequest] | None:
     """The access request of this id, with its row; None if there is none."""
     row = tx.call(call)
     if row is None or not (row.host_id or "").startswith(PREFIX):
         return None
-    finding = finding_in(gate, tx, row)
+    finding = find_fault(gate, tx, row)
     if finding is not None:
         gate.sealer.doubts.note(finding, row.session)
-    return row, _asked(gate, tx, row) if finding is None else Asked(row.id, None)
+    return row, _access_request_from_row(gate, tx, row) if finding is None else AccessRequest(row.id, None)
 
 
-def given_by(gate: Gate, tx: Reader, question: QuestionRow) -> list[Grant]:
+def find_grants_of_answer(gate: Gate, tx: Reader, question: QuestionRow) -> list[Grant]:
     """What the answer to this question granted, whether it is live or not."""
     opened = (gate.sealer.open_grant(row) for row in tx.grants(question.session))
     return [grant for grant in opened if grant is not None and grant.question == question.id]
 
 
-def granted_until(gate: Gate, decision: Decision) -> float | None:
+def earliest_grant_end(gate: Gate, decision: Decision) -> float | None:
     """When the first of the grants that allow this ends; None if it needs none."""
     with gate.store.read() as tx:
         rows = [row for row in map(tx.grant, decision.grants) if row is not None]
@@ -99,14 +101,14 @@ def granted_until(gate: Gate, decision: Decision) -> float | None:
     return min((grant.expires_at for grant in grants), default=None)
 
 
-def _asked(gate: Gate, tx: Reader, row: CallRow) -> Asked:
+def _access_request_from_row(gate: Gate, tx: Reader, row: CallRow) -> AccessRequest:
     """It is about the question it opened, whatever a retry of the call asks later."""
     found = tx.question((row.key or "").partition(" ")[2])
     ours = found is not None and found.session == row.session and gate.sealer.open_question(found) is not None
-    return Asked(row.id, found if ours else None)
+    return AccessRequest(row.id, found if ours else None)
 
 
-def _refused(decision: Decision) -> SaysoError:
+def _refusal_error(decision: Decision) -> SaysoError:
     if decision.rule == "flooding":
         return TooManyQuestions(decision.reason)
     return NotRequestable(decision.reason)

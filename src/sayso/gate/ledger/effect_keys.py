@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from sayso.core import words
-from sayso.core.audit.entry import rfc3339
+from sayso.core.audit.entry import format_timestamp
 from sayso.core.model import Request
+from sayso.gate.call_rows import EffectTaken, find_record, with_effect_turn
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.rows import EffectTaken, found_record, with_effect_turn
 from sayso.store.contract import CallRow, Reader
 
 TAKEN = ("running", "waiting", "succeeded", "ambiguous")
@@ -27,7 +27,7 @@ def check_effect(
         return
     tx.session(request.session)  # which holds it: always the session first, then the effect
     rows = tx.calls_by_effect(effect_key)
-    kept = [found_record(gate, row) for row in rows]
+    kept = [find_record(gate, row) for row in rows]
     claimed = {row.id for row, one in zip(rows, kept, strict=True) if one is not None and one.claimed}
     last = gate.sealer.mark.version("effect", effect_key)
     if None in kept or (last and last not in {one.effect_turn for one in kept if one is not None}):
@@ -37,7 +37,7 @@ def check_effect(
     taken = (row for row in rows if row.id != call and (row.state in TAKEN or row.id in claimed))
     by = next(taken, None)
     if by is not None:
-        ended = "" if by.ended_at is None else f"{rfc3339(by.ended_at)[:19]}Z"
+        ended = "" if by.ended_at is None else f"{format_timestamp(by.ended_at)[:19]}Z"
         raise EffectTaken(request, call, *words.effect_taken(by.id, by.state, ended), again=again)
 
 
@@ -46,7 +46,7 @@ def take_effect(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
     if row.effect_key is None:
         return row
     rows = tx.calls_by_effect(row.effect_key)
-    turns = [kept.effect_turn for kept in (found_record(gate, one) for one in rows) if kept is not None]
+    turns = [kept.effect_turn for kept in (find_record(gate, one) for one in rows) if kept is not None]
     turn = 1 + max((gate.sealer.mark.version("effect", row.effect_key), *turns))
     gate.sealer.mark.note("effect", row.effect_key, turn)
     return with_effect_turn(gate, row, turn)

@@ -10,28 +10,28 @@ import msgspec
 
 from sayso.core import ledger
 from sayso.core.decision import Decision
-from sayso.core.effects import Effect, Returned
+from sayso.core.effects import Effect, UseReturned
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.session import Scope, Session
-from sayso.gate.deciding.authorize import record_decision
-from sayso.gate.deciding.going_on import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
-from sayso.gate.deciding.request import read_again
-from sayso.gate.gate import NO_SCOPE, Gate, everything, loaded, settle, writing
-from sayso.gate.ledger.outcome import entering
-from sayso.gate.ledger.rows import (
+from sayso.gate.call_rows import (
     Attempt,
     Record,
-    moved,
-    placed,
-    record_of,
-    row_of,
-    standing,
-    told,
+    attempt_from_row,
+    load_call_row,
+    load_record,
+    move_call_row,
+    standing_of,
     with_record,
     with_refusal,
+    with_standing,
 )
-from sayso.gate.ledger.workflows import note_of
-from sayso.gate.questions.read import UnknownQuestion, read_question, refuse_question
+from sayso.gate.deciding.authorize import record_decision
+from sayso.gate.deciding.request import read_again
+from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.ledger.outcome import effects_of_entering
+from sayso.gate.ledger.resume import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
+from sayso.gate.ledger.workflows import decode_note
+from sayso.gate.questions.read import UnknownQuestion, read_question, refuse_tampered_question
 from sayso.gate.rows.journal import record
 from sayso.store.contract import CallRow, Writer
 
@@ -39,19 +39,19 @@ from sayso.store.contract import CallRow, Writer
 def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
     """The holder is still at it; without this, its call is ambiguous once the lease is over."""
     with writing(gate, durable=False) as tx:
-        row = row_of(gate, tx, call)
-        alive = placed(row, ledger.beat(standing(row), fence, tx.now, lease))
-        kept = record_of(gate, row)
+        row = load_call_row(gate, tx, call)
+        alive = with_standing(row, ledger.renew_lease(standing_of(row), fence, tx.now, lease))
+        kept = load_record(gate, row)
         if kept.silent:
             alive = with_record(gate, alive, msgspec.structs.replace(kept, silent=False))
-        moved(gate, tx, row, alive)
+        move_call_row(gate, tx, row, alive)
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:
     """The holder enters the function now; what it used cannot be given back any more."""
     with writing(gate) as tx:
-        row = row_of(gate, tx, call)
-        ledger.held(standing(row), fence)
+        row = load_call_row(gate, tx, call)
+        ledger.check_holder(standing_of(row), fence)
         _enter(gate, tx, row)
 
 
@@ -62,15 +62,15 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
     has expired, stays dead. Whoever tries the call next is decided anew.
     """
     with writing(gate) as tx:
-        row = row_of(gate, tx, call)
-        back = placed(row, ledger.release(standing(row), fence))
-        found = loaded(gate, tx, row.session, everything())
+        row = load_call_row(gate, tx, call)
+        back = with_standing(row, ledger.release_running(standing_of(row), fence))
+        found = load_open_session(gate, tx, row.session, select_all_rows())
         if call not in found.session.unentered:
             raise NotNow("the call was entered, so it cannot be given back", hint="say how it ended")
-        returned = _returned(found.session, call)
-        settle(gate, tx, found, (*returned, *entering(found.session, call)), call=call)
-        moved(gate, tx, row, back)
-        _record(gate, tx, row, "RELEASED", grants=list(found.session.unentered[call]))
+        returned = _return_effects(found.session, call)
+        apply_and_save(gate, tx, found, (*returned, *effects_of_entering(found.session, call)), call=call)
+        move_call_row(gate, tx, row, back)
+        _record_step(gate, tx, row, "RELEASED", grants=list(found.session.unentered[call]))
 
 
 def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | None = None) -> None:
@@ -79,14 +79,16 @@ def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | No
     What it notes is for whoever goes on with the call.
     """
     with writing(gate) as tx:
-        row = row_of(gate, tx, call)
-        parked = placed(row, ledger.park(standing(row), fence))
+        row = load_call_row(gate, tx, call)
+        parked = with_standing(row, ledger.park_running(standing_of(row), fence))
         asked = tx.question(question)
         if asked is None or asked.session != row.session:
             raise UnknownQuestion(f"there is no question {question} in this session")
         _enter(gate, tx, row)
-        moved(gate, tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result))
-        _record(gate, tx, row, "PARKED", question=question)
+        move_call_row(
+            gate, tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result)
+        )
+        _record_step(gate, tx, row, "PARKED", question=question)
 
 
 def unpark_call(
@@ -105,14 +107,14 @@ def unpark_call(
     ended; the attempt `runs` only if it may go on.
     """
     with writing(gate) as tx:
-        row = row_of(gate, tx, call)
-        running = placed(row, ledger.resume(standing(row), holder, tx.now, lease))
-        kept = msgspec.structs.replace(record_of(gate, row), silent=lease > ledger.BEATEN)
+        row = load_call_row(gate, tx, call)
+        running = with_standing(row, ledger.resume_parked(standing_of(row), holder, tx.now, lease))
+        kept = msgspec.structs.replace(load_record(gate, row), silent=lease > ledger.BEATEN)
         no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), scope)
         if fence is None:
             no = no or _refuse_to_enter(gate, tx, row, kept)
             if no is not None:
-                return _ended(gate, tx, row, kept, no)
+                return _end_parked_call(gate, tx, row, kept, no)
             again = msgspec.structs.replace(kept, entries=kept.entries + 1)
             running = with_record(gate, running, again)
         elif fence != row.fence:
@@ -122,9 +124,9 @@ def unpark_call(
             record_decision(gate, tx, kept.request, no, call=call, again=True)
         else:
             running = with_record(gate, running, kept)
-        running = moved(gate, tx, row, running)
-        _record(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
-        return told(gate, tx, running, mine=True)
+        running = move_call_row(gate, tx, row, running)
+        _record_step(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
+        return attempt_from_row(gate, tx, running, mine=True)
 
 
 def _refuse_to_enter(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> Decision | None:
@@ -132,38 +134,38 @@ def _refuse_to_enter(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> Deci
 
     One that was entered too often, or that has begun what cannot be begun again, belongs to who waits in it.
     """
-    note = note_of(row.result)
+    note = decode_note(row.result)
     if kept.entries >= MOST_ENTRIES or (note.ran and not note.restartable):
         raise NotNow("this run can only be gone on with where it waits")
     asked = tx.question(row.question or "")
     if asked is not None and read_question(gate, tx, asked) is None:
-        refuse_question(gate, asked)
+        refuse_tampered_question(gate, asked)
     return refuse_by_question(gate, kept, asked, tx.now)
 
 
-def _ended(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:
+def _end_parked_call(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:
     """The parked call as it ends without going on, with the entry that says why."""
     record_decision(gate, tx, kept.request, no, call=row.id, again=True)
-    ended = placed(row, ledger.move(standing(row), "denied"))
+    ended = with_standing(row, ledger.move_to_state(standing_of(row), "denied"))
     over = msgspec.structs.replace(ended, result=None, ended_at=tx.now)
-    over = moved(gate, tx, row, with_record(gate, over, with_refusal(kept, no)))
+    over = move_call_row(gate, tx, row, with_record(gate, over, with_refusal(kept, no)))
     end_run_grant(gate, tx, row)
-    return told(gate, tx, over)
+    return attempt_from_row(gate, tx, over)
 
 
 def _enter(gate: Gate, tx: Writer, row: CallRow) -> None:
-    found = loaded(gate, tx, row.session, everything())
-    entered = entering(found.session, row.id)
+    found = load_open_session(gate, tx, row.session, select_all_rows())
+    entered = effects_of_entering(found.session, row.id)
     if entered:
-        settle(gate, tx, found, entered, call=row.id)
-        _record(gate, tx, row, "ENTERED")
+        apply_and_save(gate, tx, found, entered, call=row.id)
+        _record_step(gate, tx, row, "ENTERED")
 
 
-def _returned(session: Session, call: str) -> tuple[Effect, ...]:
+def _return_effects(session: Session, call: str) -> tuple[Effect, ...]:
     used = session.unentered[call]
-    return tuple(Returned(held.grant.key, held.grant.id) for held in session.held if held.grant.id in used)
+    return tuple(UseReturned(held.grant.key, held.grant.id) for held in session.held if held.grant.id in used)
 
 
-def _record(gate: Gate, tx: Writer, row: CallRow, event: str, **details: object) -> None:
+def _record_step(gate: Gate, tx: Writer, row: CallRow, event: str, **details: object) -> None:
     said = {"call": row.id, "digest": row.digest, **details}
     record(tx, event, session=row.session, details=said, stream=gate.stream)

@@ -10,26 +10,26 @@ from sayso.core import ledger, words
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.deciding.retries import Start
-from sayso.core.effects import Changed, Effect, Granted, RetriesEnded, Revoked
-from sayso.core.grants import Grant, Held
+from sayso.core.effects import Effect, GrantAdded, GrantRevoked, RetriesEnded, SessionChanged
+from sayso.core.grants import Grant, HeldGrant
 from sayso.core.ledger import NotNow
 from sayso.core.session import Session
-from sayso.gate.deciding.going_on import ended_since
-from sayso.gate.gate import Gate, everything, loaded, settle, writing
-from sayso.gate.ledger.rows import (
+from sayso.gate.audit.consent_entries import record_grant
+from sayso.gate.call_rows import (
     Record,
-    found_record,
-    moved,
-    placed,
-    record_of,
-    row_of,
-    standing,
+    find_record,
+    load_call_row,
+    load_record,
+    move_call_row,
+    standing_of,
     with_record,
+    with_standing,
 )
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.ledger.resume import find_ending_since
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import Loaded, load
-from sayso.gate.sessions.consents import record_grant
-from sayso.gate.telemetry import tampered
+from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import CallRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
@@ -55,16 +55,16 @@ def end_call(
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
-        row = row_of(gate, tx, call)
-        ended = placed(row, ledger.finish(standing(row), fence, state))
+        row = load_call_row(gate, tx, call)
+        ended = with_standing(row, ledger.finish_running(standing_of(row), fence, state))
         if result is not None and len(result) > KEPT_RESULT:
             result, unkept = None, words.RESULT_TOO_LARGE
         ended = msgspec.structs.replace(ended, result=result, ended_at=tx.now)
         if claimed or unkept is not None:
-            kept = _with_ending(record_of(gate, row), unkept, claimed=claimed)
+            kept = _with_ending(load_record(gate, row), unkept, claimed=claimed)
             ended = with_record(gate, ended, kept)
         report = follow_up(gate, tx, gate.sealer.call(ended), doubted=row.state == "ambiguous")
-        moved(gate, tx, row, ended)
+        move_call_row(gate, tx, row, ended)
         return report
 
 
@@ -79,12 +79,12 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
 
     `doubted`: it was ambiguous before. Then a failure lets nothing run again unasked.
     """
-    kept = found_record(gate, row)
+    kept = find_record(gate, row)
     details: dict[str, Any] = {"call": row.id, "digest": row.digest, "state": row.state}
     if kept is None:
         finding = f"call {row.id} was changed by hand"
         record(tx, "TAMPERED", session=row.session, details={"finding": finding}, stream=gate.stream)
-        tampered(row.session, finding)
+        log_tampering(row.session, finding)
         record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
         return Report()
     details["rule"] = kept.rule
@@ -98,43 +98,47 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     if row.state == "ambiguous":
         end_retries(gate, tx, row, kept)
         return Report()
-    found = loaded(gate, tx, row.session, everything())
+    found = load_open_session(gate, tx, row.session, select_all_rows())
     ok = row.state == "succeeded"
     start = _start(gate, tx, found, row, kept, doubted=doubted)
-    report = lifecycle.outcome(
+    report = lifecycle.report_call_end(
         found.session, kept.request, kept.decision, ok, gate.policy, tx.now, start=start, claimed=kept.claimed
     )
     ending = tuple(
-        Revoked(held.grant.key, held.grant.id) for held in found.session.held if _of_run(held, row.id)
+        GrantRevoked(held.grant.key, held.grant.id) for held in found.session.held if _is_of_run(held, row.id)
     )
-    settle(
+    apply_and_save(
         gate,
         tx,
         found,
-        (*report.effects, *ending, *entering(found.session, row.id)),
+        (*report.effects, *ending, *effects_of_entering(found.session, row.id)),
         call=row.id,
         stands=(row.id, None),
     )
     for effect in report.effects:
-        if isinstance(effect, Granted):
+        if isinstance(effect, GrantAdded):
             record_grant(gate, tx, effect.grant, found.row.agent)
     return report
 
 
 def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:
     """Nobody can say how this run ended: the identical call does not run again unasked."""
-    found = load(tx, gate.sealer, row.session, everything())
+    found = load_session(tx, gate.sealer, row.session, select_all_rows())
     if found is not None and found.believed and found.row.ended_at is None:
-        settle(gate, tx, found, (RetriesEnded(kept.request.digest),), call=row.id)
+        apply_and_save(gate, tx, found, (RetriesEnded(kept.request.digest),), call=row.id)
 
 
-def _start(gate: Gate, tx: Reader, found: Loaded, row: CallRow, kept: Record, *, doubted: bool) -> Start:
+def _start(
+    gate: Gate, tx: Reader, found: LoadedSession, row: CallRow, kept: Record, *, doubted: bool
+) -> Start:
     """What the call was started on, and whether that is still there."""
     used = {grant for item in kept.items for grant in item.ruling.grants}
     rows = [tx.grant(grant) for grant in sorted(used)]
     grants = [gate.sealer.open_grant(one) for one in rows if one is not None]
     known = tuple(grant for grant in grants if grant is not None)
-    lasts = ended_since(found, row, kept) is None and all(_goes_on(grant, found.session) for grant in known)
+    lasts = find_ending_since(found, row, kept) is None and all(
+        _goes_on(grant, found.session) for grant in known
+    )
     certain = not doubted and len(known) == len(used)
     return Start(row.id, known, kept.terms, lasts=lasts, certain=certain)
 
@@ -144,13 +148,13 @@ def _goes_on(grant: Grant, session: Session) -> bool:
     return grant.ends_with != "task" or (session.task is not None and session.task.id == grant.bound_to)
 
 
-def _of_run(held: Held, run: str) -> bool:
+def _is_of_run(held: HeldGrant, run: str) -> bool:
     return held.grant.kind == "run" and held.grant.value == run and not held.revoked
 
 
-def entering(session: Session, call: str) -> tuple[Effect, ...]:
+def effects_of_entering(session: Session, call: str) -> tuple[Effect, ...]:
     """The call has been entered: from now on what it used cannot be given back."""
     if call not in session.unentered:
         return ()
     left = {name: grants for name, grants in session.unentered.items() if name != call}
-    return (Changed({"unentered": left}),)
+    return (SessionChanged({"unentered": left}),)

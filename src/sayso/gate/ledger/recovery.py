@@ -10,29 +10,29 @@ import msgspec
 from sayso.core import ledger
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request
-from sayso.gate.gate import Gate, writing
-from sayso.gate.ledger.outcome import end_retries, follow_up
-from sayso.gate.ledger.rows import (
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.call_rows import (
     RESULT_LASTS,
     UnknownCall,
-    finding_in,
-    found_record,
-    moved,
-    placed,
-    record_of,
-    row_of,
-    standing,
+    find_fault,
+    find_record,
+    load_call_row,
+    load_record,
+    move_call_row,
+    standing_of,
+    with_standing,
 )
+from sayso.gate.gate import Gate, writing
+from sayso.gate.ledger.outcome import end_retries, follow_up
 from sayso.gate.rows.journal import record
-from sayso.gate.telemetry import holder_gone
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.telemetry import log_holder_gone
 from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
 GOES_ON = 3_600.0
 """How long after its question was closed a parked call may still be gone on with, at least."""
 
-Reconcile = Callable[[Request], object]
+Reconciler = Callable[[Request], object]
 """What a tool says became of a call: "succeeded" or "failed". Anything else means that it cannot say."""
 
 
@@ -44,7 +44,9 @@ def recover_calls(gate: Gate) -> list[str]:
     """
     with gate.store.read() as tx:
         rows = tx.calls(states=("running", "waiting"), limit=MOST)
-        dead = [row.id for row in rows if _left(gate, tx, row) != row and _is_sound(gate, tx, row)]
+        dead = [
+            row.id for row in rows if _row_if_abandoned(gate, tx, row) != row and _is_sound(gate, tx, row)
+        ]
     return [call for call in dead if _recover(gate, call)]
 
 
@@ -52,7 +54,7 @@ def recover_call(gate: Gate, call: str) -> None:
     """The same for one call: if its holder died, it is ambiguous from now on."""
     with gate.store.read() as tx:
         row = tx.call(call)
-        dead = row is not None and _left(gate, tx, row) != row and _is_sound(gate, tx, row)
+        dead = row is not None and _row_if_abandoned(gate, tx, row) != row and _is_sound(gate, tx, row)
     if dead:
         _recover(gate, call)
 
@@ -63,14 +65,14 @@ def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None
         row = tx.call(call)
         if row is None:
             raise UnknownCall(f"there is no call {call}")
-        ended = placed(row, ledger.resolve(standing(row), state))
-        ended = _resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
+        ended = with_standing(row, ledger.resolve_ambiguous(standing_of(row), state))
+        ended = _save_resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
         details = {"call": call, "by": by, "state": state}
         record(tx, "RESOLVED", session=row.session, details=details, stream=gate.stream)
         follow_up(gate, tx, ended, doubted=True)
 
 
-def reconcile_calls(gate: Gate, reconcile: Mapping[str, Reconcile]) -> dict[str, str]:
+def reconcile_calls(gate: Gate, reconcile: Mapping[str, Reconciler]) -> dict[str, str]:
     """Ask the tools that can tell what became of their ambiguous calls; what was resolved, and how.
 
     A tool that cannot tell, fails, or says something else leaves its call ambiguous.
@@ -79,7 +81,7 @@ def reconcile_calls(gate: Gate, reconcile: Mapping[str, Reconcile]) -> dict[str,
         rows = [row for row in tx.calls(states=("ambiguous",), limit=MOST) if row.tool in reconcile]
     resolved: dict[str, str] = {}
     for row in rows:
-        state = _said(gate, row, reconcile[row.tool])
+        state = _ask_for_outcome(gate, row, reconcile[row.tool])
         if state is None:
             continue
         with suppress(NotNow):  # somebody else has said it meanwhile, and that stands
@@ -97,54 +99,58 @@ def forget_results(gate: Gate) -> int:
 def _recover(gate: Gate, call: str) -> bool:
     """One call in one transaction: a call lives in a session, and sessions are held one at a time."""
     with writing(gate) as tx:
-        row = row_of(gate, tx, call)
-        lapsed = _left(gate, tx, row)
+        row = load_call_row(gate, tx, call)
+        lapsed = _row_if_abandoned(gate, tx, row)
         if lapsed.state == row.state:
             return False
-        end_retries(gate, tx, row, record_of(gate, row))
-        moved(gate, tx, row, lapsed)
+        end_retries(gate, tx, row, load_record(gate, row))
+        move_call_row(gate, tx, row, lapsed)
         record(tx, "AMBIGUOUS", session=row.session, details={"call": row.id}, stream=gate.stream)
-    holder_gone(row.id, row.session)
+    log_holder_gone(row.id, row.session)
     return True
 
 
 def _is_sound(gate: Gate, tx: Reader, row: CallRow) -> bool:
     """Whether the row is as this gate left it; one that is not is told once, and left alone."""
-    finding = finding_in(gate, tx, row)
+    finding = find_fault(gate, tx, row)
     if finding is not None:
         gate.sealer.doubts.note_once(finding, row.session)
     return finding is None
 
 
-def _left(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+def _row_if_abandoned(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
     """The call as it stands if its holder is gone; as it is if it may still be at it."""
     if row.state != "waiting":
-        return placed(row, ledger.lapse(standing(row), tx.now))
+        return with_standing(row, ledger.expire_lease(standing_of(row), tx.now))
     question = tx.question(row.question) if row.question is not None else None
     over = row.at if question is None else question.closed_at or question.expires_at
     goes_on = max(GOES_ON, gate.policy.settings.approval_lasts)
-    return row if tx.now < over + goes_on else placed(row, ledger.move(standing(row), "ambiguous"))
+    return (
+        row
+        if tx.now < over + goes_on
+        else with_standing(row, ledger.move_to_state(standing_of(row), "ambiguous"))
+    )
 
 
-def _resolved(gate: Gate, tx: Writer, row: CallRow, ended: CallRow) -> CallRow:
+def _save_resolved(gate: Gate, tx: Writer, row: CallRow, ended: CallRow) -> CallRow:
     """Store how the call ended. One that was changed by hand is not sealed: it stays what it is."""
-    finding = finding_in(gate, tx, row)
+    finding = find_fault(gate, tx, row)
     if finding is None:
-        return moved(gate, tx, row, ended)
+        return move_call_row(gate, tx, row, ended)
     gate.sealer.doubts.note(finding, row.session)
     if not tx.move_call(ended, states=(row.state,), fence=row.fence):
         raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
     return ended
 
 
-def _said(gate: Gate, row: CallRow, reconcile: Reconcile) -> ledger.State | None:
-    kept = found_record(gate, row)
+def _ask_for_outcome(gate: Gate, row: CallRow, reconcile: Reconciler) -> ledger.State | None:
+    kept = find_record(gate, row)
     if kept is None or kept.request.call.tool != row.tool:
         return None
-    return said_of(reconcile, kept.request)
+    return ask_tool_outcome(reconcile, kept.request)
 
 
-def said_of(reconcile: Reconcile, request: Request) -> ledger.State | None:
+def ask_tool_outcome(reconcile: Reconciler, request: Request) -> ledger.State | None:
     """What the tool says became of this call; None unless it says it in one of the two words."""
     try:
         answer = reconcile(request)

@@ -12,23 +12,29 @@ from sayso.core.deciding.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
-from sayso.gate.deciding.authorize import Authorized, authorize_in, is_answer, record_decision, reporting
-from sayso.gate.deciding.going_on import RULE, kept_from_running
+from sayso.gate.call_rows import Attempt, load_call_row, load_record
+from sayso.gate.deciding.authorize import Authorization, authorize_in, is_answer, record_decision, reporting
 from sayso.gate.deciding.request import make_request, read_again
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
     TamperedSession,
     UnknownSession,
-    loaded,
-    needed_for,
-    settle,
+    apply_and_save,
+    load_open_session,
+    select_rows_for,
     view_of,
     writing,
 )
 from sayso.gate.ledger.effect_keys import check_effect
-from sayso.gate.ledger.rows import Attempt, record_of, row_of
-from sayso.gate.ledger.start import as_of_now, begin, new_name, new_row, session_of
+from sayso.gate.ledger.resume import RULE, reason_not_to_run
+from sayso.gate.ledger.start import (
+    add_decided_call,
+    new_call_id,
+    new_call_row,
+    session_of_call,
+    with_state_now,
+)
 from sayso.store.contract import Writer
 
 OWN = ("call", "operation")
@@ -44,44 +50,48 @@ def replay_call(
     `state` is what the tool says of the world now. An effect that it had, or may have had, it does not have
     again.
     """
-    both = sorted({session, session_of(gate, call)})
+    both = sorted({session, session_of_call(gate, call)})
     with reporting(gate, session) as report, writing(gate) as tx:
         for one in both:
             tx.session(one)  # which holds it: all in the same order, so that none waits for the other
-        row, name = row_of(gate, tx, call), new_name()
-        kept = record_of(gate, row)
+        row, name = load_call_row(gate, tx, call), new_call_id()
+        kept = load_record(gate, row)
         if kept.request.workflow is not None:
             raise NotNow("a run of a workflow is not replayed", hint="run the workflow again")
-        request = as_of_now(read_again(kept.request, gate.policy), state)
-        here = _for_session(gate, tx, request, session)
+        request = with_state_now(read_again(kept.request, gate.policy), state)
+        here = _request_for_session(gate, tx, request, session)
         check_effect(gate, tx, here, row.effect_key, name)
         made_in = tuple(dict.fromkeys((*kept.made_in, row.session, session)))
-        no = _kept_from_running(gate, tx, here, made_in, name)
-        own = None if no is not None or request.session == session else _by_own(gate, tx, request, name)
+        no = _refuse_replay(gate, tx, here, made_in, name)
+        own = (
+            None
+            if no is not None or request.session == session
+            else _authorize_by_own_grants(gate, tx, request, name)
+        )
         request = request if own is not None else here
         done = no or own or authorize_in(gate, tx, here, NO_SCOPE, call=name)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        again = new_row(
+        again = new_call_row(
             gate, tx, name, request, done, effect_key=row.effect_key, made_in=made_in, lease=lease
         )
-        return begin(gate, tx, again, done, holder, lease=lease)
+        return add_decided_call(gate, tx, again, done, holder, lease=lease)
 
 
-def _kept_from_running(
+def _refuse_replay(
     gate: Gate, tx: Writer, request: Request, sessions: tuple[str, ...], name: str
-) -> Authorized | None:
+) -> Authorization | None:
     """The refusal of a replay while a session it comes from, or would run in, has ended or is stopped."""
-    why = kept_from_running(gate, tx, sessions)
+    why = reason_not_to_run(gate, tx, sessions)
     if why is None:
         return None
     no = Decision(Verdict.DENY, RULE, why, None, (), (), ())
-    return Authorized(no, None, record_decision(gate, tx, request, no, call=name), begins=True)
+    return Authorization(no, None, record_decision(gate, tx, request, no, call=name), begins=True)
 
 
-def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized | None:
+def _authorize_by_own_grants(gate: Gate, tx: Writer, request: Request, name: str) -> Authorization | None:
     """Allowed by grants of the session that made the call; None if they do not allow it, or it is over."""
     try:
-        found = loaded(gate, tx, request.session, needed_for(request, gate.policy, NO_SCOPE))
+        found = load_open_session(gate, tx, request.session, select_rows_for(request, gate.policy, NO_SCOPE))
     except (UnknownSession, TamperedSession):
         return None
     grants = {key: held for key, held in found.session.grants.items() if key[0] in OWN}
@@ -89,15 +99,15 @@ def _by_own(gate: Gate, tx: Writer, request: Request, name: str) -> Authorized |
     decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
     if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - set(BY_OWN):
         return None
-    settle(gate, tx, found, decision.effects, call=name)
+    apply_and_save(gate, tx, found, decision.effects, call=name)
     goes_on = is_answer(gate, tx, decision)
     entry = record_decision(gate, tx, request, decision, call=name, again=goes_on)
-    return Authorized(decision, None, entry, clearings=found.session.clearings, begins=not goes_on)
+    return Authorization(decision, None, entry, clearings=found.session.clearings, begins=not goes_on)
 
 
-def _for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Request:
+def _request_for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Request:
     """The same call as this session would make it."""
-    row = loaded(gate, tx, session, needed_for(request, gate.policy, NO_SCOPE)).row
+    row = load_open_session(gate, tx, session, select_rows_for(request, gate.policy, NO_SCOPE)).row
     return make_request(
         request.call,
         request.operations,

@@ -13,42 +13,42 @@ import msgspec
 
 from sayso.core import ledger
 from sayso.core.decision import Decision
-from sayso.core.effects import Changed, Granted, Used
+from sayso.core.effects import GrantAdded, GrantUsed, SessionChanged
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Scope
 from sayso.core.workflow import run_grant
-from sayso.gate.deciding.authorize import Authorized, Bundle, authorize_in, record_decision, reporting
-from sayso.gate.deciding.going_on import denied, kept_from_running
-from sayso.gate.deciding.request import read_again, with_state
-from sayso.gate.gate import NO_SCOPE, Gate, loaded, settle, writing
-from sayso.gate.ledger.approvals import has_story
-from sayso.gate.ledger.effect_keys import check_effect, take_effect
-from sayso.gate.ledger.rows import (
+from sayso.gate.call_rows import (
     Attempt,
     KeyReused,
     Record,
     TamperedCall,
     UnknownCall,
-    checked,
-    found_record,
+    add_call_row,
+    attempt_from_row,
+    check_call_row,
+    find_record,
     is_forgotten,
-    moved,
-    placed,
-    put,
-    record_of,
-    row_of,
-    standing,
-    told,
+    load_call_row,
+    load_record,
+    move_call_row,
+    standing_of,
     with_decision,
     with_record,
     with_refusal,
+    with_standing,
 )
+from sayso.gate.deciding.approvals import has_story
+from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, record_decision, reporting
+from sayso.gate.deciding.request import read_again, with_state
+from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, writing
+from sayso.gate.ledger.effect_keys import check_effect, take_effect
+from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.read import read_question, refuse_question
+from sayso.gate.questions.read import read_question, refuse_tampered_question
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import Wanted, kept_in
+from sayso.gate.rows.sessions import RowSelection, load_kept
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"
@@ -59,7 +59,7 @@ STATES: dict[Verdict, ledger.State] = {
 }
 
 
-def new_name() -> str:
+def new_call_id() -> str:
     return f"op_{secrets.token_hex(12)}"
 
 
@@ -82,24 +82,24 @@ def start_call(
     entered; without it the start counts as the entry.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:
-        known = _known(gate, tx, request, host_id, key)
+        known = _find_recorded_call(gate, tx, request, host_id, key)
         if known is not None:
-            return told(gate, tx, as_it_is_now(gate, tx, known))
-        name = new_name()
+            return attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))
+        name = new_call_id()
         check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        row = new_row(
+        row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
-        return begin(gate, tx, row, done, holder, entered=entered, lease=lease, named=True)
+        return add_decided_call(gate, tx, row, done, holder, entered=entered, lease=lease, named=True)
 
 
-def begin(
+def add_decided_call(
     gate: Gate,
     tx: Writer,
     row: CallRow,
-    done: Authorized,
+    done: Authorization,
     holder: str,
     *,
     entered: bool = True,
@@ -111,17 +111,17 @@ def begin(
     `named`: deciding has let its session say already that it runs.
     """
     if row.state == "allowed":
-        row = _started(gate, tx, row, done, holder, entered=entered, lease=lease)
-    row = put(gate, tx, row, named=named and row.state == "running")
-    return told(gate, tx, row, mine=row.state == "running")
+        row = _start_row(gate, tx, row, done, holder, entered=entered, lease=lease)
+    row = add_call_row(gate, tx, row, named=named and row.state == "running")
+    return attempt_from_row(gate, tx, row, mine=row.state == "running")
 
 
-def new_row(
+def new_call_row(
     gate: Gate,
     tx: Reader,
     name: str,
     request: Request,
-    done: Authorized,
+    done: Authorization,
     *,
     host_id: str | None = None,
     key: str | None = None,
@@ -145,7 +145,7 @@ def new_row(
         workflow=request.workflow,
     )
     more = {"clearings": done.clearings, "made_in": made_in, "silent": lease > ledger.BEATEN}
-    return with_decision(gate, row, request, done.decision, **more, **_story(gate, done, None))
+    return with_decision(gate, row, request, done.decision, **more, **_story_fields(gate, done, None))
 
 
 def start_ungated(
@@ -169,24 +169,26 @@ def start_ungated(
             gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
     with reporting(gate, request.session), writing(gate) as tx:
-        known = _known(gate, tx, request, host_id, key)
+        known = _find_recorded_call(gate, tx, request, host_id, key)
         if known is not None:
-            return told(gate, tx, as_it_is_now(gate, tx, known))
-        found = loaded(gate, tx, request.session, Wanted(keys=()))
-        name = new_name()
+            return attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))
+        found = load_open_session(gate, tx, request.session, RowSelection(keys=()))
+        name = new_call_id()
         check_effect(gate, tx, request, effect_key, name)
         details = {"call": name, "digest": request.digest, "tool": request.call.tool}
         entry = record(
             tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
         )
         ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
-        done = Authorized(ungated, None, entry, clearings=found.session.clearings)
-        row = new_row(
+        done = Authorization(ungated, None, entry, clearings=found.session.clearings)
+        row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
         row = take_effect(gate, tx, row)
-        row = put(gate, tx, placed(row, ledger.start(standing(row), holder, tx.now, lease)))
-        return told(gate, tx, row, mine=True)
+        row = add_call_row(
+            gate, tx, with_standing(row, ledger.start_running(standing_of(row), holder, tx.now, lease))
+        )
+        return attempt_from_row(gate, tx, row, mine=True)
 
 
 def _policy_knows(policy: Policy, request: Request) -> bool:
@@ -205,37 +207,37 @@ def _without_risk(operation: Operation) -> Operation:
     return operation if operation.risk is not Risk.LOW else msgspec.structs.replace(operation, risk=None)
 
 
-def look_at(gate: Gate, call: str, session: str) -> Attempt:
+def load_attempt(gate: Gate, call: str, session: str) -> Attempt:
     """Where a call of this session stands. For other sessions it does not exist."""
     with gate.store.read() as tx:
         row = tx.call(call)
         if row is None or row.session != session:
             raise UnknownCall(f"there is no call {call}")
-        return told(gate, tx, checked(gate, tx, row))
+        return attempt_from_row(gate, tx, check_call_row(gate, tx, row))
 
 
-def look_now(gate: Gate, call: str, session: str) -> Attempt:
+def load_attempt_now(gate: Gate, call: str, session: str) -> Attempt:
     """The same for whoever only wants to know: what is over is not pending, though nobody tried it since.
 
     What was denied in one state of the world may be asked in another; trying it again finds out.
     """
-    found = look_at(gate, call, session)
+    found = load_attempt(gate, call, session)
     if found.state != "pending" or found.record.request.call.state is not None:
         return found
     with gate.store.read() as tx:
-        return told(gate, tx, as_it_is_now(gate, tx, row_of(gate, tx, call)))
+        return attempt_from_row(gate, tx, with_question_outcome(gate, tx, load_call_row(gate, tx, call)))
 
 
-def as_it_is_now(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+def with_question_outcome(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
     """The row of a call; of one that waits for a question that is over, as it will end when it is tried.
 
     The ledger moves a call when somebody tries it. Until then only its question says that it was denied.
     """
-    kept = found_record(gate, row) if row.state in ("pending", "allowed") else None
+    kept = find_record(gate, row) if row.state in ("pending", "allowed") else None
     question = tx.question(row.question) if row.question is not None else None
     if kept is None or (question is not None and read_question(gate, tx, question) is None):
         return row
-    over = _over(gate, tx, row, question, kept.request.call.state)
+    over = _row_after_question(gate, tx, row, question, kept.request.call.state)
     return row if over is None else gate.sealer.call(over)
 
 
@@ -259,20 +261,20 @@ def retry_call(
     run.
     """
     ready = _read_ahead(gate, call)
-    with reporting(gate, session_of(gate, call)) as report, writing(gate) as tx:
-        row = row_of(gate, tx, call)
+    with reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
+        row = load_call_row(gate, tx, call)
         if row.state not in ("pending", "allowed"):
-            return told(gate, tx, row)
+            return attempt_from_row(gate, tx, row)
         question = _question_of(gate, tx, row)
-        over = _over(gate, tx, row, question, state)
+        over = _row_after_question(gate, tx, row, question, state)
         if over is not None:
-            return told(gate, tx, moved(gate, tx, row, over))
-        kept = record_of(gate, row)
+            return attempt_from_row(gate, tx, move_call_row(gate, tx, row, over))
+        kept = load_record(gate, row)
         if kept.made_in:
-            no = _kept_from_replaying(gate, tx, row, kept)
+            no = _refuse_replay(gate, tx, row, kept)
             if no is not None:
-                return told(gate, tx, moved(gate, tx, row, no))
-        request = as_of_now(_read_now(gate, _wanted(gate, row, question), ready), state)
+                return attempt_from_row(gate, tx, move_call_row(gate, tx, row, no))
+        request = with_state_now(_read_now(gate, _request_to_retry(gate, row, question), ready), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
         if effect_key is not None:
@@ -281,14 +283,14 @@ def retry_call(
         own = has_story(gate, tx, row, kept)
         done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
         report.decided(request, done.decision, done.question, opened=done.opened)
-        after = _decided(gate, row, request, done, kept, lease)
+        after = _row_after_decision(gate, row, request, done, kept, lease)
         if after.state == "allowed":
-            after = _started(gate, tx, after, done, holder, entered=entered, lease=lease)
-        after = moved(gate, tx, row, after, named=after.state == "running")
-        return told(gate, tx, after, mine=after.state == "running")
+            after = _start_row(gate, tx, after, done, holder, entered=entered, lease=lease)
+        after = move_call_row(gate, tx, row, after, named=after.state == "running")
+        return attempt_from_row(gate, tx, after, mine=after.state == "running")
 
 
-class _Ahead(msgspec.Struct, frozen=True):
+class _ReadAhead(msgspec.Struct, frozen=True):
     """A request as it was read before anything was locked, and by which policy."""
 
     wanted: Request
@@ -296,38 +298,40 @@ class _Ahead(msgspec.Struct, frozen=True):
     policy: Policy
 
 
-def _read_ahead(gate: Gate, call: str) -> _Ahead | None:
+def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
     """Reading takes its time, in which others must be able to write: so it is done first."""
     with gate.store.read() as tx:
-        row = row_of(gate, tx, call)
+        row = load_call_row(gate, tx, call)
         if row.state not in ("pending", "allowed"):
             return None
         question = _question_of(gate, tx, row)
-    policy, wish = gate.policy, _wanted(gate, row, question)
-    return _Ahead(wish, read_again(wish, policy), policy)
+    policy, wish = gate.policy, _request_to_retry(gate, row, question)
+    return _ReadAhead(wish, read_again(wish, policy), policy)
 
 
-def _read_now(gate: Gate, wish: Request, ahead: _Ahead | None) -> Request:
+def _read_now(gate: Gate, wish: Request, ahead: _ReadAhead | None) -> Request:
     """What was read ahead, if that was this very request under this policy; otherwise it is read here."""
     if ahead is not None and ahead.wanted == wish and ahead.policy is gate.policy:
         return ahead.read
     return read_again(wish, gate.policy)
 
 
-def wanted(gate: Gate, call: str) -> Request:
+def load_request_to_retry(gate: Gate, call: str) -> Request:
     """The request that trying this call again would run: what was asked for, or what a person made of it."""
     with gate.store.read() as tx:
-        row = row_of(gate, tx, call)
+        row = load_call_row(gate, tx, call)
         question = _question_of(gate, tx, row)
-    return _wanted(gate, row, question)
+    return _request_to_retry(gate, row, question)
 
 
-def session_of(gate: Gate, call: str) -> str:
+def session_of_call(gate: Gate, call: str) -> str:
     with gate.store.read() as tx:
-        return row_of(gate, tx, call).session
+        return load_call_row(gate, tx, call).session
 
 
-def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None) -> CallRow | None:
+def _find_recorded_call(
+    gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None
+) -> CallRow | None:
     """The call that this host id or key stands for already. Of its state it does not matter what it was."""
     named = tx.call_by_host(request.session, host_id) if host_id is not None else None
     keyed = tx.call_by_key(request.session, request.call.tool, key) if key is not None else None
@@ -335,7 +339,7 @@ def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: s
         name = "id" if found is named else "key"
         if found.digest == request.digest:
             continue
-        recorded = with_state(record_of(gate, found).request, request.call.state)
+        recorded = with_state(load_record(gate, found).request, request.call.state)
         if read_again(recorded, gate.policy).digest != request.digest:
             raise KeyReused(f"this {name} stands for another call", hint=f"use a new {name} for every call")
         if recorded.digest != request.digest and named is not None:
@@ -343,34 +347,34 @@ def _known(gate: Gate, tx: Reader, request: Request, host_id: str | None, key: s
                 "what this call would do has changed since it was decided", hint="make it under a new id"
             )
     known = named or keyed
-    return None if known is None else checked(gate, tx, known)
+    return None if known is None else check_call_row(gate, tx, known)
 
 
-def as_of_now(request: Request, state: str | None) -> Request:
+def with_state_now(request: Request, state: str | None) -> Request:
     """The request in the state that the tool tells now. One that was asked for with a state needs one."""
     if state is None and request.call.state is not None:
         raise NotNow("this call was asked for with a state", hint="say what it is now")
     return with_state(request, state)
 
 
-def _decided(
-    gate: Gate, row: CallRow, request: Request, done: Authorized, kept: Record, lease: float
+def _row_after_decision(
+    gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float
 ) -> CallRow:
     """The call as it stands after it was decided again."""
-    where, to = standing(row), STATES[done.decision.verdict]
+    where, to = standing_of(row), STATES[done.decision.verdict]
     if where.state != "pending":
-        where = ledger.move(where, "pending")
+        where = ledger.move_to_state(where, "pending")
     after = msgspec.structs.replace(
-        placed(row, where if to == "pending" else ledger.move(where, to)),
+        with_standing(row, where if to == "pending" else ledger.move_to_state(where, to)),
         digest=request.digest,
         question=done.question.id if done.question else row.question,
     )
     more = {"clearings": done.clearings, "made_in": kept.made_in, "effect_turn": kept.effect_turn}
-    more |= {"silent": lease > ledger.BEATEN, **_story(gate, done, kept)}
+    more |= {"silent": lease > ledger.BEATEN, **_story_fields(gate, done, kept)}
     return with_decision(gate, after, request, done.decision, **more)
 
 
-def _story(gate: Gate, done: Authorized, kept: Record | None) -> dict[str, Any]:
+def _story_fields(gate: Gate, done: Authorization, kept: Record | None) -> dict[str, Any]:
     """What the record says of the call's story: where it begins, and the questions in it so far."""
     if done.begins:
         asked = () if done.question is None else (done.question.id,)
@@ -381,25 +385,32 @@ def _story(gate: Gate, done: Authorized, kept: Record | None) -> dict[str, Any]:
     return {"story": kept.story, "questions": (*kept.questions, *asked)}
 
 
-def _started(
-    gate: Gate, tx: Writer, row: CallRow, done: Authorized, holder: str, *, entered: bool, lease: float
+def _start_row(
+    gate: Gate, tx: Writer, row: CallRow, done: Authorization, holder: str, *, entered: bool, lease: float
 ) -> CallRow:
     """The call with its lease; and, if it was not entered yet, noted in its session as one to give back."""
     if not entered:
-        found = loaded(gate, tx, row.session, Wanted(keys=()))
-        used = dict.fromkeys(effect.grant for effect in done.decision.effects if isinstance(effect, Used))
-        settle(gate, tx, found, (Changed({"unentered": {**found.session.unentered, row.id: tuple(used)}}),))
-    request = record_of(gate, row).request
+        found = load_open_session(gate, tx, row.session, RowSelection(keys=()))
+        used = dict.fromkeys(
+            effect.grant for effect in done.decision.effects if isinstance(effect, GrantUsed)
+        )
+        apply_and_save(
+            gate,
+            tx,
+            found,
+            (SessionChanged({"unentered": {**found.session.unentered, row.id: tuple(used)}}),),
+        )
+    request = load_record(gate, row).request
     if request.workflow is not None:
-        _with_run_grant(gate, tx, row, request, done.decision)
+        _give_run_grant(gate, tx, row, request, done.decision)
     row = take_effect(gate, tx, row)
-    return placed(row, ledger.start(standing(row), holder, tx.now, lease))
+    return with_standing(row, ledger.start_running(standing_of(row), holder, tx.now, lease))
 
 
-def _wanted(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
+def _request_to_retry(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
     """What was asked for, or what a person made of it."""
     edited = gate.sealer.open_edited(question) if question is not None else None
-    return record_of(gate, row).request if edited is None else edited
+    return load_record(gate, row).request if edited is None else edited
 
 
 def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
@@ -412,11 +423,11 @@ def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
         gate.sealer.doubts.note(finding, row.session)
         raise TamperedCall(finding, hint="make it anew, and look at the audit")
     if read_question(gate, tx, question) is None:
-        refuse_question(gate, question)
+        refuse_tampered_question(gate, question)
     return question
 
 
-def _over(
+def _row_after_question(
     gate: Gate, tx: Reader, row: CallRow, question: QuestionRow | None, state: str | None
 ) -> CallRow | None:
     """The call as it ends with its question, denied, withdrawn or not answered in time; None if it goes on.
@@ -424,44 +435,46 @@ def _over(
     What was denied in one state of the world was not denied in another. What its session has forgotten, too
     old or one of too many, has expired.
     """
-    session = kept_in(tx, gate.sealer, row.session)
+    session = load_kept(tx, gate.sealer, row.session)
     if session is not None and is_forgotten(row, session):
-        return placed(row, ledger.move(standing(row), "expired"))
+        return with_standing(row, ledger.move_to_state(standing_of(row), "expired"))
     if question is None or row.state != "pending":
         return None
     if question.state == "answered" and question.answer == "deny":
-        kept = record_of(gate, row)
+        kept = load_record(gate, row)
         if kept.request.call.state != state:
             return None
         reason = f"denied by {question.by}" + (f": {question.reason}" if question.reason else "")
-        no = denied(kept, reason, rule="denied_call")
-        ended = placed(row, ledger.move(standing(row), "denied"))
+        no = make_refusal(kept, reason, rule="denied_call")
+        ended = with_standing(row, ledger.move_to_state(standing_of(row), "denied"))
         return with_record(gate, ended, with_refusal(kept, no))
     if question.state == "cancelled":
-        return placed(row, ledger.move(standing(row), "cancelled"))
+        return with_standing(row, ledger.move_to_state(standing_of(row), "cancelled"))
     if question.state == "expired" or (question.state == "open" and tx.now >= ends_at(gate, question)):
-        return placed(row, ledger.move(standing(row), "expired"))
+        return with_standing(row, ledger.move_to_state(standing_of(row), "expired"))
     return None
 
 
-def _kept_from_replaying(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> CallRow | None:
+def _refuse_replay(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> CallRow | None:
     """A replay as it ends because a session it comes from was ended or stopped; None if it may be tried."""
-    why = kept_from_running(gate, tx, (row.session, *kept.made_in))
+    why = reason_not_to_run(gate, tx, (row.session, *kept.made_in))
     if why is None:
         return None
-    no, own = denied(kept, why), has_story(gate, tx, row, kept)
+    no, own = make_refusal(kept, why), has_story(gate, tx, row, kept)
     entry = record_decision(gate, tx, kept.request, no, call=row.id, again=own)
     if not own:
         kept = msgspec.structs.replace(kept, story=(gate.stream, entry), questions=())
-    where = standing(row) if row.state == "pending" else ledger.move(standing(row), "pending")
-    return with_record(gate, placed(row, ledger.move(where, "denied")), with_refusal(kept, no))
+    where = standing_of(row) if row.state == "pending" else ledger.move_to_state(standing_of(row), "pending")
+    return with_record(
+        gate, with_standing(row, ledger.move_to_state(where, "denied")), with_refusal(kept, no)
+    )
 
 
-def _with_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:
+def _give_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:
     """A workflow was allowed to start: its run gets a grant of its own, which ends with it."""
-    found = loaded(gate, tx, row.session, Wanted(keys=()))
+    found = load_open_session(gate, tx, row.session, RowSelection(keys=()))
     grant = run_grant(row.id, request, decision, gate.policy, found.session, tx.now)
-    settle(gate, tx, found, (Granted(grant),))
+    apply_and_save(gate, tx, found, (GrantAdded(grant),))
     details = {"grant": grant.id, "kind": grant.kind, "workflow": request.workflow, "risk": grant.risk.word}
     operations = grant.pins.operations or ()
     record(tx, "GRANTED", session=row.session, operations=operations, details=details, stream=gate.stream)

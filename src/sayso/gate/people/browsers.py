@@ -10,12 +10,12 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import find_value, write_value
 from sayso.store.contract import Reader, Writer
 
 LINK_LASTS = 120.0
 BROWSER_LASTS = 12 * 3_600.0
-HELD = "link/held"
+LOCK_ROW = "link/held"
 
 
 class LinkRefused(SaysoError):
@@ -24,7 +24,7 @@ class LinkRefused(SaysoError):
     code = "link_refused"
 
 
-class Kept(msgspec.Struct, frozen=True):
+class SignInRecord(msgspec.Struct, frozen=True):
     """What is kept of a link or a browser: for whom, until when, and whether it is over."""
 
     name: str
@@ -43,8 +43,8 @@ def make_link(gate: Gate, name: str) -> str:
     """A code that signs one browser in, once, within two minutes. Shown on a terminal, never in a log."""
     code = secrets.token_urlsafe(32)
     with writing(gate) as tx:
-        kept = Kept(name, tx.now + LINK_LASTS)
-        write_value(gate, tx, _place("link", code), kept, until=kept.until)
+        kept = SignInRecord(name, tx.now + LINK_LASTS)
+        write_value(gate, tx, _value_name("link", code), kept, until=kept.until)
         record(tx, "LINK_MADE", details={"name": name}, stream=gate.stream)
     return code
 
@@ -52,17 +52,17 @@ def make_link(gate: Gate, name: str) -> str:
 def use_link(gate: Gate, code: str) -> str:
     """The browser that followed the link is signed in: the secret of its cookie."""
     with gate.store.read() as looked:  # who has no link does not hold up those who write
-        _check_link(_opened(gate, looked, "link", code))
+        _check_link(_find_valid_record(gate, looked, "link", code))
     with writing(gate) as tx:
-        tx.set_meta(HELD, "")  # one after the other, so that nobody uses it while we do
-        kept = _check_link(_opened(gate, tx, "link", code))
+        tx.set_meta(LOCK_ROW, "")  # one after the other, so that nobody uses it while we do
+        kept = _check_link(_find_valid_record(gate, tx, "link", code))
         write_value(
-            gate, tx, _place("link", code), msgspec.structs.replace(kept, over=True), until=kept.until
+            gate, tx, _value_name("link", code), msgspec.structs.replace(kept, over=True), until=kept.until
         )
         return sign_in(gate, tx, kept.name, "link")
 
 
-def _check_link(kept: Kept | None) -> Kept:
+def _check_link(kept: SignInRecord | None) -> SignInRecord:
     if kept is None:
         raise LinkRefused("this link was used or is too old", hint="`sayso link` makes a new one")
     return kept
@@ -71,22 +71,22 @@ def _check_link(kept: Kept | None) -> Kept:
 def sign_in(gate: Gate, tx: Writer, name: str, by: str, **more: str) -> str:
     """A browser is signed in: the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
-    kept = Kept(name, tx.now + BROWSER_LASTS)
-    write_value(gate, tx, _place("browser", browser), kept, until=kept.until)
+    kept = SignInRecord(name, tx.now + BROWSER_LASTS)
+    write_value(gate, tx, _value_name("browser", browser), kept, until=kept.until)
     record(tx, "SIGNED_IN", details={"name": name, "by": by, **more}, stream=gate.stream)
     return browser
 
 
-def browser_of(gate: Gate, secret: str) -> str | None:
+def user_of_browser(gate: Gate, secret: str) -> str | None:
     """Who is signed in with this cookie; None if nobody is."""
-    found = signed_in(gate, secret)
+    found = find_browser(gate, secret)
     return None if found is None else found.name
 
 
-def signed_in(gate: Gate, secret: str) -> Browser | None:
+def find_browser(gate: Gate, secret: str) -> Browser | None:
     """The same, with since when."""
     with gate.store.read() as tx:
-        kept = _opened(gate, tx, "browser", secret)
+        kept = _find_valid_record(gate, tx, "browser", secret)
     return None if kept is None else Browser(kept.name, kept.until - BROWSER_LASTS)
 
 
@@ -97,22 +97,22 @@ def page_key(gate: Gate, secret: str) -> str:
     theirs here is sent it too. This key is kept where only our own page can read it, and cannot be made
     from the cookie.
     """
-    return gate.sealer.text("page", _place("browser", secret)).hex()
+    return gate.sealer.text("page", _value_name("browser", secret)).hex()
 
 
 def sign_out(gate: Gate, secret: str) -> None:
     with writing(gate) as tx:
-        kept = _opened(gate, tx, "browser", secret)
+        kept = _find_valid_record(gate, tx, "browser", secret)
         if kept is not None:
             over = msgspec.structs.replace(kept, over=True)
-            write_value(gate, tx, _place("browser", secret), over, until=over.until)
+            write_value(gate, tx, _value_name("browser", secret), over, until=over.until)
             record(tx, "SIGNED_OUT", details={"name": kept.name}, stream=gate.stream)
 
 
-def _opened(gate: Gate, tx: Reader, kind: str, secret: str) -> Kept | None:
-    kept = find_value(gate, tx, _place(kind, secret), Kept)
+def _find_valid_record(gate: Gate, tx: Reader, kind: str, secret: str) -> SignInRecord | None:
+    kept = find_value(gate, tx, _value_name(kind, secret), SignInRecord)
     return kept if kept is not None and not kept.over and tx.now < kept.until else None
 
 
-def _place(kind: str, secret: str) -> str:
+def _value_name(kind: str, secret: str) -> str:
     return f"{kind}/{sha256(secret.encode()).hexdigest()}"

@@ -14,15 +14,23 @@ from sayso.core.extras import install_command
 from sayso.gate.gate import Gate, writing
 from sayso.gate.people.browsers import sign_in
 from sayso.gate.people.passkeys import (
-    Kept,
     Passkey,
+    PasskeySet,
     PasskeysVoid,
     add_passkey,
     list_passkeys,
     use_passkey,
     verify_passkey,
 )
-from sayso.gate.rows.webauthn import BadProof, Proof, base64, host_of, public_key, read_client_data, unbase64
+from sayso.gate.rows.webauthn import (
+    BadProof,
+    Proof,
+    decode_base64url,
+    encode_base64url,
+    host_of,
+    load_public_key,
+    read_client_data,
+)
 from sayso.store.contract import Reader
 
 LASTS = 120.0
@@ -49,12 +57,12 @@ def begin_registration(gate: Gate, user: str) -> dict[str, Any]:
     mine = [one.credential for one in list_passkeys(gate, user)]
     with gate.store.read() as tx:
         store = tx.meta("name") or ""
-        challenge = _challenge(gate, tx, f"{REGISTER}\n{user}")
+        challenge = _make_challenge(gate, tx, f"{REGISTER}\n{user}")
     return {
-        "challenge": base64(challenge),
+        "challenge": encode_base64url(challenge),
         "rp": {"name": "Sayso"},
         "user": {
-            "id": base64(sha256(f"sayso/user/1\n{store}\n{user}".encode()).digest()),
+            "id": encode_base64url(sha256(f"sayso/user/1\n{store}\n{user}".encode()).digest()),
             "name": user,
             "displayName": user,
         },
@@ -72,39 +80,41 @@ def finish_registration(
     """Keep the passkey that a browser made. `made` is its credential as JSON."""
     if not name or not name.isprintable() or len(name) > 100:
         raise SaysoError("a passkey needs a name of up to 100 plain characters")
-    said = read_client_data(unbase64(_client_data(made)), "webauthn.create")
+    said = read_client_data(decode_base64url(_client_data_of(made)), "webauthn.create")
     place = host_of(said.origin)
     if said.origin not in origins or place is None:
         raise BadProof("it was made for another page")
-    challenge = unbase64(said.challenge)
+    challenge = decode_base64url(said.challenge)
     with gate.store.read() as tx:  # again, for good, when it is kept
-        _check(gate, challenge, f"{REGISTER}\n{user}", Kept(), tx.now)
-    credential, key, count = _verified(made, challenge, place, said.origin)
+        _check_challenge(gate, challenge, f"{REGISTER}\n{user}", PasskeySet(), tx.now)
+    credential, key, count = _verify_registration(made, challenge, place, said.origin)
     passkey = Passkey(
         id=f"p_{sha256(credential).hexdigest()[:12]}",
         user=user,
         name=name,
         place=place,
-        credential=base64(credential),
-        key=base64(key),
+        credential=encode_base64url(credential),
+        key=encode_base64url(key),
         count=count,
         made_at=0.0,
     )
-    return add_passkey(gate, passkey, check=_once(gate, challenge, f"{REGISTER}\n{user}"))
+    return add_passkey(gate, passkey, check=_single_use_check(gate, challenge, f"{REGISTER}\n{user}"))
 
 
 def begin_sign_in(gate: Gate) -> dict[str, Any]:
     """The options for `navigator.credentials.get`. Nobody is named: the passkey says who it is."""
     with gate.store.read() as tx:
-        challenge = _challenge(gate, tx, SIGN_IN)
-    return get_options(challenge)
+        challenge = _make_challenge(gate, tx, SIGN_IN)
+    return sign_in_options(challenge)
 
 
 def finish_sign_in(gate: Gate, proof: Proof, origins: Collection[str]) -> tuple[str, str]:
     """Whoever holds the passkey is signed in: their name, and the secret of the browser's cookie."""
     try:
-        challenge = unbase64(read_client_data(unbase64(proof.client_data), "webauthn.get").challenge)
-        once = _once(gate, challenge, SIGN_IN)
+        challenge = decode_base64url(
+            read_client_data(decode_base64url(proof.client_data), "webauthn.get").challenge
+        )
+        once = _single_use_check(gate, challenge, SIGN_IN)
         with gate.store.read() as looked:  # who cannot sign in does not hold up those who write
             verify_passkey(gate, looked, proof, challenge, origins, check=once)
         with writing(gate) as tx:
@@ -114,35 +124,39 @@ def finish_sign_in(gate: Gate, proof: Proof, origins: Collection[str]) -> tuple[
         raise SignInRefused(NOT_SIGNED_IN, hint="`sayso link` makes a link to sign in") from error
 
 
-def get_options(challenge: bytes, credentials: Collection[str] = ()) -> dict[str, Any]:
+def sign_in_options(challenge: bytes, credentials: Collection[str] = ()) -> dict[str, Any]:
     """The options for `navigator.credentials.get`, in the form that JSON has for them."""
     return {
-        "challenge": base64(challenge),
+        "challenge": encode_base64url(challenge),
         "allowCredentials": [{"type": "public-key", "id": one} for one in credentials],
         "userVerification": "required",
         "timeout": int(LASTS * 1000),
     }
 
 
-def _challenge(gate: Gate, tx: Reader, purpose: str) -> bytes:
+def _make_challenge(gate: Gate, tx: Reader, purpose: str) -> bytes:
     """Random, with its time and our seal: nothing is kept of it until it is used."""
     head = secrets.token_bytes(NONCE) + int(tx.now + LASTS).to_bytes(TIME, "big")
-    return head + _seal(gate, purpose, head)
+    return head + _seal_challenge(gate, purpose, head)
 
 
-def _once(gate: Gate, challenge: bytes, purpose: str) -> Callable[[Kept, float], Kept]:
-    def check(kept: Kept, now: float) -> Kept:
-        return _check(gate, challenge, purpose, kept, now)
+def _single_use_check(
+    gate: Gate, challenge: bytes, purpose: str
+) -> Callable[[PasskeySet, float], PasskeySet]:
+    def check(kept: PasskeySet, now: float) -> PasskeySet:
+        return _check_challenge(gate, challenge, purpose, kept, now)
 
     return check
 
 
-def _check(gate: Gate, challenge: bytes, purpose: str, kept: Kept, now: float) -> Kept:
+def _check_challenge(gate: Gate, challenge: bytes, purpose: str, kept: PasskeySet, now: float) -> PasskeySet:
     """What is kept, with this challenge among the used; refused if it is not ours, too old or used."""
     head = challenge[: NONCE + TIME]
     until, name = int.from_bytes(head[NONCE:], "big"), head.hex()
     ours = len(challenge) == NONCE + TIME + MAC
-    if not ours or not secrets.compare_digest(_seal(gate, purpose, head), challenge[NONCE + TIME :]):
+    if not ours or not secrets.compare_digest(
+        _seal_challenge(gate, purpose, head), challenge[NONCE + TIME :]
+    ):
         raise BadProof("it was signed for something else")
     if not now < until <= now + LASTS or name in kept.used:
         raise BadProof("it came too late, or a second time")
@@ -150,11 +164,11 @@ def _check(gate: Gate, challenge: bytes, purpose: str, kept: Kept, now: float) -
     return msgspec.structs.replace(kept, used=fresh | {name: float(until)})
 
 
-def _seal(gate: Gate, purpose: str, head: bytes) -> bytes:
+def _seal_challenge(gate: Gate, purpose: str, head: bytes) -> bytes:
     return gate.sealer.text("passkey-challenge", f"{purpose}\n{head.hex()}")
 
 
-def _client_data(made: Mapping[str, Any]) -> str:
+def _client_data_of(made: Mapping[str, Any]) -> str:
     response = made.get("response")
     text = response.get("clientDataJSON") if isinstance(response, Mapping) else None
     if not isinstance(text, str):
@@ -162,7 +176,9 @@ def _client_data(made: Mapping[str, Any]) -> str:
     return text
 
 
-def _verified(made: Mapping[str, Any], challenge: bytes, place: str, origin: str) -> tuple[bytes, bytes, int]:
+def _verify_registration(
+    made: Mapping[str, Any], challenge: bytes, place: str, origin: str
+) -> tuple[bytes, bytes, int]:
     """Credential, public key and count of what was made, checked by the library for that."""
     try:
         from webauthn import verify_registration_response
@@ -187,5 +203,5 @@ def _verified(made: Mapping[str, Any], challenge: bytes, place: str, origin: str
         key = decoded.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     except Exception as error:  # bytes from outside: whatever they do to a parser, they are refused
         raise BadProof("the passkey that was made cannot be accepted") from error
-    public_key(key)
+    load_public_key(key)
     return found.credential_id, key, found.sign_count

@@ -14,17 +14,17 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
+from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sealed_values import TamperedValue, read_value, write_value
-from sayso.gate.rows.webauthn import BadProof, Proof, check_proof, key_id, unbase64
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.rows.webauthn import BadProof, Proof, check_passkey_proof, decode_base64url, public_key_hash
+from sayso.gate.sealed_values import TamperedValue, read_value, write_value
 from sayso.store.contract import Reader, Writer
 
 Level = Literal["high", "all", "never"]
 LEVELS: tuple[Level, ...] = ("high", "all", "never")
 ROW = "passkeys"
-HELD = "passkeys/held"
+LOCK_ROW = "passkeys/held"
 MOST = 20
 RESET = "look at the audit; `sayso passkey remove --all` forgets them, and you register anew"
 
@@ -61,7 +61,7 @@ class Passkey(msgspec.Struct, frozen=True):
     used_at: float | None = None
 
 
-class Kept(msgspec.Struct, frozen=True):
+class PasskeySet(msgspec.Struct, frozen=True):
     """All passkeys, what must be signed (None: nobody chose), and the challenges that were used of late."""
 
     passkeys: tuple[Passkey, ...] = ()
@@ -79,20 +79,20 @@ class Signing(msgspec.Struct, frozen=True):
 def list_passkeys(gate: Gate, user: str | None = None) -> list[Passkey]:
     """The passkeys of an operator, or of all, oldest first."""
     with gate.store.read() as tx:
-        kept = kept_in(gate, tx)
+        kept = load_passkeys(gate, tx)
     return [one for one in kept.passkeys if user in (None, one.user)]
 
 
-def required(gate: Gate) -> Level | None:
+def load_required_level(gate: Gate) -> Level | None:
     """What the operator chose that has to be signed; None if nothing was chosen."""
     with gate.store.read() as tx:
-        return kept_in(gate, tx).require
+        return load_passkeys(gate, tx).require
 
 
-def proof_needed(gate: Gate, tx: Reader, risk: Risk) -> bool:
+def needs_proof(gate: Gate, tx: Reader, risk: Risk) -> bool:
     """Whether an answer that allows this risk has to be signed: by default high, once there is a passkey."""
     try:
-        kept = kept_in(gate, tx)
+        kept = load_passkeys(gate, tx)
     except PasskeysVoid:
         return True
     if kept.require is None:
@@ -100,9 +100,9 @@ def proof_needed(gate: Gate, tx: Reader, risk: Risk) -> bool:
     return kept.require == "all" or (kept.require == "high" and risk >= Risk.HIGH)
 
 
-def unsigned_risk(gate: Gate, tx: Reader) -> Risk | None:
+def highest_unsigned_risk(gate: Gate, tx: Reader) -> Risk | None:
     """The highest risk that an answer without a signature may allow; None if it may allow nothing."""
-    return max((risk for risk in Risk if not proof_needed(gate, tx, risk)), default=None)
+    return max((risk for risk in Risk if not needs_proof(gate, tx, risk)), default=None)
 
 
 def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
@@ -110,9 +110,9 @@ def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
     if level not in LEVELS:
         raise SaysoError(f"there is no level {level!r}", hint=f"use one of: {', '.join(LEVELS)}")
     with operator_act(gate) as tx:
-        hold(tx)
-        kept = kept_in(gate, tx)
-        put(gate, tx, msgspec.structs.replace(kept, require=level))
+        lock_passkeys(tx)
+        kept = load_passkeys(gate, tx)
+        save_passkeys(gate, tx, msgspec.structs.replace(kept, require=level))
         details = {"require": level, "was": kept.require or "", "by": by}
         record(tx, "PASSKEYS_REQUIRED", details=details, stream=gate.stream)
 
@@ -120,13 +120,13 @@ def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
 def remove_passkey(gate: Gate, passkey: str, *, by: str, of: str | None = None) -> Passkey:
     """From now on it signs nothing. `of`: only if it is this operator's."""
     with operator_act(gate) as tx:
-        hold(tx)
-        kept = kept_in(gate, tx)
+        lock_passkeys(tx)
+        kept = load_passkeys(gate, tx)
         found = next((one for one in kept.passkeys if one.id == passkey and of in (None, one.user)), None)
         if found is None:
             raise UnknownPasskey(f"there is no passkey {passkey}", hint="`sayso passkey list` shows them")
         left = tuple(one for one in kept.passkeys if one.id != passkey)
-        put(gate, tx, msgspec.structs.replace(kept, passkeys=left))
+        save_passkeys(gate, tx, msgspec.structs.replace(kept, passkeys=left))
         _record_removed(gate, tx, found, by)
         return found
 
@@ -137,30 +137,30 @@ def forget_passkeys(gate: Gate, *, by: str) -> int:
     Where that cannot be read any more, it is everything.
     """
     with operator_act(gate) as tx:
-        hold(tx)
+        lock_passkeys(tx)
         try:
-            kept = kept_in(gate, tx)
+            kept = load_passkeys(gate, tx)
         except PasskeysVoid:
-            kept = Kept(require="all")
+            kept = PasskeySet(require="all")
             record(tx, "PASSKEY_REMOVED", details={"by": by, "why": "void"}, stream=gate.stream)
-        put(gate, tx, Kept(require=kept.require))
+        save_passkeys(gate, tx, PasskeySet(require=kept.require))
         for one in kept.passkeys:
             _record_removed(gate, tx, one, by)
     return len(kept.passkeys)
 
 
-def add_passkey(gate: Gate, passkey: Passkey, *, check: Callable[[Kept, float], Kept]) -> Passkey:
+def add_passkey(gate: Gate, passkey: Passkey, *, check: Callable[[PasskeySet, float], PasskeySet]) -> Passkey:
     """Keep a new passkey, if `check` on what is kept lets it pass. Its public key stands in the audit."""
     with operator_act(gate) as tx:
-        hold(tx)
-        kept = check(kept_in(gate, tx), tx.now)
+        lock_passkeys(tx)
+        kept = check(load_passkeys(gate, tx), tx.now)
         if any(one.credential == passkey.credential for one in kept.passkeys):
             raise BadProof("this passkey is registered already")
         if sum(one.user == passkey.user for one in kept.passkeys) >= MOST:
             raise SaysoError(f"an operator has {MOST} passkeys at most", hint="remove one first")
         added = msgspec.structs.replace(passkey, made_at=tx.now)
-        put(gate, tx, msgspec.structs.replace(kept, passkeys=(*kept.passkeys, added)))
-        details = _named(added) | {"place": added.place, "public_key": added.key}
+        save_passkeys(gate, tx, msgspec.structs.replace(kept, passkeys=(*kept.passkeys, added)))
+        details = _passkey_details(added) | {"place": added.place, "public_key": added.key}
         record(tx, "PASSKEY_ADDED", details=details, stream=gate.stream)
     return added
 
@@ -173,13 +173,13 @@ def use_passkey(
     origins: Collection[str],
     *,
     by: str | None = None,
-    check: Callable[[Kept, float], Kept] = lambda kept, now: kept,
+    check: Callable[[PasskeySet, float], PasskeySet] = lambda kept, now: kept,
 ) -> Passkey:
     """The passkey that signed this, with its count moved on. `by`: only one of this operator."""
-    hold(tx)
+    lock_passkeys(tx)
     kept, after = verify_passkey(gate, tx, proof, challenge, origins, by=by, check=check)
     passkeys = tuple(after if one.id == after.id else one for one in kept.passkeys)
-    put(gate, tx, msgspec.structs.replace(kept, passkeys=passkeys))
+    save_passkeys(gate, tx, msgspec.structs.replace(kept, passkeys=passkeys))
     return after
 
 
@@ -191,44 +191,44 @@ def verify_passkey(
     origins: Collection[str],
     *,
     by: str | None = None,
-    check: Callable[[Kept, float], Kept] = lambda kept, now: kept,
-) -> tuple[Kept, Passkey]:
+    check: Callable[[PasskeySet, float], PasskeySet] = lambda kept, now: kept,
+) -> tuple[PasskeySet, Passkey]:
     """What would be kept, and the passkey that signed this with its count moved on. Nothing is written."""
-    kept = check(kept_in(gate, tx), tx.now)
+    kept = check(load_passkeys(gate, tx), tx.now)
     found = next((one for one in kept.passkeys if one.credential == proof.credential), None)
     if found is None or by not in (None, found.user):
         raise BadProof("it is not by a passkey that is registered for you here")
-    count = check_proof(proof, unbase64(found.key), found.place, challenge, origins)
+    count = check_passkey_proof(proof, decode_base64url(found.key), found.place, challenge, origins)
     if (count or found.count) and count <= found.count:
         raise BadProof("the passkey's count went back: it may have been copied")
     return kept, msgspec.structs.replace(found, count=count, used_at=tx.now)
 
 
-def proof_told(proof: Proof, passkey: Passkey) -> dict[str, str]:
+def proof_to_details(proof: Proof, passkey: Passkey) -> dict[str, str]:
     """The proof as its entry holds it: with the name of the key, which the passkey's own entry spells out."""
-    named = msgspec.structs.replace(proof, key=key_id(unbase64(passkey.key)))
+    named = msgspec.structs.replace(proof, key=public_key_hash(decode_base64url(passkey.key)))
     return {name: str(value) for name, value in msgspec.structs.asdict(named).items()}
 
 
-def kept_in(gate: Gate, tx: Reader) -> Kept:
+def load_passkeys(gate: Gate, tx: Reader) -> PasskeySet:
     """What is kept, or PasskeysVoid if it is not as we wrote it last, in this epoch."""
     try:
-        return read_value(gate, tx, ROW, Kept) or Kept()
+        return read_value(gate, tx, ROW, PasskeySet) or PasskeySet()
     except TamperedValue as error:
         raise PasskeysVoid("the passkeys were changed by hand, or are of an old copy", hint=RESET) from error
 
 
-def put(gate: Gate, tx: Writer, kept: Kept) -> None:
+def save_passkeys(gate: Gate, tx: Writer, kept: PasskeySet) -> None:
     write_value(gate, tx, ROW, kept)
 
 
-def hold(tx: Writer) -> None:
+def lock_passkeys(tx: Writer) -> None:
     """Let one change them at a time: whoever writes this row waits for all who wrote it before."""
-    tx.set_meta(HELD, "")
+    tx.set_meta(LOCK_ROW, "")
 
 
-def _named(passkey: Passkey) -> dict[str, str]:
-    key = key_id(unbase64(passkey.key))
+def _passkey_details(passkey: Passkey) -> dict[str, str]:
+    key = public_key_hash(decode_base64url(passkey.key))
     return {"passkey": passkey.id, "user": passkey.user, "name": passkey.name} | {
         "credential": passkey.credential,
         "key": key,
@@ -236,4 +236,4 @@ def _named(passkey: Passkey) -> dict[str, str]:
 
 
 def _record_removed(gate: Gate, tx: Writer, passkey: Passkey, by: str) -> None:
-    record(tx, "PASSKEY_REMOVED", details=_named(passkey) | {"by": by}, stream=gate.stream)
+    record(tx, "PASSKEY_REMOVED", details=_passkey_details(passkey) | {"by": by}, stream=gate.stream)

@@ -10,10 +10,10 @@ from typing import Literal
 import msgspec
 
 from sayso.core.errors import SaysoError
+from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sealed_values import TamperedValue, find_value, open_value, write_value
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.sealed_values import TamperedValue, find_value, open_value, write_value
 from sayso.store.contract import MetaRow, Reader
 
 Role = Literal["agent", "host", "operator", "trusted"]
@@ -57,7 +57,7 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
     secret = f"sayso_{role}_{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:
         token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
-        write_value(gate, tx, _place(secret), token)
+        write_value(gate, tx, _value_name(secret), token)
         details = {"token": token.id, "role": role, "name": name, "by": by, "assured": assured}
         record(tx, "TOKEN_ISSUED", details=details, stream=gate.stream)
     return secret, token
@@ -65,22 +65,22 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
 
 def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
     """Whose token this is; None if it is nobody's, was revoked, or was written or put back by hand."""
-    token = find_value(gate, tx, _place(secret), Token)
+    token = find_value(gate, tx, _value_name(secret), Token)
     return None if token is None or token.revoked else token
 
 
 def list_tokens(gate: Gate) -> list[Token]:
     """Every token that was not revoked, oldest first."""
     with gate.store.read() as tx:
-        found = [_opened(gate, text, place) for place, text in _all(tx)]
+        found = [_open_token(gate, text, place) for place, text in _token_rows(tx)]
     return sorted((one for one in found if one is not None and not one.revoked), key=lambda one: one.made_at)
 
 
 def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
     """From the next request on nobody is let in with it."""
     with operator_act(gate) as tx:
-        for place, text in _all(tx):
-            found = _opened(gate, text, place)
+        for place, text in _token_rows(tx):
+            found = _open_token(gate, text, place)
             if found is not None and found.id == token and not found.revoked:
                 ended = msgspec.structs.replace(found, revoked=True)
                 write_value(gate, tx, place, ended)
@@ -89,15 +89,15 @@ def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
     raise UnknownToken(f"there is no token {token}", hint="sayso token list shows them")
 
 
-def _all(tx: Reader) -> list[tuple[str, str]]:
+def _token_rows(tx: Reader) -> list[tuple[str, str]]:
     return [(row.name, row.value) for row in tx.every(MetaRow) if row.name.startswith(PREFIX)]
 
 
-def _place(secret: str) -> str:
+def _value_name(secret: str) -> str:
     return f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
 
 
-def _opened(gate: Gate, text: str, place: str) -> Token | None:
+def _open_token(gate: Gate, text: str, place: str) -> Token | None:
     try:
         return open_value(gate, place, text, Token)
     except TamperedValue:

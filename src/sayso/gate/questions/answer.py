@@ -7,39 +7,39 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.conversation.claims import answer_claim
+from sayso.core.conversation.claims import effects_of_claim_answer
 from sayso.core.deciding.decide import decide
-from sayso.core.deciding.offers import given as once
-from sayso.core.deciding.questions import answer_each, said
+from sayso.core.deciding.offers import grants_of_answer as once
+from sayso.core.deciding.questions import effects_of_answers, summarize_answers
 from sayso.core.deciding.showing import check_edit_seen, check_seen
 from sayso.core.decision import Decision, Question
-from sayso.core.effects import Closed, Effect, Granted, Withdrawn
+from sayso.core.effects import Effect, GrantAdded, QuestionClosed, QuestionWithdrawn
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.terms import Terms, terms_of
-from sayso.gate.gate import Gate, everything, loaded, settle, view_of, writing
+from sayso.gate.audit.consent_entries import record_consents, record_lasting_grants
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, view_of, writing
 from sayso.gate.people.passkeys import (
     ProofNeeded,
     Signing,
-    hold,
-    proof_needed,
-    proof_told,
-    unsigned_risk,
+    highest_unsigned_risk,
+    lock_passkeys,
+    needs_proof,
+    proof_to_details,
     use_passkey,
 )
 from sayso.gate.questions.expiry import ends_at, expire_question
-from sayso.gate.questions.read import UnknownQuestion, refuse_question
-from sayso.gate.rows.journal import record, what_would_run
-from sayso.gate.rows.sessions import Loaded, close_row
+from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
+from sayso.gate.rows.journal import call_for_entry, record
+from sayso.gate.rows.sessions import LoadedSession, close_question_row
 from sayso.gate.rows.webauthn import BadProof, answer_challenge
-from sayso.gate.sessions.consents import record_consents, record_lasting_grants
-from sayso.gate.telemetry import answered
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.telemetry import log_answer
 from sayso.store.contract import QuestionRow, Writer
 
 
-class Reply(msgspec.Struct, frozen=True):
+class AnswerChange(msgspec.Struct, frozen=True):
     """What an answer changes, what else its entry says, and what of that is sensitive."""
 
     effects: tuple[Effect, ...]
@@ -56,7 +56,7 @@ class EditRefused(SaysoError):
     code = "edit_refused"
 
 
-class Stands(msgspec.Struct, frozen=True):
+class QuestionStanding(msgspec.Struct, frozen=True):
     """How a question stands after somebody answered: by whom, what, when; and whether it was this answer."""
 
     question: str
@@ -77,7 +77,7 @@ def answer_question(
     reason: str | None = None,
     signing: Signing | None = None,
     seen: str | None = None,
-) -> Stands:
+) -> QuestionStanding:
     """Give this answer if the question is still open; else say how it stands.
 
     `signing` comes from surfaces where passkeys are used: there an answer that needs a proof is refused
@@ -86,10 +86,10 @@ def answer_question(
     risk is allowed.
     """
 
-    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return _answered(gate, tx, asked, dict.fromkeys(asked.item_ids, given), found, by, seen)
+    def reply(tx: Writer, asked: Question, found: LoadedSession) -> AnswerChange:
+        return _answer_change(gate, tx, asked, dict.fromkeys(asked.item_ids, given), found, by, seen)
 
-    return _reply(gate, question, given, by, reason, reply, signing)
+    return _give_answer(gate, question, given, by, reason, reply, signing)
 
 
 def answer_items(
@@ -101,13 +101,13 @@ def answer_items(
     reason: str | None = None,
     signing: Signing | None = None,
     seen: str | None = None,
-) -> Stands:
+) -> QuestionStanding:
     """The same with an answer to each item by its id. One no refuses the call."""
 
-    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
-        return _answered(gate, tx, asked, given, found, by, seen)
+    def reply(tx: Writer, asked: Question, found: LoadedSession) -> AnswerChange:
+        return _answer_change(gate, tx, asked, given, found, by, seen)
 
-    return _reply(gate, question, said(given), by, reason, reply, signing)
+    return _give_answer(gate, question, summarize_answers(given), by, reason, reply, signing)
 
 
 def cancel_question(gate: Gate, question: str, why: str) -> None:
@@ -116,10 +116,10 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
         row = tx.question(question)
         if row is None:
             raise UnknownQuestion(f"there is no question {question}")
-        found = loaded(gate, tx, row.session, everything())
+        found = load_open_session(gate, tx, row.session, select_all_rows())
         closed = {"state": "cancelled", "reason": why, "closed_at": tx.now}
-        if question in found.session.questions and close_row(tx, gate.sealer, row, **closed):
-            settle(gate, tx, found, (Withdrawn(question),))
+        if question in found.session.questions and close_question_row(tx, gate.sealer, row, **closed):
+            apply_and_save(gate, tx, found, (QuestionWithdrawn(question),))
             details = {"question": row.id, "why": why}
             record(tx, "CANCELLED", session=row.session, details=details, stream=gate.stream)
 
@@ -134,7 +134,7 @@ def edit_and_allow(
     signing: Signing | None = None,
     seen: str | None = None,
     seen_edited: str | None = None,
-) -> Stands:
+) -> QuestionStanding:
     """Approve the edited call once, in place of the one asked about.
 
     The policy decides the edited call again, and its no stays a no. Both digests stand in the audit; the call
@@ -142,24 +142,24 @@ def edit_and_allow(
     was shown it; an edit that raises the risk above moderate needs it, or a proof, which names it as well.
     """
 
-    def reply(tx: Writer, asked: Question, found: Loaded) -> Reply:
+    def reply(tx: Writer, asked: Question, found: LoadedSession) -> AnswerChange:
         check_edit(asked, edited)
         decision = decide(edited, gate.policy, view_of(gate, tx, found, edited), tx.now)
         if decision.verdict is Verdict.DENY:
             raise EditRefused(f"the edited call is denied: {decision.reason}")
         risk = max(item.risk for item in decision.items)
         check_seen(asked, seen, risk)
-        if signing is None or not proof_needed(gate, tx, risk):
+        if signing is None or not needs_proof(gate, tx, risk):
             check_edit_seen(asked, edited.digest, seen_edited, risk)
         grants: tuple[Grant, ...] = ()
         if decision.verdict is Verdict.ASK:
             how = {"given_by": by, "question": question, "terms": _terms(gate, asked, decision)}
             grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
-        effects = (*map(Granted, grants), Closed(question, "edit"))
+        effects = (*map(GrantAdded, grants), QuestionClosed(question, "edit"))
         kept = gate.sealer.edited(question, edited)
-        return Reply(effects, {"edited": edited.digest}, kept, what_would_run(edited.call), risk)
+        return AnswerChange(effects, {"edited": edited.digest}, kept, call_for_entry(edited.call), risk)
 
-    return _reply(gate, question, "edit", by, reason, reply, signing)
+    return _give_answer(gate, question, "edit", by, reason, reply, signing)
 
 
 def check_edit(asked: Question, edited: Request) -> None:
@@ -170,73 +170,77 @@ def check_edit(asked: Question, edited: Request) -> None:
         raise EditRefused("an edit changes what a call does, not who makes it with which tool")
 
 
-def _answered(
+def _answer_change(
     gate: Gate,
     tx: Writer,
     asked: Question,
     given: Mapping[str, str],
-    found: Loaded,
+    found: LoadedSession,
     by: str,
     seen: str | None,
-) -> Reply:
+) -> AnswerChange:
     """What these answers change: what they grant for a call, or that a claimed message counts."""
     if asked.claim is None:
-        return Reply(answer_each(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen))
-    unsigned = unsigned_risk(gate, tx)
-    effects = answer_claim(asked, given, gate.policy, found.session, tx.now, seen=seen, unsigned=unsigned)
-    return Reply(effects)
+        return AnswerChange(
+            effects_of_answers(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen)
+        )
+    unsigned = highest_unsigned_risk(gate, tx)
+    effects = effects_of_claim_answer(
+        asked, given, gate.policy, found.session, tx.now, seen=seen, unsigned=unsigned
+    )
+    return AnswerChange(effects)
 
 
-def _reply(
+def _give_answer(
     gate: Gate,
     question: str,
     given: str,
     by: str,
     reason: str | None,
-    reply_to: Callable[[Writer, Question, Loaded], Reply],
+    reply_to: Callable[[Writer, Question, LoadedSession], AnswerChange],
     signing: Signing | None,
-) -> Stands:
+) -> QuestionStanding:
     try:
-        stands = _closed(gate, question, given, by, reason, reply_to, signing)
+        stands = _close_with_answer(gate, question, given, by, reason, reply_to, signing)
     except BadProof as error:
         with writing(gate) as tx:
             details = {"question": question, "answer": given, "by": by, "why": error.message}
             record(tx, "PROOF_REFUSED", details=details, stream=gate.stream)
         raise
     if stands.yours:
-        answered(question, given, by)
+        log_answer(question, given, by)
     return stands
 
 
-def _closed(
+def _close_with_answer(
     gate: Gate,
     question: str,
     given: str,
     by: str,
     reason: str | None,
-    reply_to: Callable[[Writer, Question, Loaded], Reply],
+    reply_to: Callable[[Writer, Question, LoadedSession], AnswerChange],
     signing: Signing | None,
-) -> Stands:
+) -> QuestionStanding:
     with operator_act(gate) as tx:
-        row = _question_row(gate, tx, question)
+        row = _load_question_row(gate, tx, question)
         if row.state != "open":
-            return _stands(row, yours=False)
+            return _standing_from_row(row, yours=False)
         if tx.now >= ends_at(gate, row):
-            return _stands(expire_question(gate, tx, row), yours=False)
-        found = loaded(gate, tx, row.session, everything())
+            return _standing_from_row(expire_question(gate, tx, row), yours=False)
+        found = load_open_session(gate, tx, row.session, select_all_rows())
         asked = found.session.questions.get(row.id)
         if asked is None:
-            refuse_question(gate, row)
+            refuse_tampered_question(gate, row)
         if signing is not None and signing.proof is not None:
-            hold(tx)  # after the session and before the stream, as everybody does
+            lock_passkeys(tx)  # after the session and before the stream, as everybody does
         reply = reply_to(tx, asked, found)
-        signed = _signed(gate, tx, asked, given, by, reply, signing)
+        signed = _signature_details(gate, tx, asked, given, by, reply, signing)
         how: dict[str, Any] = {"answer": given, "reason": reason, "by": by, "edited": reply.edited}
         how |= {"state": "answered", "closed_at": tx.now}
-        if not close_row(tx, gate.sealer, row, **how):
-            return _stands(tx.question(row.id) or row, yours=False)
-        settle(gate, tx, found, reply.effects)
-        grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, Granted))
+        if not close_question_row(tx, gate.sealer, row, **how):
+            return _standing_from_row(tx.question(row.id) or row, yours=False)
+        apply_and_save(gate, tx, found, reply.effects)
+        grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, GrantAdded))
         details: dict[str, Any] = {
             "question": row.id,
             "digest": row.digest,
@@ -262,31 +266,31 @@ def _closed(
         if asked.claim is None:
             record_lasting_grants(gate, tx, reply.effects, found.row.agent)
         else:
-            told = tuple(one for one in reply.effects if one != Closed(row.id, given))
+            told = tuple(one for one in reply.effects if one != QuestionClosed(row.id, given))
             record_consents(gate, tx, found.session, told)
-        return _stands(msgspec.structs.replace(row, **how), yours=True, grants=grants)
+        return _standing_from_row(msgspec.structs.replace(row, **how), yours=True, grants=grants)
 
 
-def _question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
+def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
     """The row of this question, if it is one that this gate wrote. Every try to answer another is told."""
     row = tx.question(question)
     if row is None:
         raise UnknownQuestion(f"there is no question {question}")
     if gate.sealer.open_question(row) is None:
-        refuse_question(gate, row)
+        refuse_tampered_question(gate, row)
     return row
 
 
-def _signed(
-    gate: Gate, tx: Writer, asked: Question, given: str, by: str, reply: Reply, signing: Signing | None
+def _signature_details(
+    gate: Gate, tx: Writer, asked: Question, given: str, by: str, reply: AnswerChange, signing: Signing | None
 ) -> dict[str, Any]:
     """What the entry says of the signature; an answer that needs one and has none is refused."""
     if signing is not None and signing.proof is not None:
         edited = reply.more.get("edited", "")
         challenge = answer_challenge(asked.id, asked.request.digest, given, edited)
         passkey = use_passkey(gate, tx, signing.proof, challenge, signing.origins, by=by)
-        return {"proof": proof_told(signing.proof, passkey)}
-    if given == "deny" or not proof_needed(gate, tx, max(asked.risk, reply.risk)):
+        return {"proof": proof_to_details(signing.proof, passkey)}
+    if given == "deny" or not needs_proof(gate, tx, max(asked.risk, reply.risk)):
         return {}
     if signing is not None:
         raise ProofNeeded(
@@ -306,5 +310,5 @@ def _maker(request: Request) -> tuple[str, str, Origin, str]:
     return (request.session, request.agent, request.origin, request.call.tool)
 
 
-def _stands(row: QuestionRow, *, yours: bool, grants: tuple[str, ...] = ()) -> Stands:
-    return Stands(row.id, row.state, row.answer, row.by, row.closed_at, yours, grants)
+def _standing_from_row(row: QuestionRow, *, yours: bool, grants: tuple[str, ...] = ()) -> QuestionStanding:
+    return QuestionStanding(row.id, row.state, row.answer, row.by, row.closed_at, yours, grants)

@@ -7,37 +7,37 @@ from collections.abc import Iterator
 import msgspec
 
 from sayso.core.deciding.decide import decide
-from sayso.core.deciding.offers import given
+from sayso.core.deciding.offers import grants_of_answer
 from sayso.core.decision import Question
-from sayso.core.effects import Granted
+from sayso.core.effects import GrantAdded
 from sayso.core.model import Request, Verdict
-from sayso.core.session import Session, apply
-from sayso.gate.gate import Gate, everything, view_of
+from sayso.core.session import Session, apply_effects
+from sayso.gate.gate import Gate, select_all_rows, view_of
 from sayso.gate.questions.read import read_question
-from sayso.gate.rows.sessions import Loaded, load
+from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import Reader
 
 LOOK_BACK = 50
 
 
-def coverage(gate: Gate, question: Question) -> tuple[dict[str, int], int]:
+def measure_coverage(gate: Gate, question: Question) -> tuple[dict[str, int], int]:
     """For each answer how many of the questions before this one it would have covered; and of how many."""
     with gate.store.read() as tx:
-        found = load(tx, gate.sealer, question.request.session, everything())
+        found = load_session(tx, gate.sealer, question.request.session, select_all_rows())
         if found is None or not found.believed:
             return {}, 0
-        earlier = list(_before(gate, tx, question))
+        earlier = list(_earlier_requests(gate, tx, question))
         bare = msgspec.structs.replace(found.session, grants={}, denials={}, stopped=None)
-        asked = [one for one in earlier if not _allowed(gate, tx, found, bare, one)]
+        asked = [one for one in earlier if not _is_allowed(gate, tx, found, bare, one)]
         covered = {
-            offer.answer: sum(_allowed(gate, tx, found, after, one) for one in asked)
+            offer.answer: sum(_is_allowed(gate, tx, found, after, one) for one in asked)
             for offer in question.offers
-            if (after := _given(gate, bare, question, offer.answer, tx.now)) is not None
+            if (after := _session_after_answer(gate, bare, question, offer.answer, tx.now)) is not None
         }
     return covered, len(earlier)
 
 
-def _before(gate: Gate, tx: Reader, question: Question) -> Iterator[Request]:
+def _earlier_requests(gate: Gate, tx: Reader, question: Question) -> Iterator[Request]:
     """What was asked before it in its session, newest first."""
     session, _, number = question.id.rpartition(".q")
     last = int(number) - 1 if number.isdigit() else 0
@@ -48,14 +48,16 @@ def _before(gate: Gate, tx: Reader, question: Question) -> Iterator[Request]:
             yield asked.request
 
 
-def _given(gate: Gate, bare: Session, question: Question, answer: str, now: float) -> Session | None:
+def _session_after_answer(
+    gate: Gate, bare: Session, question: Question, answer: str, now: float
+) -> Session | None:
     """The session with what this answer gives beyond the call itself; None where it allows nothing."""
     if answer == "deny":
         return None
-    grants = given(answer, question.request, question.items, gate.policy, bare, now)
-    return apply(bare, tuple(Granted(grant) for grant in grants if grant.kind != "call"))
+    grants = grants_of_answer(answer, question.request, question.items, gate.policy, bare, now)
+    return apply_effects(bare, tuple(GrantAdded(grant) for grant in grants if grant.kind != "call"))
 
 
-def _allowed(gate: Gate, tx: Reader, found: Loaded, session: Session, request: Request) -> bool:
+def _is_allowed(gate: Gate, tx: Reader, found: LoadedSession, session: Session, request: Request) -> bool:
     view = view_of(gate, tx, msgspec.structs.replace(found, session=session), request)
     return decide(request, gate.policy, view, tx.now).verdict is Verdict.ALLOW

@@ -6,7 +6,7 @@ import msgspec
 
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import close_row
+from sayso.gate.rows.sessions import close_question_row
 from sayso.store.contract import QuestionRow, Writer
 
 MOST = 10_000
@@ -38,6 +38,6 @@ def _expire_session(gate: Gate, session: str) -> int:
 
 
 def expire_question(gate: Gate, tx: Writer, row: QuestionRow) -> QuestionRow:
-    close_row(tx, gate.sealer, row, state="expired", closed_at=tx.now)
+    close_question_row(tx, gate.sealer, row, state="expired", closed_at=tx.now)
     record(tx, "EXPIRED", session=row.session, details={"question": row.id}, stream=gate.stream)
     return msgspec.structs.replace(row, state="expired", closed_at=tx.now)

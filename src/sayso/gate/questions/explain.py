@@ -9,53 +9,57 @@ from sayso.core.decision import Decision, Question
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.core.words import visible
-from sayso.gate.gate import NO_SCOPE, Gate, loaded, needed_for, view_of
+from sayso.gate.gate import NO_SCOPE, Gate, load_open_session, select_rows_for, view_of
 from sayso.gate.questions.answer import check_edit
 from sayso.gate.questions.surface import EditDecided
-from sayso.gate.rows.sessions import Wanted
+from sayso.gate.rows.sessions import RowSelection
 
 
-def preview(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
+def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     """What would be decided now. Nothing is used up, opened or written."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, request.session, wanted_for(gate, request, scope))
+        found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
 
 
 def decide_edit(gate: Gate, asked: Question, edited: Request) -> EditDecided:
     """What would be decided of this call in place of the one asked about. Nothing comes of it."""
     check_edit(asked, edited)
-    decision = preview(gate, edited)
-    return EditDecided(edited.digest, decision.risk, decision.verdict is Verdict.DENY, told_reason(decision))
+    decision = preview_decision(gate, edited)
+    return EditDecided(
+        edited.digest, decision.risk, decision.verdict is Verdict.DENY, describe_reason(decision)
+    )
 
 
-def told_reason(decision: Decision) -> str:
+def describe_reason(decision: Decision) -> str:
     """Why a call is denied; else what there is to say of its riskiest operation."""
     if decision.verdict is Verdict.DENY:
         return decision.reason
     return max(decision.items, key=lambda item: item.risk).ruling.reason
 
 
-def why_asked(gate: Gate, question: Question) -> str:
+def describe_why_asked(gate: Gate, question: Question) -> str:
     """Why this question is asked: the checks of its call, or that its message is only claimed."""
     if question.claim is not None:
         return f"{question.items[0].operation} (high risk)\n  * claimed: {question.items[0].ruling.reason}"
-    return told_trace(gate, question.request)
+    return format_trace(gate, question.request)
 
 
-def traced(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> tuple[Decision, tuple[Trace, ...]]:
+def trace_decision(
+    gate: Gate, request: Request, scope: Scope = NO_SCOPE
+) -> tuple[Decision, tuple[Trace, ...]]:
     """The same, with every check on the way."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, request.session, wanted_for(gate, request, scope))
+        found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         return explain(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
 
 
-def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
+def format_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
     """One line a check, for each operation of the call. Deciding again changes nothing.
 
     Line breaks in what somebody else wrote are spelled out: a break in this text is one of ours.
     """
-    _, traces = traced(gate, request, scope)
+    _, traces = trace_decision(gate, request, scope)
     lines: list[str] = []
     for trace in traces:
         lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")
@@ -66,6 +70,6 @@ def told_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
     return "\n".join(lines)
 
 
-def wanted_for(gate: Gate, request: Request, scope: Scope) -> Wanted:
+def select_rows_for_preview(gate: Gate, request: Request, scope: Scope) -> RowSelection:
     """All grants, and of what was denied and sent in the session what this request can depend on."""
-    return msgspec.structs.replace(needed_for(request, gate.policy, scope), keys=None)
+    return msgspec.structs.replace(select_rows_for(request, gate.policy, scope), keys=None)

@@ -13,11 +13,11 @@ from typing import NoReturn
 import msgspec
 
 from sayso.core.decision import Question
-from sayso.core.digest import call_digest, what_digest
+from sayso.core.digest import action_digest, call_digest
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate.gate import Gate
-from sayso.gate.rows.sessions import kept_in
+from sayso.gate.rows.sessions import load_kept
 from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import QuestionRow, Reader
 
@@ -69,13 +69,13 @@ def questions_in(gate: Gate, tx: Reader, rows: Iterable[QuestionRow]) -> Iterato
 
 def read_question(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
     """The question in this row; None if that was changed by hand, which is reported once."""
-    question = _opened(gate, tx, row)
+    question = _open_row(gate, tx, row)
     if question is None:
         gate.sealer.doubts.note_once(finding_of(row), row.session)
     return question
 
 
-def refuse_question(gate: Gate, row: QuestionRow) -> NoReturn:
+def refuse_tampered_question(gate: Gate, row: QuestionRow) -> NoReturn:
     """Refuse to do anything with a question that was changed, or opened again, by hand. Always reported."""
     gate.sealer.doubts.note(finding_of(row), row.session)
     raise TamperedQuestion(finding_of(row), hint=LET_ASK)
@@ -85,9 +85,9 @@ def finding_of(row: QuestionRow) -> str:
     return f"question {row.id} was changed or opened again by hand"
 
 
-def _opened(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
+def _open_row(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
     """What the row says, if all of it can be believed."""
-    kept = kept_in(tx, gate.sealer, row.session)
+    kept = load_kept(tx, gate.sealer, row.session)
     question = gate.sealer.open_question(row, epoch=None if kept is None else kept.epoch)
     if question is None or not _is_digested(question.request):
         return None
@@ -100,4 +100,4 @@ def _is_digested(request: Request) -> bool:
     """Whether the digest of the request is that of the call in it."""
     names = [operation.name for operation in request.operations]
     made = call_digest(request.call, names, request.agent, request.session)
-    return (made, what_digest(request.call)) == (request.digest, request.arguments_digest)
+    return (made, action_digest(request.call)) == (request.digest, request.arguments_digest)

@@ -21,7 +21,7 @@ class EditDecided(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AskedQuestion(msgspec.Struct, frozen=True):
     """A question as a surface gets it.
 
     Everything in it that an agent wrote is data: the surface makes it visible (`core.words.visible`) before
@@ -62,7 +62,7 @@ class Surface(Protocol):
     def able(self) -> bool:
         """Whether a person can be asked here at this moment."""
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         """Show the question and wait for the person. Called in a thread of its own for each question.
 
         Once `over` is set, somebody else has answered or the question is gone: take it down and return

@@ -6,7 +6,7 @@ import time
 
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.read import UnknownQuestion, find_question, refuse_question
+from sayso.gate.questions.read import UnknownQuestion, find_question, refuse_tampered_question
 from sayso.store.contract import QuestionRow
 
 LONGEST = 600.0
@@ -22,13 +22,13 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
             if row is None:
                 raise UnknownQuestion(f"there is no question {question}")
             if gate.sealer.open_question(row) is None:
-                refuse_question(gate, row)
+                refuse_tampered_question(gate, row)
         left = min(until - time.monotonic(), ends_at(gate, row) - now)
         if row.state != "open" or left <= 0:
             return row
         mark = gate.store.changed(mark, left)
 
 
-def question_row(gate: Gate, question: str) -> QuestionRow:
+def load_question_row(gate: Gate, question: str) -> QuestionRow:
     """The question as it stands; an error if its row was changed by hand."""
     return find_question(gate, question).row

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from secrets import token_bytes
 from typing import Any
 
-from sayso.core.audit.commitments import SALT_BYTES, Sealed, commitment
-from sayso.core.audit.entry import Entry, Head, append, genesis
-from sayso.core.digest import canonical, decode
+from sayso.core.audit.commitments import SALT_BYTES, SaltedValue, commitment_of
+from sayso.core.audit.entry import AuditEntry, ChainHead, append_entry, genesis
+from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.model import Call
 from sayso.gate.rows.moves import GOES_ON, check_goes_on
 from sayso.store.contract import EntryRow, SecretRow, Writer
@@ -36,9 +36,9 @@ def record(
     if event not in GOES_ON:
         check_goes_on(tx, last)
     at = tx.now if last is None or event == CLOCK else max(tx.now, last.at)
-    head = genesis(stream) if last is None else Head(last.seq, last.hash, stream)
-    kept = [Sealed(name, value, token_bytes(SALT_BYTES)) for name, value in (sensitive or {}).items()]
-    entry = Entry(
+    head = genesis(stream) if last is None else ChainHead(last.seq, last.hash, stream)
+    kept = [SaltedValue(name, value, token_bytes(SALT_BYTES)) for name, value in (sensitive or {}).items()]
+    entry = AuditEntry(
         seq=head.seq + 1,
         at=at,
         event=event,
@@ -46,22 +46,22 @@ def record(
         agent=agent,
         operations=operations,
         details=details or {},
-        commitments={sealed.name: commitment(sealed) for sealed in kept},
+        commitments={sealed.name: commitment_of(sealed) for sealed in kept},
         stream=stream,
     )
-    body, after = append(head, entry)
+    body, after = append_entry(head, entry)
     tx.add_entry(EntryRow(stream, after.seq, at, event, session, body, head.hash, after.hash))
     for sealed in kept:
         tx.add_secret(SecretRow(stream, after.seq, sealed.name, sealed.salt, sealed.value))
     return after.seq
 
 
-def what_would_run(call: Call) -> dict[str, bytes]:
+def call_for_entry(call: Call) -> dict[str, bytes]:
     """The sensitive part of an entry about a call: what a person was shown, or would have been."""
     told = {
         "tool": call.tool,
         "command": call.command,
-        "arguments": decode(call.arguments),
+        "arguments": decode_canonical(call.arguments),
         "folder": call.folder,
     }
-    return {"call": canonical(told)}
+    return {"call": encode_canonical(told)}

@@ -12,7 +12,14 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from sayso.core.audit.checkpoint import BadCheckpoint, Signer, Verifier, base64, key_name_fits, unbase64
+from sayso.core.audit.checkpoint import (
+    BadCheckpoint,
+    Signer,
+    Verifier,
+    decode_base64,
+    encode_base64,
+    key_name_fits,
+)
 from sayso.core.errors import SaysoError
 from sayso.reading.paths.own_places import guard_keys
 
@@ -29,7 +36,7 @@ class KeyRefused(SaysoError):
     code = "key"
 
 
-class Key(msgspec.Struct, frozen=True):
+class SigningKey(msgspec.Struct, frozen=True):
     """A signing key under its name. The secret is not shown when the key is printed."""
 
     name: str
@@ -39,12 +46,12 @@ class Key(msgspec.Struct, frozen=True):
         return f"Key({self.name!r})"
 
 
-def make_key(name: str) -> Key:
+def make_key(name: str) -> SigningKey:
     """A new random key. The name should be that of the log it signs."""
-    return Key(_fit(name), Ed25519PrivateKey.generate().private_bytes_raw())
+    return SigningKey(_check_key_name(name), Ed25519PrivateKey.generate().private_bytes_raw())
 
 
-def save_key(key: Key, path: Path) -> None:
+def save_key(key: SigningKey, path: Path) -> None:
     """Write a key to a new file that only its owner can read. A file that is there is never replaced."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -53,12 +60,12 @@ def save_key(key: Key, path: Path) -> None:
     except OSError as error:
         raise KeyRefused(f"{path} cannot be written: {error.strerror}") from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(f"{base64(key.secret)}\n")
+        file.write(f"{encode_base64(key.secret)}\n")
         file.flush()
         os.fsync(descriptor)
 
 
-def load_key(name: str, path: Path) -> Key:
+def load_key(name: str, path: Path) -> SigningKey:
     """The key in this file. A file that is not ours alone is refused."""
     guard_keys(path)
     try:
@@ -71,33 +78,33 @@ def load_key(name: str, path: Path) -> Key:
     finally:
         os.close(descriptor)
     try:
-        secret = unbase64(content.decode("ascii").removesuffix("\n"))
+        secret = decode_base64(content.decode("ascii").removesuffix("\n"))
     except (BadCheckpoint, UnicodeDecodeError) as error:
         raise KeyRefused(f"{path} does not hold a key") from error
     if len(secret) != KEY_BYTES:
         raise KeyRefused(f"{path} does not hold a key")
-    return Key(_fit(name), secret)
+    return SigningKey(_check_key_name(name), secret)
 
 
-def load_or_make_key(name: str, path: Path) -> Key:
+def load_or_make_key(name: str, path: Path) -> SigningKey:
     """The key in this file, made on first use; of several processes that start at once one makes it."""
     if not path.exists():
         with suppress(FileExistsError):
-            _place(make_key(name), path)
+            _link_into_place(make_key(name), path)
     return load_key(name, path)
 
 
-def signer(key: Key) -> Signer:
+def make_signer(key: SigningKey) -> Signer:
     """The key as checkpoints want it."""
     secret = Ed25519PrivateKey.from_private_bytes(key.secret)
-    return Signer(key.name, key_id(key.name, public_key(key)), secret.sign)
+    return Signer(key.name, note_key_id(key.name, public_key_of(key)), secret.sign)
 
 
-def public_key(key: Key) -> bytes:
+def public_key_of(key: SigningKey) -> bytes:
     return Ed25519PrivateKey.from_private_bytes(key.secret).public_key().public_bytes_raw()
 
 
-def verifier(name: str, public: bytes) -> Verifier:
+def make_verifier(name: str, public: bytes) -> Verifier:
     """Trust in a public key under this name."""
     try:
         trusted = Ed25519PublicKey.from_public_bytes(public)
@@ -111,17 +118,17 @@ def verifier(name: str, public: bytes) -> Verifier:
             return False
         return True
 
-    return Verifier(_fit(name), key_id(name, public), verify)
+    return Verifier(_check_key_name(name), note_key_id(name, public), verify)
 
 
-def key_id(name: str, public: bytes) -> bytes:
+def note_key_id(name: str, public: bytes) -> bytes:
     """The four bytes that name a key on a signed note."""
     return sha256(name.encode() + b"\n" + _ED25519 + public).digest()[:4]
 
 
 def format_verifier_key(name: str, public: bytes) -> str:
     """The public key as text to hand on: name, key id and key, joined by plus signs."""
-    return f"{_fit(name)}+{key_id(name, public).hex()}+{base64(_ED25519 + public)}"
+    return f"{_check_key_name(name)}+{note_key_id(name, public).hex()}+{encode_base64(_ED25519 + public)}"
 
 
 def parse_verifier_key(text: str) -> Verifier:
@@ -129,15 +136,15 @@ def parse_verifier_key(text: str) -> Verifier:
     name, _, rest = text.strip().partition("+")
     said, _, encoded = rest.partition("+")
     try:
-        content = unbase64(encoded)
+        content = decode_base64(encoded)
     except BadCheckpoint as error:
         raise KeyRefused("this is not a verifier key", hint="it looks like name+1234abcd+base64") from error
-    if content[:1] != _ED25519 or key_id(name, content[1:]).hex() != said:
+    if content[:1] != _ED25519 or note_key_id(name, content[1:]).hex() != said:
         raise KeyRefused("this verifier key is of another kind, or was copied with a fault")
-    return verifier(name, content[1:])
+    return make_verifier(name, content[1:])
 
 
-def _fit(name: str) -> str:
+def _check_key_name(name: str) -> str:
     if not key_name_fits(name):
         raise KeyRefused(f"{name!r} cannot name a key", hint="no spaces and no plus signs")
     return name
@@ -154,7 +161,7 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
         raise KeyRefused(f"others can read {path}", hint=f"chmod 600 {path}, or better: make a new key")
 
 
-def _place(key: Key, path: Path) -> None:
+def _link_into_place(key: SigningKey, path: Path) -> None:
     """Write the key aside and link it into place whole, so that nobody loads half a key."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     save_key(key, aside)

@@ -28,7 +28,7 @@ class StoreMoved(StoreError):
     code = "store_moved"
 
 
-class Moved(msgspec.Struct, frozen=True):
+class MoveSeal(msgspec.Struct, frozen=True):
     """The seal: where the store goes, under which name of the move, and whether it has arrived."""
 
     token: str
@@ -36,7 +36,7 @@ class Moved(msgspec.Struct, frozen=True):
     finished: bool = False
 
 
-class Arriving(msgspec.Struct, frozen=True):
+class UnfinishedCopy(msgspec.Struct, frozen=True):
     """The mark of an unfinished copy: of which move, where it comes from, and whether all rows are there.
 
     Without a token it was given up, and can never be finished.
@@ -47,22 +47,22 @@ class Arriving(msgspec.Struct, frozen=True):
     whole: bool = False
 
 
-Fact = TypeVar("Fact", Moved, Arriving)
+Fact = TypeVar("Fact", MoveSeal, UnfinishedCopy)
 
 
-def moved(tx: Reader) -> Moved | None:
-    return _read(tx.meta(SEAL), Moved)
+def load_move_seal(tx: Reader) -> MoveSeal | None:
+    return _decode_fact(tx.meta(SEAL), MoveSeal)
 
 
-def arriving(tx: Reader) -> Arriving | None:
-    return _read(tx.meta(ARRIVING), Arriving)
+def load_unfinished_copy(tx: Reader) -> UnfinishedCopy | None:
+    return _decode_fact(tx.meta(ARRIVING), UnfinishedCopy)
 
 
-def keep(tx: Writer, fact: Moved | Arriving) -> None:
-    tx.set_meta(SEAL if isinstance(fact, Moved) else ARRIVING, msgspec.json.encode(fact).decode())
+def save_move_state(tx: Writer, fact: MoveSeal | UnfinishedCopy) -> None:
+    tx.set_meta(SEAL if isinstance(fact, MoveSeal) else ARRIVING, msgspec.json.encode(fact).decode())
 
 
-def refuse(seal: Moved) -> NoReturn:
+def refuse_sealed_store(seal: MoveSeal) -> NoReturn:
     """Say where the store is now."""
     if seal.finished:
         raise StoreMoved(f"this store was moved to {seal.to}", hint="use that one; this one can only be read")
@@ -72,11 +72,11 @@ def refuse(seal: Moved) -> NoReturn:
     )
 
 
-def refuse_moved(tx: Reader) -> None:
+def refuse_moved_store(tx: Reader) -> None:
     """Refuse a store that is sealed, or is a copy that is not finished."""
-    seal, here = moved(tx), arriving(tx)
+    seal, here = load_move_seal(tx), load_unfinished_copy(tx)
     if seal is not None:
-        refuse(seal)
+        refuse_sealed_store(seal)
     if here is not None:
         hint = "`sayso store copy` again finishes it" if here.token else "it was given up: empty this store"
         raise StoreMoved(f"the copy of {here.source} into this store was not finished", hint=hint)
@@ -88,12 +88,12 @@ def check_goes_on(tx: Reader, last: EntryRow | None) -> None:
         tx.head(MAIN)  # whoever seals the store holds this, so the next look is the truth
     elif last.event != SEALED:
         return
-    refuse_moved(tx)
+    refuse_moved_store(tx)
     if last is not None:
         raise StoreMoved("this store is sealed, and nothing says where it went", hint="look at the audit")
 
 
-def _read(text: str | None, fact: type[Fact]) -> Fact | None:
+def _decode_fact(text: str | None, fact: type[Fact]) -> Fact | None:
     try:
         return msgspec.json.decode(text, type=fact) if text else None
     except msgspec.MsgspecError as error:

@@ -17,11 +17,11 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.core.grants import Grant
 from sayso.core.model import Request
-from sayso.core.session import Denial, Head
-from sayso.gate.rows.seals import seal, sealed
+from sayso.core.session import Denial, SessionHead
+from sayso.gate.rows.seals import compute_seal, seal_matches
 from sayso.gate.rows.tampering import Doubts
-from sayso.gate.rows.watermark import FORGOTTEN_AFTER, Mark
-from sayso.store.contract import UNTOLD, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
+from sayso.gate.rows.watermark import FORGOTTEN_AFTER, Watermark
+from sayso.store.contract import UNKNOWN_EXPIRY, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 MAC_BYTES = 32
 RESULT_BYTES = 32
@@ -37,7 +37,7 @@ JUMP = 2**40
 """A new epoch is a number nobody has seen: the same old copy put back twice is two epochs."""
 
 
-class Spent(msgspec.Struct, frozen=True):
+class GrantUsage(msgspec.Struct, frozen=True):
     """What became of a grant: how many spends it has, how many uses they come to, and when it ends."""
 
     number: int = 0
@@ -61,7 +61,7 @@ class Untried(msgspec.Struct, frozen=True, array_like=True):
     at: float
 
 
-class Kept(msgspec.Struct, frozen=True):
+class SessionState(msgspec.Struct, frozen=True):
     """What is sealed in a session's row: its head, and all that is alive in the session.
 
     A grant that `spent` does not name is over; a question that `questions` does not name is closed, and says
@@ -73,8 +73,8 @@ class Kept(msgspec.Struct, frozen=True):
     of the row. So no row of theirs comes back, as long as this one does not.
     """
 
-    head: Head
-    spent: Mapping[str, Spent] = {}
+    head: SessionHead
+    spent: Mapping[str, GrantUsage] = {}
     questions: Mapping[str, float] = {}
     calls: Mapping[str, str] = {}
     children: tuple[str, ...] = ()
@@ -88,16 +88,16 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_kept = msgspec.json.Decoder(Kept).decode
-_grant = msgspec.json.Decoder(Grant).decode
-_question = msgspec.json.Decoder(Question).decode
-_request = msgspec.json.Decoder(Request).decode
+_decode_session_state = msgspec.json.Decoder(SessionState).decode
+_decode_grant = msgspec.json.Decoder(Grant).decode
+_decode_question = msgspec.json.Decoder(Question).decode
+_decode_request = msgspec.json.Decoder(Request).decode
 
 Row = TypeVar("Row")
 Value = TypeVar("Value")
 
 
-class Believed(Generic[Row, Value]):
+class SealCache(Generic[Row, Value]):
     """The last row of each name whose seal was right, and what it says. An equal row is as right."""
 
     def __init__(self) -> None:
@@ -118,51 +118,51 @@ class Sealer:
     """Seals rows with the gate's key for one epoch of one store, and opens them again."""
 
     def __init__(
-        self, key: bytes, store: str, epoch: int, mark: Mark | None = None, doubts: Doubts | None = None
+        self, key: bytes, store: str, epoch: int, mark: Watermark | None = None, doubts: Doubts | None = None
     ) -> None:
         self._key = key
-        self.mark = mark if mark is not None else Mark()
+        self.mark = mark if mark is not None else Watermark()
         self.doubts = doubts if doubts is not None else Doubts()
         self._store = store.encode()
         self._where = f"{store}/{epoch}".encode()
         self.epoch = epoch
-        self._sessions: Believed[SessionRow, Kept] = Believed()
-        self._grants: Believed[GrantRow, Grant] = Believed()
-        self._reviews: Believed[ReviewRow, float] = Believed()
+        self._sessions: SealCache[SessionRow, SessionState] = SealCache()
+        self._grants: SealCache[GrantRow, Grant] = SealCache()
+        self._reviews: SealCache[ReviewRow, float] = SealCache()
 
-    def session(self, row: SessionRow, kept: Kept) -> SessionRow:
+    def session(self, row: SessionRow, kept: SessionState) -> SessionRow:
         """The row with this kept in it. Once it is committed, no earlier one counts."""
         if kept.epoch != self.epoch:
             kept = msgspec.structs.replace(kept, epoch=self.epoch)
         row = msgspec.structs.replace(row, head=_encode(kept))
-        row = msgspec.structs.replace(row, mac=seal(self._key, "session", *self._session_parts(row)))
+        row = msgspec.structs.replace(row, mac=compute_seal(self._key, "session", *self._session_parts(row)))
         self._sessions.put(row.id, row, kept)
-        self.mark.note("session", row.id, kept.version, until=_forgotten(row))
+        self.mark.note("session", row.id, kept.version, until=_forget_time(row))
         return row
 
-    def open_session(self, row: SessionRow) -> Kept | None:
+    def open_session(self, row: SessionRow) -> SessionState | None:
         """What is kept in this row, if it is as we wrote it and nothing newer was written since."""
         known = self._sessions.get(row.id, row)
-        if known is None and sealed(self._key, row.mac, "session", *self._session_parts(row)):
-            known = self._sessions.put(row.id, row, _kept(row.head))
+        if known is None and seal_matches(self._key, row.mac, "session", *self._session_parts(row)):
+            known = self._sessions.put(row.id, row, _decode_session_state(row.head))
         if known is None or self._is_forgotten(row):
             return None
-        current = self.is_current("session", row.id, known.version, until=_forgotten(row))
+        current = self.is_current("session", row.id, known.version, until=_forget_time(row))
         return known if current else None
 
-    def void_session(self, row: SessionRow) -> Kept | None:
+    def void_session(self, row: SessionRow) -> SessionState | None:
         """What was kept in a row of an earlier epoch: nothing is decided by it, but its calls are told of."""
         try:
-            kept = _kept(row.head)
+            kept = _decode_session_state(row.head)
         except msgspec.MsgspecError:
             return None
         where = f"{self._store.decode()}/{kept.epoch}".encode()
-        ours = sealed(self._key, row.mac, "session", where, *self._session_parts(row)[1:])
+        ours = seal_matches(self._key, row.mac, "session", where, *self._session_parts(row)[1:])
         return kept if ours and kept.epoch < self.epoch else None
 
     def has_dropped(self, row: SessionRow) -> bool:
         """Whether this session, which we wrote, ended so long ago that the mark has dropped it."""
-        ours = sealed(self._key, row.mac, "session", *self._session_parts(row))
+        ours = seal_matches(self._key, row.mac, "session", *self._session_parts(row))
         return ours and row.ended_at is not None and self._is_forgotten(row)
 
     def is_missing(self, session: str) -> bool:
@@ -171,18 +171,18 @@ class Sealer:
 
     def grant(self, grant: Grant) -> GrantRow:
         body = _encode(grant)
-        mac = seal(self._key, "grant", self._where, body)
+        mac = compute_seal(self._key, "grant", self._where, body)
         row = (grant.id, grant.session, grant.kind, grant.value, body, self.epoch, mac)
         return GrantRow(*row, expires_at=grant.expires_at)
 
     def open_grant(self, row: GrantRow) -> Grant | None:
         """The grant in this row, if it is one we gave in this epoch."""
         known = self._grants.get(row.id, row)
-        if known is None and sealed(self._key, row.mac, "grant", self._where, row.body):
-            grant = _grant(row.body)
+        if known is None and seal_matches(self._key, row.mac, "grant", self._where, row.body):
+            grant = _decode_grant(row.body)
             same = (grant.id, grant.session, *grant.key) == (row.id, row.session, row.kind, row.value)
             # The end is not sealed by itself: moved by hand it would hide a live grant from the lists.
-            same = same and row.expires_at in (grant.expires_at, UNTOLD)
+            same = same and row.expires_at in (grant.expires_at, UNKNOWN_EXPIRY)
             if same and _encode(grant) == row.body:
                 known = self._grants.put(row.id, row, grant)
         return known
@@ -190,11 +190,11 @@ class Sealer:
     def is_void(self, row: GrantRow) -> bool:
         """Whether we gave this grant in an earlier epoch: it grants nothing, and nobody tampered with it."""
         where = f"{self._store.decode()}/{row.epoch}".encode()
-        return row.epoch < self.epoch and sealed(self._key, row.mac, "grant", where, row.body)
+        return row.epoch < self.epoch and seal_matches(self._key, row.mac, "grant", where, row.body)
 
     def review(self, name: str, at: float, by: str | None, *, before: ReviewRow | None = None) -> ReviewRow:
         """The row of a review, or of a permission first seen. Once committed, `before` does not count."""
-        version = 1 + max(self.mark.version("review", name), _version(before))
+        version = 1 + max(self.mark.version("review", name), _review_version(before))
         self.mark.note("review", name, version)
         row = ReviewRow(name, at, by, version.to_bytes(VERSION_BYTES, "big"))
         return msgspec.structs.replace(row, mac=row.mac + self._review_mac(row))
@@ -225,15 +225,15 @@ class Sealer:
         known = self._reviews.get(row.name, row)
         if known is None:
             bare = msgspec.structs.replace(row, mac=row.mac[:VERSION_BYTES])
-            if sealed(self._key, row.mac[VERSION_BYTES:], "review", *self._review_parts(bare)):
+            if seal_matches(self._key, row.mac[VERSION_BYTES:], "review", *self._review_parts(bare)):
                 known = self._reviews.put(row.name, row, row.at)
-        if known is not None and self.is_current("review", row.name, _version(row)):
+        if known is not None and self.is_current("review", row.name, _review_version(row)):
             return known
         self.doubts.note_once(f"the review of {row.name} was changed by hand or put back")
         return None
 
     def _review_mac(self, bare: ReviewRow) -> bytes:
-        return seal(self._key, "review", *self._review_parts(bare))
+        return compute_seal(self._key, "review", *self._review_parts(bare))
 
     def _review_parts(self, bare: ReviewRow) -> tuple[bytes, ...]:
         return (self._store, _encode(bare))
@@ -243,15 +243,15 @@ class Sealer:
     ) -> QuestionRow:
         """The row sealed as it stands, with this question in it or the one it has; for an epoch, or this."""
         body = row.body[MAC_BYTES:] if question is None else _encode(question)
-        mac = seal(self._key, "question", *self._parts(row, body, epoch))
+        mac = compute_seal(self._key, "question", *self._parts(row, body, epoch))
         return msgspec.structs.replace(row, body=mac + body)
 
     def open_question(self, row: QuestionRow, *, epoch: int | None = None) -> Question | None:
         """The question in this row, if the row is one we wrote in this epoch, or in an earlier one."""
         mac, body = row.body[:MAC_BYTES], row.body[MAC_BYTES:]
-        if not sealed(self._key, mac, "question", *self._parts(row, body, epoch)):
+        if not seal_matches(self._key, mac, "question", *self._parts(row, body, epoch)):
             return None
-        question = _question(body)
+        question = _decode_question(body)
         same = (question.id, question.request.session, question.request.digest)
         return question if same == (row.id, row.session, row.digest) else None
 
@@ -263,15 +263,15 @@ class Sealer:
     def edited(self, question: str, request: Request) -> bytes:
         """A request allowed in place of the one that was asked about, sealed for this question."""
         body = _encode(request)
-        return seal(self._key, "edited", self._where, question.encode(), body) + body
+        return compute_seal(self._key, "edited", self._where, question.encode(), body) + body
 
     def open_edited(self, row: QuestionRow) -> Request | None:
         """What was allowed in place of what was asked about; None if nothing was, or it is not ours."""
         if row.edited is None:
             return None
         mac, body = row.edited[:MAC_BYTES], row.edited[MAC_BYTES:]
-        ours = sealed(self._key, mac, "edited", self._where, row.id.encode(), body)
-        return _request(body) if ours else None
+        ours = seal_matches(self._key, mac, "edited", self._where, row.id.encode(), body)
+        return _decode_request(body) if ours else None
 
     def call(self, row: CallRow, record: bytes | None = None) -> CallRow:
         """The row sealed as it stands, with this record in it or the one it has.
@@ -282,7 +282,7 @@ class Sealer:
         kept = row.body[_RECORD:] if record is None else record
         result = NO_RESULT if row.result is None else sha256(row.result).digest()
         beside = result + _LEASE.pack(nan if row.lease_until is None else row.lease_until)
-        mac = seal(self._key, "call", *self._call_parts(row, row.lease_until, beside, kept))
+        mac = compute_seal(self._key, "call", *self._call_parts(row, row.lease_until, beside, kept))
         return msgspec.structs.replace(row, body=mac + beside + kept)
 
     def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
@@ -291,14 +291,14 @@ class Sealer:
         A lease that was shortened by hand ends sooner, as if its holder had died; that is all.
         """
         beside, record = row.body[MAC_BYTES:_RECORD], row.body[_RECORD:]
-        if len(beside) != RESULT_BYTES + _LEASE.size or not (any_result or _fits(row, beside)):
+        if len(beside) != RESULT_BYTES + _LEASE.size or not (any_result or _result_fits(row, beside)):
             return None
         (sealed_end,) = _LEASE.unpack(beside[RESULT_BYTES:])
         lease = None if isnan(sealed_end) else sealed_end
         if (lease is None) != (row.lease_until is None) or (lease or 0.0) < (row.lease_until or 0.0):
             return None
         parts = self._call_parts(row, lease, beside, record)
-        return record if sealed(self._key, row.body[:MAC_BYTES], "call", *parts) else None
+        return record if seal_matches(self._key, row.body[:MAC_BYTES], "call", *parts) else None
 
     def _call_parts(
         self, row: CallRow, lease: float | None, beside: bytes, record: bytes
@@ -309,7 +309,7 @@ class Sealer:
     def text(self, tag: str, text: str, *, epoch: int | None = None) -> bytes:
         """A seal on a text that is kept beside the rows, for this epoch or an earlier one."""
         where = self._where if epoch is None else f"{self._store.decode()}/{epoch}".encode()
-        return seal(self._key, tag, where, text.encode())
+        return compute_seal(self._key, tag, where, text.encode())
 
     def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
         rest = (row.id, row.owner, row.agent, row.user, row.workspace, row.parent)
@@ -328,16 +328,16 @@ class Sealer:
         return old and not self.mark.version("session", row.id)
 
 
-def _fits(row: CallRow, beside: bytes) -> bool:
+def _result_fits(row: CallRow, beside: bytes) -> bool:
     """Whether the result of this call is the one that was sealed, or was dropped since it ended."""
     if row.result is None and row.ended_at is not None:
         return True
     return beside[:RESULT_BYTES] == (NO_RESULT if row.result is None else sha256(row.result).digest())
 
 
-def _forgotten(row: SessionRow) -> float:
+def _forget_time(row: SessionRow) -> float:
     return 0.0 if row.ended_at is None else row.ended_at + FORGOTTEN_AFTER
 
 
-def _version(row: ReviewRow | None) -> int:
+def _review_version(row: ReviewRow | None) -> int:
     return 0 if row is None else int.from_bytes(row.mac[:VERSION_BYTES], "big")

@@ -15,8 +15,8 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.tampering import Doubt, Doubts
-from sayso.gate.rows.watermark import BURNED, Mark, Raised
-from sayso.gate.telemetry import tampered
+from sayso.gate.rows.watermark import BURNED, Raised, Watermark
+from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import EntryRow, Reader, Store, Writer
 
 log = logging.getLogger("sayso")
@@ -26,7 +26,7 @@ class MarkedStore:
     """A store, its mark, and what is doubted in it. With `records` False nothing is written by itself."""
 
     def __init__(
-        self, store: Store, mark: Mark, doubts: Doubts, *, stream: str = MAIN, records: bool = True
+        self, store: Store, mark: Watermark, doubts: Doubts, *, stream: str = MAIN, records: bool = True
     ) -> None:
         self.unmarked = store
         self.mark = mark
@@ -84,7 +84,7 @@ class MarkedStore:
     def _tell(self) -> None:
         for doubt in self._doubts.take():
             if not doubt.burns:  # what is refused as a session is told where it is refused
-                tampered(doubt.session, doubt.finding)
+                log_tampering(doubt.session, doubt.finding)
             if self._records:
                 self._record(doubt)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hmac
 
-from sayso.gate.rows.keys import Key
+from sayso.gate.rows.keys import SigningKey
 
 
-def mac_key(key: Key) -> bytes:
+def mac_key(key: SigningKey) -> bytes:
     """The key for seals. It is derived, so that the gate has one secret to keep."""
     return hmac.digest(key.secret, b"sayso/1 seals", "sha256")
 
 
-def seal(key: bytes, tag: str, *parts: bytes) -> bytes:
+def compute_seal(key: bytes, tag: str, *parts: bytes) -> bytes:
     """A MAC over these parts, each with its length, so that no two lists of parts look the same."""
     said = [f"sayso/1 {tag}".encode()]
     for part in parts:
@@ -20,6 +20,6 @@ def seal(key: bytes, tag: str, *parts: bytes) -> bytes:
     return hmac.digest(key, b"".join(said), "sha256")
 
 
-def sealed(key: bytes, mac: bytes, tag: str, *parts: bytes) -> bool:
+def seal_matches(key: bytes, mac: bytes, tag: str, *parts: bytes) -> bool:
     """Whether this is the seal of these parts."""
-    return hmac.compare_digest(mac, seal(key, tag, *parts))
+    return hmac.compare_digest(mac, compute_seal(key, tag, *parts))

@@ -19,11 +19,11 @@ import msgspec
 
 from sayso.core.deciding.rules import DENIAL_LASTS, FAN_OUT_LASTS
 from sayso.core.decision import Question
-from sayso.core.grants import DAY, Grant, Held, Key
+from sayso.core.grants import DAY, Grant, GrantKey, HeldGrant
 from sayso.core.model import Request
-from sayso.core.session import Head, Sending, Session, UnderWay
-from sayso.gate.rows.row_seals import Kept, Sealer, SentOnce, Spent, Untried
-from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendRow, What, Writer
+from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
+from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState, Untried
+from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendKind, SpendRow, Writer
 
 ENDED_LASTS = 30 * DAY
 """How long what ended is remembered for calls under way: longer than one can wait for its answers."""
@@ -31,10 +31,10 @@ UNTRIED_LASTS = 30 * DAY
 """How long a call can be tried that nobody has tried: longer than questions and approvals can last."""
 MOST_UNTRIED = 256
 """How many of those a session names. Who polls by making the same call anew leaves one each time."""
-COUNTS: dict[What, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
+COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedSession(msgspec.Struct, frozen=True):
     """A session as the store has it, its row, what is kept in that, and what about it was tampered with.
 
     `missing` names the grants that are alive by the session's row, and have no row that can be believed.
@@ -42,7 +42,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
     row: SessionRow
     session: Session
-    kept: Kept
+    kept: SessionState
     findings: tuple[str, ...] = ()
     believed: bool = True
     missing: frozenset[str] = frozenset()
@@ -57,30 +57,30 @@ class Closing(msgspec.Struct, frozen=True):
 
 
 NOTHING_SAID = Closing()
-_fields_of_head = attrgetter(*Head.__struct_fields__)
+_fields_of_head = attrgetter(*SessionHead.__struct_fields__)
 
 
-class _Started(msgspec.Struct, frozen=True):
+class _StartedCall(msgspec.Struct, frozen=True):
     """What is read of the record of a call under way."""
 
     request: Request
 
 
-_started = msgspec.json.Decoder(_Started).decode
+_decode_started_call = msgspec.json.Decoder(_StartedCall).decode
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class RowSelection(msgspec.Struct, frozen=True):
     """Which rows to load with a session: those of these keys and digest; everything if `keys` is None.
 
     With `calls`, the calls under way as well.
     """
 
-    keys: tuple[Key, ...] | None = None
+    keys: tuple[GrantKey, ...] | None = None
     digest: str | None = None
     calls: bool = False
 
 
-def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | None:
+def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection) -> LoadedSession | None:
     """A session with the rows wanted. Rows that are not ours grant nothing and are named in the findings."""
     row = tx.session(session)
     if row is None:
@@ -88,24 +88,26 @@ def load(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> Loaded | N
     kept = sealer.open_session(row)
     if kept is None:
         why = ("the session row was changed by hand or put back",)
-        return Loaded(row, _without_consent(row), Kept(Head()), findings=why, believed=False)
-    grants, missing, findings = _grants(tx, sealer, row.id, kept, wanted.keys)
-    questions, more = _questions(tx, sealer, session, kept, wanted)
+        return LoadedSession(
+            row, _without_consent(row), SessionState(SessionHead()), findings=why, believed=False
+        )
+    grants, missing, findings = _load_grants(tx, sealer, row.id, kept, wanted.keys)
+    questions, more = _load_questions(tx, sealer, session, kept, wanted)
     fields: tuple[Any, ...] = (
         *_fields_of_head(kept.head),
         grants,
         kept.denials,
         questions,
-        _sent(kept.sent),
-        _under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
+        _sendings_by_key(kept.sent),
+        _load_calls_under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
     )
-    return Loaded(row, Session(*fields), kept, (*findings, *more), missing=missing)
+    return LoadedSession(row, Session(*fields), kept, (*findings, *more), missing=missing)
 
 
-def save(
+def save_session(
     tx: Writer,
     sealer: Sealer,
-    before: Loaded,
+    before: LoadedSession,
     after: Session,
     *,
     call: str | None = None,
@@ -122,41 +124,47 @@ def save(
     for held in after.held:
         if held.grant.id not in known:
             tx.add_grant(sealer.grant(held.grant))
-            spent[held.grant.id] = Spent(until=held.grant.expires_at)
-    spends = list(_spends(old, after, spent, tx.now, call))
+            spent[held.grant.id] = GrantUsage(until=held.grant.expires_at)
+    spends = list(_new_spends(old, after, spent, tx.now, call))
     over = {spend.grant: tx.now + ENDED_LASTS for spend in spends if spend.what == "revoke"}
     if over and was.calls:
-        over |= _given_with(tx, sealer, old.id, over)
+        over |= _grants_of_same_answers(tx, sealer, old.id, over)
     over |= dict.fromkeys(old.under_way.keys() - after.under_way.keys(), tx.now + ENDED_LASTS)
     for spend in spends:
-        tx.add_spend(_after_all(tx, spend) if spend.what == "revoke" else spend)
-    kept = Kept(
-        Head(*_fields_of_head(after)),
+        tx.add_spend(_number_last(tx, spend) if spend.what == "revoke" else spend)
+    kept = SessionState(
+        SessionHead(*_fields_of_head(after)),
         spent,
         _save_questions(tx, sealer, before, after, closing),
         was.calls if stands is None else with_call(was.calls, *stands),
         was.children,
         after.denials,
-        was.sent if after.sent == old.sent else _flat(after.sent),
+        was.sent if after.sent == old.sent else _flatten_sendings(after.sent),
         was.version,
         was.epoch,
-        _ended({**was.ended, **over}, stands) if was.calls else {},
+        _without_restarted_call({**was.ended, **over}, stands) if was.calls else {},
         was.untried if stands is None else with_untried(was.untried, stands[0], None),
         was.forgotten,
     )
     if spends or kept != was:
-        kept = _without_what_is_over(kept, old, after, tx.now)
+        kept = _drop_ended(kept, old, after, tx.now)
         count = before.row.spends + len(spends)
-        keep(tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept)
+        save_session_row(
+            tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept
+        )
 
 
-def _ended(over: Mapping[str, float], stands: tuple[str, str | None] | None) -> dict[str, float]:
+def _without_restarted_call(
+    over: Mapping[str, float], stands: tuple[str, str | None] | None
+) -> dict[str, float]:
     """What is over for calls under way; a call that is started again just now rests on a consent of now."""
     begun = None if stands is None or stands[1] is None else stands[0]
     return {name: until for name, until in over.items() if name != begun}
 
 
-def _given_with(tx: Reader, sealer: Sealer, session: str, over: Collection[str]) -> dict[str, float]:
+def _grants_of_same_answers(
+    tx: Reader, sealer: Sealer, session: str, over: Collection[str]
+) -> dict[str, float]:
     """The grants of the same answers, and retries that stem from these: what they started ends as well."""
     given = [grant for row in tx.grants(session) if (grant := sealer.open_grant(row)) is not None]
     answers = {grant.question for grant in given if grant.id in over and grant.question is not None}
@@ -165,21 +173,21 @@ def _given_with(tx: Reader, sealer: Sealer, session: str, over: Collection[str])
     return {grant.id: tx.now + ENDED_LASTS for grant in ending}
 
 
-def _under_way(tx: Reader, sealer: Sealer, kept: Kept) -> dict[str, UnderWay]:
+def _load_calls_under_way(tx: Reader, sealer: Sealer, kept: SessionState) -> dict[str, CallUnderWay]:
     """The calls under way whose consent has not been taken back, as their rows say."""
     found = {name: tx.call(name) for name in kept.calls if name not in kept.ended}
     return {name: _as_under_way(name, row, sealer) for name, row in found.items()}
 
 
-def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> UnderWay:
+def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> CallUnderWay:
     body = None if row is None else sealer.open_call(row)
     if row is None or body is None:
-        return UnderWay(name)
-    request = _started(body).request
+        return CallUnderWay(name)
+    request = _decode_started_call(body).request
     operations = dict.fromkeys(one.name for one in request.operations)
     waits_for = row.question if row.state == "waiting" else None
     call, workflow = request.call, request.workflow
-    return UnderWay(name, call.tool, workflow, call.command, tuple(operations), waits_for)
+    return CallUnderWay(name, call.tool, workflow, call.command, tuple(operations), waits_for)
 
 
 def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:
@@ -198,7 +206,7 @@ def with_untried(waiting: Mapping[str, Untried], call: str, one: Untried | None)
     return rest if one is None else rest | {call: one}
 
 
-def bounded(kept: Kept, now: float) -> Kept:
+def keep_within_bounds(kept: SessionState, now: float) -> SessionState:
     """The same without the calls that wait to be tried for too long, and the oldest if they are too many."""
     waiting = sorted(kept.untried.items(), key=lambda item: item[1].at)
     old = [item for item in waiting if item[1].at <= now - UNTRIED_LASTS]
@@ -209,14 +217,14 @@ def bounded(kept: Kept, now: float) -> Kept:
     return msgspec.structs.replace(kept, untried=left, forgotten=max(kept.forgotten, gone[-1][1].at))
 
 
-def keep(tx: Writer, sealer: Sealer, row: SessionRow, kept: Kept) -> SessionRow:
+def save_session_row(tx: Writer, sealer: Sealer, row: SessionRow, kept: SessionState) -> SessionRow:
     """Store the session's row with this kept in it, under the next version."""
     row = sealer.session(row, msgspec.structs.replace(kept, version=kept.version + 1))
     tx.change_session(row)
     return row
 
 
-def end_row(tx: Writer, sealer: Sealer, session: str) -> None:
+def end_session_row(tx: Writer, sealer: Sealer, session: str) -> None:
     """The session is over; the one that started it need not look after it any more."""
     row = tx.session(session)
     kept = None if row is None else sealer.open_session(row)
@@ -224,28 +232,28 @@ def end_row(tx: Writer, sealer: Sealer, session: str) -> None:
         return
     ended = msgspec.structs.replace(row, ended_at=tx.now)
     tx.put_session(sealer.session(ended, msgspec.structs.replace(kept, version=kept.version + 1)))
-    above = None if row.parent is None else load(tx, sealer, row.parent, Wanted(keys=()))
+    above = None if row.parent is None else load_session(tx, sealer, row.parent, RowSelection(keys=()))
     if above is not None and above.believed and session in above.kept.children:
         left = tuple(one for one in above.kept.children if one != session)
-        keep(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=left))
+        save_session_row(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=left))
 
 
-def name_child(tx: Writer, sealer: Sealer, above: Loaded, child: str) -> None:
+def add_child(tx: Writer, sealer: Sealer, above: LoadedSession, child: str) -> None:
     """Let a session name one that it started: what ends in it ends there too, row or no row."""
     children = (*above.kept.children, child)
-    keep(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=children))
+    save_session_row(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=children))
 
 
-def children_of(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> list[Loaded]:
+def load_children(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection) -> list[LoadedSession]:
     """The open sessions that this one started, oldest first. One that is not there as it should be is told.
 
     It can never be used again: whatever is being cleared below was not cleared there.
     """
-    above = load(tx, sealer, session, Wanted(keys=()))
+    above = load_session(tx, sealer, session, RowSelection(keys=()))
     names = () if above is None or not above.believed else above.kept.children
-    found: list[Loaded] = []
+    found: list[LoadedSession] = []
     for name in names:
-        child = load(tx, sealer, name, wanted)
+        child = load_session(tx, sealer, name, wanted)
         if child is None or not child.believed:
             sealer.doubts.note("the session row was changed by hand or taken away", name, burns=True)
         elif child.row.ended_at is None:
@@ -253,15 +261,15 @@ def children_of(tx: Reader, sealer: Sealer, session: str, wanted: Wanted) -> lis
     return found
 
 
-def _without_what_is_over(kept: Kept, old: Session, after: Session, now: float) -> Kept:
+def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) -> SessionState:
     """The same without what cannot count again: grants that were used up or expired, old denials and so on.
 
     A use can be given back until its call is entered, and that is noted just after it was used.
     """
-    over = _used_up(old) & _used_up(after)
+    over = _find_used_up(old) & _find_used_up(after)
     if over:
         over -= {grant for used in after.unentered.values() for grant in used}
-    return Kept(
+    return SessionState(
         kept.head,
         {name: one for name, one in kept.spent.items() if name not in over and now < one.until},
         {name: end for name, end in kept.questions.items() if now < end},
@@ -281,18 +289,18 @@ def _without_what_is_over(kept: Kept, old: Session, after: Session, now: float) 
     )
 
 
-def _used_up(session: Session) -> set[str]:
+def _find_used_up(session: Session) -> set[str]:
     return {one.grant.id for one in session.held if one.grant.uses is not None and one.used >= one.grant.uses}
 
 
-def _after_all(tx: Reader, spend: SpendRow) -> SpendRow:
+def _number_last(tx: Reader, spend: SpendRow) -> SpendRow:
     """A revocation after whatever stands in the log: no row put there or taken away keeps it out."""
     taken = max((row.number for row in tx.spends([spend.grant])), default=0)
     return msgspec.structs.replace(spend, number=taken + 1)
 
 
 def _save_questions(
-    tx: Writer, sealer: Sealer, before: Loaded, after: Session, closing: Closing
+    tx: Writer, sealer: Sealer, before: LoadedSession, after: Session, closing: Closing
 ) -> Mapping[str, float]:
     """Store the questions that are new and close those that are gone; those that are open then."""
     old, was = before.session.questions, before.kept.questions
@@ -301,32 +309,34 @@ def _save_questions(
     left = {name: end for name, end in was.items() if name not in old or name in after.questions}
     for name, question in after.questions.items():
         if name not in old:
-            row = question_row(sealer, question)
+            row = new_question_row(sealer, question)
             tx.add_question(row)
             left[name] = row.expires_at
     for name in old:
         if name not in after.questions:
-            _close(tx, sealer, name, closing)
+            _close_question(tx, sealer, name, closing)
     return left
 
 
-def _close(tx: Writer, sealer: Sealer, question: str, closing: Closing) -> None:
+def _close_question(tx: Writer, sealer: Sealer, question: str, closing: Closing) -> None:
     """A question that was answered in the conversation, or ended with what it was asked in."""
     row, answer = tx.question(question), closing.answers.get(question)
     if row is None or row.state != "open":
         return
     if answer is None:
-        close_row(tx, sealer, row, state="cancelled", by=closing.by, reason=closing.why, closed_at=tx.now)
+        close_question_row(
+            tx, sealer, row, state="cancelled", by=closing.by, reason=closing.why, closed_at=tx.now
+        )
     else:
-        close_row(tx, sealer, row, state="answered", answer=answer, by="user", closed_at=tx.now)
+        close_question_row(tx, sealer, row, state="answered", answer=answer, by="user", closed_at=tx.now)
 
 
-def close_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any) -> bool:
+def close_question_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any) -> bool:
     """Close the question in this way, sealed as it then stands; False if it was closed before.
 
     A row that was changed by hand is closed as well, and gets no seal: nobody believes what it says.
     """
-    kept = kept_in(tx, sealer, row.session)
+    kept = load_kept(tx, sealer, row.session)
     epoch = None if kept is None else kept.epoch
     closed = msgspec.structs.replace(row, **how)
     if sealer.open_question(row, epoch=epoch) is None:
@@ -335,23 +345,23 @@ def close_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any) -> bool:
     return tx.close_question(sealer.question(closed, epoch=epoch))
 
 
-def kept_in(tx: Reader, sealer: Sealer, session: str) -> Kept | None:
+def load_kept(tx: Reader, sealer: Sealer, session: str) -> SessionState | None:
     """What the row of this session keeps, also if it is of an earlier epoch; None if it is not believed."""
     row = tx.session(session)
     return None if row is None else sealer.open_session(row) or sealer.void_session(row)
 
 
-def new_row(
+def new_session_row(
     sealer: Sealer, session: Session, *, owner: str, user: str, parent: str | None, now: float
 ) -> SessionRow:
     """The row of a session that begins now."""
     row = SessionRow(
         session.id, owner, session.agent, user, session.workspace, parent, now, None, b"", 0, b""
     )
-    return sealer.session(row, Kept(Head(*_fields_of_head(session))))
+    return sealer.session(row, SessionState(SessionHead(*_fields_of_head(session))))
 
 
-def question_row(sealer: Sealer, question: Question) -> QuestionRow:
+def new_question_row(sealer: Sealer, question: Question) -> QuestionRow:
     request = question.request
     expires = question.opened_at + question.lasts
     row = QuestionRow(question.id, request.session, request.digest, b"", question.opened_at, expires)
@@ -363,14 +373,14 @@ def _without_consent(row: SessionRow) -> Session:
     return Session(id=row.id, agent=row.agent, workspace=row.workspace)
 
 
-def _grants(
-    tx: Reader, sealer: Sealer, session: str, kept: Kept, keys: Iterable[Key] | None
-) -> tuple[Mapping[Key, tuple[Held, ...]], frozenset[str], tuple[str, ...]]:
+def _load_grants(
+    tx: Reader, sealer: Sealer, session: str, kept: SessionState, keys: Iterable[GrantKey] | None
+) -> tuple[Mapping[GrantKey, tuple[HeldGrant, ...]], frozenset[str], tuple[str, ...]]:
     """The session's grants as they stand, those that are missing, and what was noticed.
 
     A row that does not fit its seal is not one of them, and one that the session does not name is over.
     """
-    held: dict[Key, tuple[Held, ...]] = {}
+    held: dict[GrantKey, tuple[HeldGrant, ...]] = {}
     findings: list[str] = []
     found: set[str] = set()
     for row in tx.grants(session, keys):
@@ -381,22 +391,22 @@ def _grants(
             continue
         found.add(grant.id)
         became = kept.spent.get(grant.id)
-        one = _over(grant, kept) if became is None else Held(grant, became.used)
+        one = _dead_grant(grant, kept) if became is None else HeldGrant(grant, became.used)
         held[grant.key] = (*held.get(grant.key, ()), one)
     missing = frozenset(kept.spent) - found if keys is None else frozenset()
     findings += (f"grant {name} was taken away" for name in sorted(missing))
     return held, missing, tuple(findings)
 
 
-def _over(grant: Grant, kept: Kept) -> Held:
+def _dead_grant(grant: Grant, kept: SessionState) -> HeldGrant:
     """A grant that the session does not name: used up, expired or revoked. It is dead in any case."""
     if grant.uses is None:
-        return Held(grant, revoked=True)
-    return Held(grant, grant.uses, revoked=grant.id in kept.ended)
+        return HeldGrant(grant, revoked=True)
+    return HeldGrant(grant, grant.uses, revoked=grant.id in kept.ended)
 
 
-def _spends(
-    old: Session, after: Session, spent: dict[str, Spent], now: float, call: str | None
+def _new_spends(
+    old: Session, after: Session, spent: dict[str, GrantUsage], now: float, call: str | None
 ) -> Iterator[SpendRow]:
     """What became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
     still = {held.grant.id: held for held in after.held}
@@ -414,22 +424,22 @@ def _spends(
         used = 0 if became is None else became.used - held.used
         returned = max(-used, 0)
         kept = max(entered.count(name) - returned, 0)
-        for what in _whats(use=used, back=returned, enter=kept, revoke=ended):
+        for what in _list_spend_kinds(use=used, back=returned, enter=kept, revoke=ended):
             before = spent[name]
-            spent[name] = Spent(before.number + 1, before.used + COUNTS[what], before.until)
+            spent[name] = GrantUsage(before.number + 1, before.used + COUNTS[what], before.until)
             yield SpendRow(name, before.number + 1, old.id, what, call, now)
         if ended:
             del spent[name]
 
 
-def _whats(*, use: int, back: int, enter: int, revoke: bool) -> list[What]:
+def _list_spend_kinds(*, use: int, back: int, enter: int, revoke: bool) -> list[SpendKind]:
     """Each as often as it happened, in an order in which they make sense."""
-    times: dict[What, int] = {"use": use, "return": back, "enter": enter, "revoke": revoke}
+    times: dict[SpendKind, int] = {"use": use, "return": back, "enter": enter, "revoke": revoke}
     return [what for what, count in times.items() for _ in range(count)]
 
 
-def _questions(
-    tx: Reader, sealer: Sealer, session: str, kept: Kept, wanted: Wanted
+def _load_questions(
+    tx: Reader, sealer: Sealer, session: str, kept: SessionState, wanted: RowSelection
 ) -> tuple[dict[str, Question], tuple[str, ...]]:
     """The open questions, and what was noticed: one that was changed by hand or reopened is not answered."""
     if wanted.keys is None:
@@ -450,15 +460,15 @@ def _questions(
     return questions, tuple(findings)
 
 
-def _sent(flat: Iterable[SentOnce]) -> dict[Key, tuple[Sending, ...]]:
-    sent: dict[Key, tuple[Sending, ...]] = {}
+def _sendings_by_key(flat: Iterable[SentOnce]) -> dict[GrantKey, tuple[Sending, ...]]:
+    sent: dict[GrantKey, tuple[Sending, ...]] = {}
     for one in flat:
         key = (one.domain, one.content)
         sent[key] = (*sent.get(key, ()), Sending(one.operation, one.at))
     return sent
 
 
-def _flat(sent: Mapping[Key, tuple[Sending, ...]]) -> tuple[SentOnce, ...]:
+def _flatten_sendings(sent: Mapping[GrantKey, tuple[Sending, ...]]) -> tuple[SentOnce, ...]:
     return tuple(
         SentOnce(domain, content, one.operation, one.at)
         for (domain, content), sendings in sent.items()

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from sayso.gate.rows.moves import PLACE, StoreMoved
-from sayso.gate.rows.watermark_file import GoneOn, MarkFile, Record
+from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import EntryRow, Reader, StoreError
 
@@ -44,29 +44,29 @@ Raised = dict[bytes, tuple[int, int]]
 _forks = 0  # how many forks lie between the first process and this one
 
 
-def _forked() -> None:
+def _count_fork() -> None:
     global _forks  # noqa: PLW0603  a process is a fact about the whole program
     _forks += 1
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_count_fork)
 
 
-def mark_of(tx: Reader, folder: Path, name: str) -> Mark:
+def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
     """The mark of the store of this name. A copy has another one than the store it was made of."""
-    return named_mark(folder, name, tx.meta(PLACE))
+    return watermark_at(folder, name, tx.meta(PLACE))
 
 
-def named_mark(folder: Path, name: str, place: str | None) -> Mark:
+def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
     file = f"{name}-{place}" if place else name
     if not _PLAIN.fullmatch(file):
         raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
     path = folder / f"{file}.mark"
     guard_keys(path)
-    return Mark(path)
+    return Watermark(path)
 
 
-def refuse_moved_mark(mark: Mark) -> None:
+def refuse_moved_watermark(mark: Watermark) -> None:
     """Refuse a store that has moved by its mark, whatever its rows say."""
     if mark.version(*MOVED) % 2:
         raise StoreMoved(
@@ -75,16 +75,16 @@ def refuse_moved_mark(mark: Mark) -> None:
         )
 
 
-def place_of(kind: str, name: str) -> bytes:
+def version_key(kind: str, name: str) -> bytes:
     """The name under which a version is kept: its kind can be told, the rest is a hash."""
     return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
 
 
-_FLOOR = place_of("fact", "floor")
-_PASSKEYS = place_of("value", "passkeys")
+_FLOOR = version_key("fact", "floor")
+_PASSKEYS = version_key("value", "passkeys")
 
 
-class Mark:
+class Watermark:
     """The mark of one store. Without a path it lives in memory, as long as the gate does."""
 
     def __init__(self, path: Path | None = None) -> None:
@@ -111,7 +111,7 @@ class Mark:
 
     def version(self, kind: str, name: str) -> int:
         """The version this row has at least. In a reading transaction: had when that began."""
-        place = place_of(kind, name)
+        place = version_key(kind, name)
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
             self._catch_up_on(place)
@@ -122,7 +122,7 @@ class Mark:
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already."""
         raised: Raised | None = getattr(self._own, "raised", None)
-        place = place_of(kind, name)
+        place = version_key(kind, name)
         if raised is None:
             if getattr(self._own, "reading", None) is not None:
                 self._learn({place: (version, int(until))})
@@ -134,7 +134,7 @@ class Mark:
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
             self._catch_up()
-        found = {place_of(kind, name) for name in there}
+        found = {version_key(kind, name) for name in there}
         with self._guard:
             mine = [place for place in self._known if place[:1] == kind[:1].encode() and place not in found]
             return sum(
@@ -169,7 +169,7 @@ class Mark:
 
         What is put back afterwards is behind its mark.
         """
-        spared = {place_of(kind, name) for name in but}
+        spared = {version_key(kind, name) for name in but}
         with self._guard:
             places = [
                 place
@@ -253,9 +253,9 @@ class Mark:
         """Say whether the store has moved away."""
         version = self.version(*MOVED)
         if version % 2 != moved:
-            self.reach(None, {place_of(*MOVED): (version + 1, 0)})
+            self.reach(None, {version_key(*MOVED): (version + 1, 0)})
 
-    def take_over(self, other: Mark) -> None:
+    def take_over(self, other: Watermark) -> None:
         """Know of effects, reviews and passkeys what the mark of the store knows that this copies."""
         other.version(*MOVED)
         places = {
@@ -316,7 +316,7 @@ class Mark:
         """False if the log goes on in another file."""
         try:
             self._write_to(self._opened(path), entry, raised)
-        except GoneOn:
+        except MarkReplaced:
             return False
         return True
 
@@ -382,7 +382,7 @@ class Mark:
             self._file = MarkFile(path, make=False)
         try:
             self._take(self._file)
-        except GoneOn:
+        except MarkReplaced:
             return False
         return True
 

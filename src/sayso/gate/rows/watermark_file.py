@@ -29,7 +29,7 @@ SPARE = 20_000
 """How many records more than needed a log may hold before it is written again."""
 
 
-class GoneOn(Exception):
+class MarkReplaced(Exception):
     """Another process has written the log again: open the file anew."""
 
 
@@ -100,7 +100,7 @@ class MarkFile:
             records = list(_RECORD.iter_unpack(content[:whole]))
             self._end += whole
             if _GONE_ON in records:
-                raise GoneOn
+                raise MarkReplaced
             found += (one for one in records if any(one[0]))
             if len(content) < _AT_ONCE:
                 break

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-from sayso.core.digest import canonical
+from sayso.core.digest import encode_canonical
 from sayso.core.errors import SaysoError
 
 ANSWER = b"sayso/passkey-answer/1\n"
@@ -56,7 +56,7 @@ class ClientData(msgspec.Struct, frozen=True):
     topOrigin: str | None = None  # noqa: N815
 
 
-_client_data = msgspec.json.Decoder(ClientData).decode
+_decode_client_data = msgspec.json.Decoder(ClientData).decode
 
 
 def answer_challenge(question: str, digest: str, answer: str, edited: str = "") -> bytes:
@@ -65,37 +65,39 @@ def answer_challenge(question: str, digest: str, answer: str, edited: str = "") 
     `edited` is the digest of the call that shall run instead. Answers item by item are told in one text.
     """
     said = {"question": question, "digest": digest, "answer": answer, "edited": edited}
-    return sha256(ANSWER + canonical(said)).digest()
+    return sha256(ANSWER + encode_canonical(said)).digest()
 
 
-def check_proof(
+def check_passkey_proof(
     proof: Proof, key: bytes, place: str, challenge: bytes, origins: Collection[str] | None = None
 ) -> int:
     """The authenticator's count, if this key signed this challenge at this place with the person verified.
 
     `place` is the host name the passkey is for. Without `origins` any page of that host will do.
     """
-    said = read_client_data(unbase64(proof.client_data), "webauthn.get", challenge)
+    said = read_client_data(decode_base64url(proof.client_data), "webauthn.get", challenge)
     if not is_at(said.origin, place) or (origins is not None and said.origin not in origins):
         raise BadProof("it was signed for another page")
-    data = unbase64(proof.authenticator_data)
+    data = decode_base64url(proof.authenticator_data)
     if len(data) < SHORTEST or not compare_digest(data[:32], sha256(place.encode()).digest()):
         raise BadProof("it was signed for another place")
     if not data[32] & PRESENT or not data[32] & VERIFIED:
         raise BadProof("the authenticator did not verify who it was")
-    _check_signature(key, unbase64(proof.signature), data + sha256(unbase64(proof.client_data)).digest())
+    _check_signature(
+        key, decode_base64url(proof.signature), data + sha256(decode_base64url(proof.client_data)).digest()
+    )
     return int.from_bytes(data[33:37], "big")
 
 
 def read_client_data(text: bytes, kind: str, challenge: bytes | None = None) -> ClientData:
     """What the browser says, if it is of this kind, for this challenge, and not from within another page."""
     try:
-        said = _client_data(text)
+        said = _decode_client_data(text)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise BadProof("its client data cannot be read") from error
     if said.type != kind or said.crossOrigin or said.topOrigin is not None:
         raise BadProof("it was signed for another purpose")
-    if challenge is not None and not compare_digest(unbase64(said.challenge), challenge):
+    if challenge is not None and not compare_digest(decode_base64url(said.challenge), challenge):
         raise BadProof("it was signed for something else")
     return said
 
@@ -117,7 +119,7 @@ def host_of(origin: str) -> str | None:
     return host if parts.scheme == "https" or (parts.scheme, host) == ("http", "localhost") else None
 
 
-def public_key(key: bytes) -> PublicKey:
+def load_public_key(key: bytes) -> PublicKey:
     """The key in these bytes (SubjectPublicKeyInfo), if it is of a kind that is accepted."""
     try:
         found = load_der_public_key(key)
@@ -132,28 +134,28 @@ def public_key(key: bytes) -> PublicKey:
     raise BadProof("its public key is of a kind that is not accepted")
 
 
-def key_id(key: bytes) -> str:
+def public_key_hash(key: bytes) -> str:
     """The name of a public key: its hash."""
     return sha256(key).hexdigest()
 
 
-def base64(data: bytes) -> str:
+def encode_base64url(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def unbase64(text: str) -> bytes:
+def decode_base64url(text: str) -> bytes:
     """The bytes this text spells; text that spells them in another way is refused."""
     try:
         data = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except ValueError as error:
         raise BadProof("it is not in base64url") from error
-    if base64(data) != text:
+    if encode_base64url(data) != text:
         raise BadProof("it is not in base64url")
     return data
 
 
 def _check_signature(key: bytes, signature: bytes, signed: bytes) -> None:
-    found = public_key(key)
+    found = load_public_key(key)
     try:
         if isinstance(found, ec.EllipticCurvePublicKey):
             found.verify(signature, signed, ec.ECDSA(SHA256()))

@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.core.grants import MINUTE, Grant, Kind, Pins
+from sayso.core.grants import MINUTE, Grant, GrantKind, Pins
 from sayso.core.model import Mode, Risk, Tier, check_name, trim_command
 from sayso.core.policy import Entry, Policy
 from sayso.core.session import Session
@@ -23,7 +23,7 @@ class GrantRefused(SaysoError):
     code = "grant_refused"
 
 
-class Wish(msgspec.Struct, frozen=True):
+class GrantWish(msgspec.Struct, frozen=True):
     """A grant as the operator asks for it: exactly one of operation, category and command."""
 
     operation: str | None
@@ -35,12 +35,12 @@ class Wish(msgspec.Struct, frozen=True):
     pins: Pins
 
 
-def permitted(wish: Wish, policy: Policy, session: Session, now: float, by: str) -> Grant:
+def build_grant(wish: GrantWish, policy: Policy, session: Session, now: float, by: str) -> Grant:
     """The grant this wish makes, if the policy permits it."""
     _check_shape(wish)
     if policy.mode is Mode.PARANOID:
         raise GrantRefused("mode paranoid asks before every call, whatever was granted")
-    kind, value, risk = _selected(wish, policy, session)
+    kind, value, risk = _select(wish, policy, session)
     task = session.task.id if kind == "category" and session.task is not None else None
     return Grant(
         id=f"{session.id}.g{session.granted + 1}",
@@ -49,7 +49,7 @@ def permitted(wish: Wish, policy: Policy, session: Session, now: float, by: str)
         risk=risk,
         expires_at=now + wish.minutes * MINUTE,
         session=session.id,
-        pins=_pinned(wish.pins, session),
+        pins=_with_workspace_pin(wish.pins, session),
         uses=wish.uses,
         ends_with="task" if task else "session",
         bound_to=task,
@@ -61,7 +61,7 @@ def permitted(wish: Wish, policy: Policy, session: Session, now: float, by: str)
     )
 
 
-def _check_shape(wish: Wish) -> None:
+def _check_shape(wish: GrantWish) -> None:
     if sum(one is not None for one in (wish.operation, wish.category, wish.command)) != 1:
         raise GrantRefused("name one thing to grant", hint="an operation, a category or a command")
     if not math.isfinite(wish.minutes) or not 0 < wish.minutes <= LONGEST_MINUTES:
@@ -73,7 +73,7 @@ def _check_shape(wish: Wish) -> None:
         raise GrantRefused(f"a grant for {wish.uses} uses is none", hint="1 or more, or leave it out")
 
 
-def _selected(wish: Wish, policy: Policy, session: Session) -> tuple[Kind, str, Risk]:
+def _select(wish: GrantWish, policy: Policy, session: Session) -> tuple[GrantKind, str, Risk]:
     if wish.operation is not None:
         return "operation", wish.operation, _operation_risk(wish, wish.operation, policy)
     if wish.category is not None:
@@ -87,7 +87,7 @@ def _selected(wish: Wish, policy: Policy, session: Session) -> tuple[Kind, str, 
     return "command", command, Risk.HIGH if wish.risk is None else wish.risk
 
 
-def _operation_risk(wish: Wish, name: str, policy: Policy) -> Risk:
+def _operation_risk(wish: GrantWish, name: str, policy: Policy) -> Risk:
     check_name(name)
     entry = policy.entry(name)
     _check_entry(entry, policy)
@@ -113,7 +113,7 @@ def _check_entry(entry: Entry, policy: Policy) -> None:
         raise GrantRefused(f"the policy asks for {entry.name} every time: a grant would not be used")
 
 
-def _category_risk(wish: Wish, category: str, policy: Policy, session: Session) -> Risk:
+def _category_risk(wish: GrantWish, category: str, policy: Policy, session: Session) -> Risk:
     """Task consent, as an answer "for this task" would give it: high risk is never part of it."""
     if session.task is None:
         raise GrantRefused("a category is granted for a task, and there is none", hint="grant an operation")
@@ -129,7 +129,7 @@ def _category_risk(wish: Wish, category: str, policy: Policy, session: Session) 
     return risk
 
 
-def _pinned(pins: Pins, session: Session) -> Pins:
+def _with_workspace_pin(pins: Pins, session: Session) -> Pins:
     """Bound to the session's workspace, unless another is named."""
     if pins.workspace is not None:
         return pins

@@ -10,17 +10,17 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
-from sayso.core.conversation.hear import allowlist_entry, allowlisted
-from sayso.core.digest import canonical, sha256
-from sayso.core.effects import Changed, Effect, Granted, HandedOff
+from sayso.core.conversation.hear import allowlist_entry, list_allowlist_entries
+from sayso.core.digest import encode_canonical, sha256
+from sayso.core.effects import AllowlistHandedOff, Effect, GrantAdded, SessionChanged
 from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
 from sayso.core.model import Risk
-from sayso.core.session import Pending, Session
-from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.core.session import PendingPrompt, Session
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sealed_values import find_value, write_value
-from sayso.gate.rows.sessions import Loaded
+from sayso.gate.rows.sessions import LoadedSession
+from sayso.gate.sealed_values import find_value, write_value
 from sayso.store.contract import Reader, Writer
 
 SAVE = words.SAVE_ALLOWLIST
@@ -49,22 +49,22 @@ class Handoff(msgspec.Struct, frozen=True):
 _encode = msgspec.json.Encoder().encode
 
 
-def offer_handoff(gate: Gate, session: str) -> str | None:
+def ask_to_save_handoff(gate: Gate, session: str) -> str | None:
     """What to ask before a context is renewed; None if there is nothing to save. The next message answers."""
     with writing(gate) as tx:
-        found = loaded(gate, tx, session, everything())
-        entries = allowlisted(found.session, tx.now)
+        found = load_open_session(gate, tx, session, select_all_rows())
+        entries = list_allowlist_entries(found.session, tx.now)
         if not entries:
             return None
         _ask(gate, tx, found, "save", _listing(_commands(found.session, tx.now)))
     return f"{words.allowlist_block(entries, with_risk=True)}\n\n{SAVE}"
 
 
-def show_handoff(gate: Gate, session: str) -> str | None:
+def ask_to_load_handoff(gate: Gate, session: str) -> str | None:
     """What was saved for this context, and whether to load it, for the next message to answer; else None."""
     with writing(gate) as tx:
-        found = loaded(gate, tx, session, everything())
-        saved = _saved(gate, tx, found)
+        found = load_open_session(gate, tx, session, select_all_rows())
+        saved = _load_handoff(gate, tx, found)
         if saved is None:
             return None
         _ask(gate, tx, found, "load", _listing(saved.commands))
@@ -72,8 +72,8 @@ def show_handoff(gate: Gate, session: str) -> str | None:
     return "\n".join(["Saved session allowlist:", *lines, "", words.LOAD_ALLOWLIST])
 
 
-def hand_off(
-    gate: Gate, tx: Writer, found: Loaded, session: Session, agreed: HandedOff
+def apply_handoff(
+    gate: Gate, tx: Writer, found: LoadedSession, session: Session, agreed: AllowlistHandedOff
 ) -> tuple[Effect, ...] | None:
     """Do what the user has just said yes to; `session` is as their message left it.
 
@@ -81,14 +81,14 @@ def hand_off(
     """
     if agreed.way == "save":
         return () if _save(gate, tx, found, session, agreed.shown) else None
-    return _load(gate, tx, found, session, agreed.shown)
+    return _load_commands(gate, tx, found, session, agreed.shown)
 
 
-def save_handoff(gate: Gate, session: str) -> None:
+def check_handoff_saved(gate: Gate, session: str) -> None:
     """Make sure that the allowlist was saved. Only the user's yes saves it: without one, NotAgreed."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, session, everything())
-        saved = _saved(gate, tx, found)
+        found = load_open_session(gate, tx, session, select_all_rows())
+        saved = _load_handoff(gate, tx, found)
         kept = _listing(_commands(found.session, tx.now))
     if saved is None or saved.session != session or _listing(saved.commands) != kept:
         raise NotAgreed(
@@ -97,13 +97,13 @@ def save_handoff(gate: Gate, session: str) -> None:
         )
 
 
-def take_handoff(gate: Gate, session: str) -> tuple[str, ...]:
+def list_loaded_commands(gate: Gate, session: str) -> tuple[str, ...]:
     """The commands that a yes of the user has loaded into this session. NotAgreed if they still wait."""
     with gate.store.read() as tx:
-        found = loaded(gate, tx, session, everything())
-        entries = allowlisted(found.session, tx.now)
+        found = load_open_session(gate, tx, session, select_all_rows())
+        entries = list_allowlist_entries(found.session, tx.now)
         taken = tuple(held.grant.value for held in entries if held.grant.given_by == FROM_BEFORE)
-        if not taken and _saved(gate, tx, found) is not None:
+        if not taken and _load_handoff(gate, tx, found) is not None:
             raise NotAgreed(
                 "the user has not said yes to loading the saved allowlist",
                 hint="show the user what show_handoff returns, and hear their answer",
@@ -114,55 +114,57 @@ def take_handoff(gate: Gate, session: str) -> tuple[str, ...]:
 FROM_BEFORE = "user, in an earlier context"
 
 
-def _ask(gate: Gate, tx: Writer, found: Loaded, way: str, listing: str) -> None:
+def _ask(gate: Gate, tx: Writer, found: LoadedSession, way: str, listing: str) -> None:
     """The question is put to the user, for the very next message of theirs to answer."""
-    pending = Pending(way, found.session.turn, sha256(listing.encode()))
-    settle(gate, tx, found, (Changed({"pending": pending}),))
+    pending = PendingPrompt(way, found.session.turn, sha256(listing.encode()))
+    apply_and_save(gate, tx, found, (SessionChanged({"pending": pending}),))
     record(tx, "HANDOFF_ASKED", session=found.session.id, details={"way": way}, stream=gate.stream)
 
 
-def _save(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -> bool:
+def _save(gate: Gate, tx: Writer, found: LoadedSession, session: Session, shown: str) -> bool:
     commands = _commands(session, tx.now)
     if not commands or sha256(_listing(commands).encode()) != shown:
         return False
     saved = Handoff(commands, tx.now, session.id)
-    write_value(gate, tx, _place(found), saved, until=saved.at + DAY)
+    write_value(gate, tx, _value_name(found), saved, until=saved.at + DAY)
     record(tx, "HANDOFF_SAVED", session=session.id, details={"commands": len(commands)}, stream=gate.stream)
     return True
 
 
-def _load(gate: Gate, tx: Writer, found: Loaded, session: Session, shown: str) -> tuple[Effect, ...] | None:
-    saved = _saved(gate, tx, found)
+def _load_commands(
+    gate: Gate, tx: Writer, found: LoadedSession, session: Session, shown: str
+) -> tuple[Effect, ...] | None:
+    saved = _load_handoff(gate, tx, found)
     if saved is None or sha256(_listing(saved.commands).encode()) != shown:
         return None
-    write_value(gate, tx, _place(found), Handoff((), saved.at, taken=True), until=saved.at + DAY)
+    write_value(gate, tx, _value_name(found), Handoff((), saved.at, taken=True), until=saved.at + DAY)
     policy, now = gate.policy, tx.now
     record(
         tx, "HANDOFF_TAKEN", session=session.id, details={"commands": len(saved.commands)}, stream=gate.stream
     )
     return tuple(
-        Granted(allowlist_entry(session, one.command, one.risk, policy, now, by=FROM_BEFORE, after=number))
+        GrantAdded(allowlist_entry(session, one.command, one.risk, policy, now, by=FROM_BEFORE, after=number))
         for number, one in enumerate(saved.commands)
     )
 
 
 def _commands(session: Session, now: float) -> tuple[Command, ...]:
-    return tuple(Command(held.grant.value, held.grant.risk) for held in allowlisted(session, now))
+    return tuple(Command(held.grant.value, held.grant.risk) for held in list_allowlist_entries(session, now))
 
 
 def _listing(commands: tuple[Command, ...]) -> str:
     return _encode(commands).decode()
 
 
-def _saved(gate: Gate, tx: Reader, found: Loaded) -> Handoff | None:
+def _load_handoff(gate: Gate, tx: Reader, found: LoadedSession) -> Handoff | None:
     """What was saved for the next context of this kind, if it is ours and not a day old."""
-    saved = find_value(gate, tx, _place(found), Handoff)
+    saved = find_value(gate, tx, _value_name(found), Handoff)
     if saved is None or saved.taken:
         return None
     return saved if 0 <= tx.now - saved.at < DAY else None
 
 
-def _place(found: Loaded) -> str:
+def _value_name(found: LoadedSession) -> str:
     """Where it is kept: for whom, not in which session."""
     whose = {"user": found.row.user, "agent": found.row.agent, "workspace": found.row.workspace}
-    return f"handoff/{sha256(canonical(whose))}"
+    return f"handoff/{sha256(encode_canonical(whose))}"

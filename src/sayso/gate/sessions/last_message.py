@@ -8,31 +8,31 @@ from __future__ import annotations
 import msgspec
 
 from sayso.gate.gate import Gate
-from sayso.gate.rows.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import find_value, write_value
 from sayso.store.contract import Reader, Writer
 
 MOST = 2_000
 
 
-class Kept(msgspec.Struct, frozen=True):
+class LastMessage(msgspec.Struct, frozen=True):
     text: str
 
 
-def keep_said(gate: Gate, tx: Writer, session: str, text: str) -> None:
+def save_last_message(gate: Gate, tx: Writer, session: str, text: str) -> None:
     short = text if len(text) <= MOST else f"{text[:MOST]}… ({len(text)} characters)"
-    write_value(gate, tx, _place(session), Kept(short), until=tx.now)
+    write_value(gate, tx, _value_name(session), LastMessage(short), until=tx.now)
 
 
-def forget_said(gate: Gate, tx: Writer, session: str) -> None:
-    if tx.meta(_place(session)):
-        write_value(gate, tx, _place(session), Kept(""), until=tx.now)
+def forget_last_message(gate: Gate, tx: Writer, session: str) -> None:
+    if tx.meta(_value_name(session)):
+        write_value(gate, tx, _value_name(session), LastMessage(""), until=tx.now)
 
 
-def last_said(gate: Gate, tx: Reader, session: str) -> str | None:
+def load_last_message(gate: Gate, tx: Reader, session: str) -> str | None:
     """The user's last message; None if nobody told it, or it was written by hand."""
-    kept = find_value(gate, tx, _place(session), Kept)
+    kept = find_value(gate, tx, _value_name(session), LastMessage)
     return kept.text or None if kept is not None else None
 
 
-def _place(session: str) -> str:
+def _value_name(session: str) -> str:
     return f"said/{session}"

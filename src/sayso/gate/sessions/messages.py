@@ -10,25 +10,32 @@ import msgspec
 from sayso.core import words
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.claims import OPERATION, TOOL, claim_question
-from sayso.core.conversation.clearing import lost
-from sayso.core.conversation.hear import Heard, allowlisted, hear
-from sayso.core.deciding.questions import show
+from sayso.core.conversation.clearing import list_lost_consents
+from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries
+from sayso.core.deciding.questions import effects_of_showing
 from sayso.core.decision import Question
-from sayso.core.effects import Claimed, Cleared, Effect, HandedOff, Opened
+from sayso.core.effects import AllowlistHandedOff, ConsentCleared, Effect, MessageClaimed, QuestionOpened
 from sayso.core.model import Assurance
-from sayso.core.plans.text import PlanText
-from sayso.core.session import Session, apply
-from sayso.gate.deciding.authorize import flooded, notice_in, tell_flood
+from sayso.core.plan_text import PlanText
+from sayso.core.session import Session, apply_effects
+from sayso.gate.audit.consent_entries import record_consents
+from sayso.gate.deciding.authorize import flood_effects, notice_details, reason_not_to_ask
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate, all_that_can_end, everything, loaded, settle, writing
-from sayso.gate.people.passkeys import proof_needed, unsigned_risk
-from sayso.gate.questions.read import UnknownQuestion, refuse_question
+from sayso.gate.gate import (
+    Gate,
+    apply_and_save,
+    load_open_session,
+    select_all_rows,
+    select_all_rows_and_calls,
+    writing,
+)
+from sayso.gate.people.passkeys import highest_unsigned_risk, needs_proof
+from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
 from sayso.gate.questions.retell import retell
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import Loaded, children_of
-from sayso.gate.sessions.consents import record_consents
-from sayso.gate.sessions.handoff import hand_off
-from sayso.gate.sessions.last_message import keep_said
+from sayso.gate.rows.sessions import LoadedSession, load_children
+from sayso.gate.sessions.handoff import apply_handoff
+from sayso.gate.sessions.last_message import save_last_message
 from sayso.gate.sessions.revoke import with_sessions_below
 from sayso.store.contract import Writer
 
@@ -37,7 +44,7 @@ USER = "user"
 Change = Callable[[Session, float], lifecycle.Report]
 
 
-def hear_message(
+def record_message(
     gate: Gate,
     session: str,
     text: str,
@@ -50,40 +57,42 @@ def hear_message(
     With `keep` it can be shown to whoever is asked.
     """
     with writing(gate) as tx:
-        found = loaded(gate, tx, session, all_that_can_end())
-        heard = hear(found.session, text, gate.policy, tx.now, assurance, unsigned=unsigned_risk(gate, tx))
+        found = load_open_session(gate, tx, session, select_all_rows_and_calls())
+        heard = hear_text(
+            found.session, text, gate.policy, tx.now, assurance, unsigned=highest_unsigned_risk(gate, tx)
+        )
         heard = _with_handoff(gate, tx, found, heard)
-        asked, more = _ask_whether_said(gate, tx, found, heard)
-        settle(gate, tx, found, (*heard.effects, *more), by=USER)
+        asked, more = _open_claim_question(gate, tx, found, heard)
+        apply_and_save(gate, tx, found, (*heard.effects, *more), by=USER)
         heard = with_sessions_below(gate, tx, session, heard)
         details: dict[str, Any] = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
         details |= _why_cleared(heard.effects)
         if keep:
-            keep_said(gate, tx, session, text)
+            save_last_message(gate, tx, session, text)
         record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
         record_consents(gate, tx, found.session, heard.effects)
         clear_children(gate, tx, session, heard.effects, by=USER)
     return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
 
 
-def show_plan(gate: Gate, session: str, text: PlanText, *, shown: bool = False) -> lifecycle.Report:
+def record_plan(gate: Gate, session: str, text: PlanText, *, shown: bool = False) -> lifecycle.Report:
     """Take a plan that is put to the user. `shown`: an assured host shows them its rendering, `text.text`."""
-    return _change(
-        gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.show_plan(state, text, shown=shown)
+    return _record_change(
+        gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.report_plan(state, text, shown=shown)
     )
 
 
-def _with_handoff(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Heard:
+def _with_handoff(gate: Gate, tx: Writer, found: LoadedSession, heard: Heard) -> Heard:
     """The message with what it hands on: saved for the next context, or loaded from the one before."""
-    agreed = next((effect for effect in heard.effects if isinstance(effect, HandedOff)), None)
+    agreed = next((effect for effect in heard.effects if isinstance(effect, AllowlistHandedOff)), None)
     if agreed is None:
         return heard
-    grants = hand_off(gate, tx, found, apply(found.session, heard.effects), agreed)
+    grants = apply_handoff(gate, tx, found, apply_effects(found.session, heard.effects), agreed)
     if grants is None:
         changed = "the list has changed since it was shown: nothing is handed on"
         return msgspec.structs.replace(heard, did=(*heard.did, changed))
     effects = (*heard.effects, *grants)
-    entries = allowlisted(apply(found.session, effects), tx.now)
+    entries = list_allowlist_entries(apply_effects(found.session, effects), tx.now)
     did = "the allowlist is saved for the next context" if agreed.way == "save" else "the allowlist is loaded"
     return msgspec.structs.replace(
         heard,
@@ -93,41 +102,43 @@ def _with_handoff(gate: Gate, tx: Writer, found: Loaded, heard: Heard) -> Heard:
     )
 
 
-def put_question(gate: Gate, question: str) -> str:
+def ask_in_conversation(gate: Gate, question: str) -> str:
     """Put an open question in the conversation, for the user's next message to answer; its text."""
     with writing(gate) as tx:
         row = tx.question(question)
         if row is None or row.state != "open":
             raise UnknownQuestion(f"there is no open question {question}")
-        found = loaded(gate, tx, row.session, everything())
+        found = load_open_session(gate, tx, row.session, select_all_rows())
         asked = found.session.questions.get(question)
         if asked is None:
-            refuse_question(gate, row)
+            refuse_tampered_question(gate, row)
         if asked.claim is not None:
             raise UnknownQuestion("whether a message was said is not asked where it was said")
-        settle(gate, tx, found, show(asked, found.session))
+        apply_and_save(gate, tx, found, effects_of_showing(asked, found.session))
         record(tx, "SHOWN", session=row.session, details={"question": question}, stream=gate.stream)
-        to_sign, text = proof_needed(gate, tx, asked.risk), retell(gate, tx, asked).text
+        to_sign, text = needs_proof(gate, tx, asked.risk), retell(gate, tx, asked).text
     return f"{text}\n{words.sign_elsewhere(question)}" if to_sign else text
 
 
-def begin_task(gate: Gate, session: str, name: str) -> lifecycle.Report:
-    return _change(gate, session, "TASK", lambda state, now: lifecycle.begin_task(state, name, now))
+def record_task_start(gate: Gate, session: str, name: str) -> lifecycle.Report:
+    return _record_change(
+        gate, session, "TASK", lambda state, now: lifecycle.report_task_begin(state, name, now)
+    )
 
 
-def end_task(gate: Gate, session: str) -> lifecycle.Report:
-    return _change(gate, session, "CLEARED", lifecycle.end_task)
+def record_task_end(gate: Gate, session: str) -> lifecycle.Report:
+    return _record_change(gate, session, "CLEARED", lifecycle.report_task_end)
 
 
-def switch_context(gate: Gate, session: str) -> lifecycle.Report:
-    return _change(gate, session, "CLEARED", lifecycle.switch)
+def record_context_switch(gate: Gate, session: str) -> lifecycle.Report:
+    return _record_change(gate, session, "CLEARED", lifecycle.report_switch)
 
 
-def _change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.Report:
+def _record_change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.Report:
     with writing(gate) as tx:
-        found = loaded(gate, tx, session, everything())
+        found = load_open_session(gate, tx, session, select_all_rows())
         report = change(found.session, tx.now)
-        settle(gate, tx, found, report.effects)
+        apply_and_save(gate, tx, found, report.effects)
         details: dict[str, Any] = {"cleared": list(report.cleared), "announced": list(report.announced)}
         details |= _why_cleared(report.effects)
         record(tx, event, session=session, agent=found.row.agent, details=details, stream=gate.stream)
@@ -137,7 +148,7 @@ def _change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.R
 
 def _why_cleared(effects: tuple[Effect, ...]) -> dict[str, Any]:
     """For the entry: why consent was cleared, if it was."""
-    return next(({"why": effect.why} for effect in effects if isinstance(effect, Cleared)), {})
+    return next(({"why": effect.why} for effect in effects if isinstance(effect, ConsentCleared)), {})
 
 
 def clear_children(
@@ -145,41 +156,50 @@ def clear_children(
 ) -> tuple[str, ...]:
     """What is cleared in a session is cleared in those it started, in the same transaction; what was lost."""
     clearing = tuple(
-        Cleared(e.reach, words.in_session_above(e.why))
+        ConsentCleared(e.reach, words.in_session_above(e.why))
         for e in effects
-        if isinstance(e, Cleared) and e.reach in ("all_but_allowlist", "everything")
+        if isinstance(e, ConsentCleared) and e.reach in ("all_but_allowlist", "everything")
     )
     return tuple(_clear_below(gate, tx, session, clearing, by)) if clearing else ()
 
 
-def _clear_below(gate: Gate, tx: Writer, session: str, clearing: tuple[Cleared, ...], by: str) -> list[str]:
+def _clear_below(
+    gate: Gate, tx: Writer, session: str, clearing: tuple[ConsentCleared, ...], by: str
+) -> list[str]:
     gone: list[str] = []
     details = {"why": clearing[0].why} | ({"by": by} if by else {})
-    for child in children_of(tx, gate.sealer, session, everything()):
-        after = settle(gate, tx, child, clearing, by=by)
-        gone += (words.below(one, child.row.id) for one in lost(child.session, after, tx.now))
+    for child in load_children(tx, gate.sealer, session, select_all_rows()):
+        after = apply_and_save(gate, tx, child, clearing, by=by)
+        gone += (
+            words.in_child_session(one, child.row.id)
+            for one in list_lost_consents(child.session, after, tx.now)
+        )
         record(tx, "CLEARED", session=child.row.id, details=details, stream=gate.stream)
         gone += _clear_below(gate, tx, child.row.id, clearing, by)
     return gone
 
 
-def _ask_whether_said(
-    gate: Gate, tx: Writer, found: Loaded, heard: Heard
+def _open_claim_question(
+    gate: Gate, tx: Writer, found: LoadedSession, heard: Heard
 ) -> tuple[Question | None, tuple[Effect, ...]]:
     """The question whether the user wrote what is only claimed; a notice if too much was asked already."""
-    claimed = next((effect for effect in heard.effects if isinstance(effect, Claimed)), None)
+    claimed = next((effect for effect in heard.effects if isinstance(effect, MessageClaimed)), None)
     if claimed is None:
         return None, ()
     question = None
-    flood = flooded(gate, tx, found.row.id)
+    flood = reason_not_to_ask(gate, tx, found.row.id)
     if flood is None:
-        session = apply(found.session, heard.effects)
+        session = apply_effects(found.session, heard.effects)
         call = make_call(TOOL, {"text": claimed.text, "turn": session.turn}, workspace=session.workspace)
         request = make_request(call, [OPERATION], agent=found.row.agent, session=found.row.id)
-        unsigned = unsigned_risk(gate, tx)
+        unsigned = highest_unsigned_risk(gate, tx)
         question = claim_question(claimed.text, request, session, gate.policy, tx.now, unsigned=unsigned)
-    opened = () if question is None else (Opened(question),)
-    more = opened if flood is None else tell_flood(found.session, flood, tx.now)
-    details = {"kind": claimed.kind, "question": "" if question is None else question.id, **notice_in(more)}
+    opened = () if question is None else (QuestionOpened(question),)
+    more = opened if flood is None else flood_effects(found.session, flood, tx.now)
+    details = {
+        "kind": claimed.kind,
+        "question": "" if question is None else question.id,
+        **notice_details(more),
+    }
     record(tx, "CLAIMED", session=found.row.id, details=details, stream=gate.stream)
     return question, more

@@ -9,18 +9,26 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
-from sayso.core.effects import Cleared, Effect, Granted, Lifted, Revoked
+from sayso.core.effects import ConsentCleared, Effect, GrantAdded, GrantRevoked, SuspensionLifted
 from sayso.core.errors import SaysoError
-from sayso.core.grants import Grant, Held, Key, Kind, Pins, outlived, spent
+from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins, outlived, spent
 from sayso.core.model import Risk
-from sayso.core.session import Session, ended_by
-from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, time_trusted
+from sayso.core.session import Session, find_ended_grants
+from sayso.gate.audit.consent_entries import record_grant
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import (
+    Gate,
+    TamperedSession,
+    UnknownSession,
+    apply_and_save,
+    load_open_session,
+    select_all_rows,
+    time_trusted,
+)
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import Loaded, Wanted, children_of, load
-from sayso.gate.sessions.allowance import NO_PINS, Wish, permitted
-from sayso.gate.sessions.consents import record_grant
-from sayso.gate.sessions.granted_for import call_of_grant
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_children, load_session
+from sayso.gate.sessions.allowance import NO_PINS, GrantWish, build_grant
+from sayso.gate.sessions.grant_title import call_of_grant
 from sayso.store.contract import GrantRow, Reader, Writer
 
 AT_ONCE = 200
@@ -28,7 +36,7 @@ AT_ONCE = 200
 BY_HAND = "the rows of this grant were changed by hand, so it grants nothing and cannot be revoked"
 
 
-NOTHING = Wanted(keys=())
+NOTHING = RowSelection(keys=())
 
 
 class UnknownGrant(SaysoError):
@@ -40,13 +48,13 @@ class TamperedGrant(SaysoError):
     code = "tampered_grant"
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedGrant(msgspec.Struct, frozen=True):
     """A live grant for people to read. `left` is seconds, `uses` None stands for any number."""
 
     id: str
     session: str
     agent: str
-    kind: Kind
+    kind: GrantKind
     value: str
     words: str
     risk: str
@@ -63,7 +71,7 @@ class Listed(msgspec.Struct, frozen=True):
     """The call it is for, in a line, if it is for exactly one."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class EndedGrant(msgspec.Struct, frozen=True):
     """A grant that is over. `already`: it had been used up, expired or revoked before.
 
     `also` are the unused approvals that the same answer gave, and that ended with it.
@@ -73,31 +81,31 @@ class Ended(msgspec.Struct, frozen=True):
     session: str
     words: str
     already: bool
-    also: tuple[Ended, ...] = ()
+    also: tuple[EndedGrant, ...] = ()
 
 
-def list_grants(gate: Gate, session: str | None = None) -> list[Listed]:
+def list_grants(gate: Gate, session: str | None = None) -> list[ListedGrant]:
     """What is granted now: in this session, in the order given, or in all that are open, as they end.
 
     What was tampered with grants nothing.
     """
     with gate.store.read() as tx:
         if session is not None:
-            return live_grants(gate, tx, loaded(gate, tx, session, everything()))
-        return list(_all_live(gate, tx))
+            return list_live_grants(gate, tx, load_open_session(gate, tx, session, select_all_rows()))
+        return list(_find_live(gate, tx))
 
 
-def page_of_grants(
+def list_grants_page(
     gate: Gate, *, session: str | None = None, owner: str | None = None, after: str = "", limit: int = 100
-) -> tuple[list[Listed], bool]:
+) -> tuple[list[ListedGrant], bool]:
     """So many of what is granted now, those that end first first, one for each answer; and if there are more.
 
     In one session, in those of one owner, or in all that are open; `after` the id of a grant.
     """
     with gate.store.read() as tx:
         if session is not None:
-            loaded(gate, tx, session, NOTHING)
-        found = list(islice(_all_live(gate, tx, session, owner, after, as_one=True), limit + 1))
+            load_open_session(gate, tx, session, NOTHING)
+        found = list(islice(_find_live(gate, tx, session, owner, after, as_one=True), limit + 1))
     return found[:limit], len(found) > limit
 
 
@@ -119,32 +127,32 @@ def give_grant(
     At most 24 hours, never what the policy would not let anybody grant, and bound to the session's workspace
     unless the pins name another.
     """
-    wish = Wish(operation, category, command, risk, minutes, uses, pins)
+    wish = GrantWish(operation, category, command, risk, minutes, uses, pins)
     with operator_act(gate) as tx:
-        found = loaded(gate, tx, session, everything())
-        grant = permitted(wish, gate.policy, found.session, tx.now, by)
-        effects: tuple[Effect, ...] = (Granted(grant),)
+        found = load_open_session(gate, tx, session, select_all_rows())
+        grant = build_grant(wish, gate.policy, found.session, tx.now, by)
+        effects: tuple[Effect, ...] = (GrantAdded(grant),)
         if grant.kind == "category" and grant.value in found.session.suspended:
-            effects = (Lifted(grant.value), *effects)
-        settle(gate, tx, found, effects)
+            effects = (SuspensionLifted(grant.value), *effects)
+        apply_and_save(gate, tx, found, effects)
         record_grant(gate, tx, grant, found.row.agent)
     return grant
 
 
-def revoke_grant(gate: Gate, grant: str, by: str) -> Ended:
+def revoke_grant(gate: Gate, grant: str, by: str) -> EndedGrant:
     """End this grant. The next decision of any process does not use it."""
     with operator_act(gate) as tx:
-        found, held = _find(gate, tx, grant)
+        found, held = _find_grant(gate, tx, grant)
         if held is not None:
-            return _revoke(gate, tx, found, held, by)
-        settle(gate, tx, found, ())
+            return _revoke_one(gate, tx, found, held, by)
+        apply_and_save(gate, tx, found, ())
     raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
 
 
-def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
+def revoke_all(gate: Gate, session: str, by: str) -> list[EndedGrant]:
     """End every consent of a session and of those it started, and their open questions, all at once."""
     with operator_act(gate) as tx:
-        found = loaded(gate, tx, session, everything())
+        found = load_open_session(gate, tx, session, select_all_rows())
         ended, doubtful = _revoke_all(gate, tx, found, by)
     if doubtful:
         raise TamperedGrant(
@@ -154,20 +162,20 @@ def revoke_all(gate: Gate, session: str, by: str) -> list[Ended]:
     return ended
 
 
-def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = None) -> list[Ended]:
+def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = None) -> list[EndedGrant]:
     """Take standing consent back: of this command, word for word, or of all in this session."""
     wanted = None if command is None else command.strip()
     with operator_act(gate) as tx:
-        found = loaded(gate, tx, session, everything())
+        found = load_open_session(gate, tx, session, select_all_rows())
         listed = [held for held in found.session.held if held.grant.kind == "command" and not held.revoked]
         ending = [held for held in listed if wanted in (None, held.grant.value)]
         if wanted is not None and not ending:
             raise UnknownGrant(f"{words.visible(wanted)} is not on the allowlist of {session}")
         ended = _end_grants(gate, tx, found, ending, by)
-        return [_ended(held, live=is_live(gate, held, found.session, tx.now)) for held in ended]
+        return [_describe_ended(held, live=is_live(gate, held, found.session, tx.now)) for held in ended]
 
 
-def is_live(gate: Gate, held: Held, session: Session, now: float) -> bool:
+def is_live(gate: Gate, held: HeldGrant, session: Session, now: float) -> bool:
     """Whether the grant could still be used: not spent, and what it ends with goes on."""
     grant, plan = held.grant, session.plan
     if spent(held, now) or outlived(grant, gate.policy.settings, now):
@@ -179,19 +187,23 @@ def is_live(gate: Gate, held: Held, session: Session, now: float) -> bool:
     return grant.ends_with != "turn" or grant.bound_to == str(session.turn)
 
 
-def _ended(held: Held, *, live: bool) -> Ended:
-    return Ended(held.grant.id, held.grant.session, words.consent(held.grant), already=not live)
+def _describe_ended(held: HeldGrant, *, live: bool) -> EndedGrant:
+    return EndedGrant(held.grant.id, held.grant.session, words.consent_name(held.grant), already=not live)
 
 
-def live_grants(gate: Gate, tx: Reader, found: Loaded) -> list[Listed]:
+def list_live_grants(gate: Gate, tx: Reader, found: LoadedSession) -> list[ListedGrant]:
     """What is granted in this session, of all that was read with it."""
     if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent
-    return [_listed(gate, tx, held, agent) for held in session.held if is_live(gate, held, session, tx.now)]
+    return [
+        _describe_grant(gate, tx, held, agent)
+        for held in session.held
+        if is_live(gate, held, session, tx.now)
+    ]
 
 
-def one_for_each_answer(gate: Gate, found: Sequence[Listed]) -> list[Listed]:
+def one_for_each_answer(gate: Gate, found: Sequence[ListedGrant]) -> list[ListedGrant]:
     """The same for people: an approval is told with what its answer gave beyond that one call.
 
     Revoking what is told ends the approval as well. An approval of more than that is told by itself.
@@ -200,14 +212,14 @@ def one_for_each_answer(gate: Gate, found: Sequence[Listed]) -> list[Listed]:
     return [one for one in found if one.kind != "call" or not _is_within(gate, one, wider)]
 
 
-def _is_within(gate: Gate, approval: Listed, wider: list[Listed]) -> bool:
+def _is_within(gate: Gate, approval: ListedGrant, wider: list[ListedGrant]) -> bool:
     """Whether every operation of the approval is covered by what the same answer gave beyond this call."""
     given = [grant for grant in wider if grant.question == approval.question]
     operations = approval.pins.operations or ()
     return bool(operations) and all(any(_is_for(gate, grant, name) for grant in given) for name in operations)
 
 
-def _is_for(gate: Gate, grant: Listed, operation: str) -> bool:
+def _is_for(gate: Gate, grant: ListedGrant, operation: str) -> bool:
     if grant.kind == "operation":
         return grant.value == operation
     if grant.kind == "category":
@@ -215,7 +227,7 @@ def _is_for(gate: Gate, grant: Listed, operation: str) -> bool:
     return operation in (grant.pins.operations or ())
 
 
-def _all_live(
+def _find_live(
     gate: Gate,
     tx: Reader,
     session: str | None = None,
@@ -223,7 +235,7 @@ def _all_live(
     after: str = "",
     *,
     as_one: bool = False,
-) -> Iterator[Listed]:
+) -> Iterator[ListedGrant]:
     """What is granted in open sessions, as it ends. Of each session only what may be live is read.
 
     With `as_one`, one for each answer.
@@ -235,35 +247,37 @@ def _all_live(
         after = rows[-1].id
 
 
-def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow], *, as_one: bool) -> Iterator[Listed]:
+def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow], *, as_one: bool) -> Iterator[ListedGrant]:
     """Those of these grants that are live: what became of each stands in the sealed row of its session."""
-    keys: dict[str, list[Key]] = {}
+    keys: dict[str, list[GrantKey]] = {}
     for row in rows:
         keys.setdefault(row.session, []).append((row.kind, row.value))
-    live: dict[str, Listed] = {}
+    live: dict[str, ListedGrant] = {}
     for name, wanted in keys.items():
         beside = _keys_beside(tx, name) if as_one and any(kind == "call" for kind, _ in wanted) else []
-        found = load(tx, gate.sealer, name, Wanted(keys=tuple(dict.fromkeys((*wanted, *beside)))))
+        found = load_session(
+            tx, gate.sealer, name, RowSelection(keys=tuple(dict.fromkeys((*wanted, *beside))))
+        )
         if found is not None and found.believed and found.row.ended_at is None:
-            granted = live_grants(gate, tx, found)
+            granted = list_live_grants(gate, tx, found)
             live |= {one.id: one for one in (one_for_each_answer(gate, granted) if as_one else granted)}
     return (live[row.id] for row in rows if row.id in live)
 
 
-def _keys_beside(tx: Reader, session: str) -> list[Key]:
+def _keys_beside(tx: Reader, session: str) -> list[GrantKey]:
     """The keys of what else may be live in a session: an approval may be part of an answer that gave more."""
     return [(row.kind, row.value) for row in tx.unexpired(tx.now, session=session, limit=AT_ONCE)]
 
 
-def _listed(gate: Gate, tx: Reader, held: Held, agent: str) -> Listed:
+def _describe_grant(gate: Gate, tx: Reader, held: HeldGrant, agent: str) -> ListedGrant:
     grant, now = held.grant, tx.now
-    return Listed(
+    return ListedGrant(
         id=grant.id,
         session=grant.session,
         agent=agent,
         kind=grant.kind,
         value=grant.value,
-        words=words.consent(grant),
+        words=words.consent_name(grant),
         risk=grant.risk.word,
         left=grant.expires_at - now,
         expires_at=grant.expires_at,
@@ -278,15 +292,15 @@ def _listed(gate: Gate, tx: Reader, held: Held, agent: str) -> Listed:
     )
 
 
-def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:
+def _find_grant(gate: Gate, tx: Writer, grant: str) -> tuple[LoadedSession, HeldGrant | None]:
     """The grant in its session; None for it if its rows cannot be believed."""
     row = tx.grant(grant)
-    if row is None and (hidden := _taken_away(gate, tx, grant)) is not None:
+    if row is None and (hidden := _session_missing_grant(gate, tx, grant)) is not None:
         return hidden, None
     if row is None:
         raise UnknownGrant(f"there is no grant {words.visible(grant)}", hint="sayso grants lists them")
     try:
-        found = loaded(gate, tx, row.session, everything())
+        found = load_open_session(gate, tx, row.session, select_all_rows())
     except UnknownSession as error:
         raise UnknownGrant(f"the session of {grant} has ended, and its grants with it") from error
     if gate.sealer.is_void(row):
@@ -294,46 +308,48 @@ def _find(gate: Gate, tx: Writer, grant: str) -> tuple[Loaded, Held | None]:
     return found, next((held for held in found.session.held if held.grant.id == grant), None)
 
 
-def _taken_away(gate: Gate, tx: Writer, grant: str) -> Loaded | None:
+def _session_missing_grant(gate: Gate, tx: Writer, grant: str) -> LoadedSession | None:
     """The session that names this grant as alive although its row is gone. Saved again, it does not."""
     try:
-        found = loaded(gate, tx, grant.rpartition(".g")[0], everything())
+        found = load_open_session(gate, tx, grant.rpartition(".g")[0], select_all_rows())
     except (UnknownSession, TamperedSession):
         return None
     return found if grant in found.missing else None
 
 
-def _revoke(gate: Gate, tx: Writer, found: Loaded, held: Held, by: str) -> Ended:
+def _revoke_one(gate: Gate, tx: Writer, found: LoadedSession, held: HeldGrant, by: str) -> EndedGrant:
     """End a grant. One that has expired is revoked too: clocks can be set back."""
     if held.revoked:
-        return _ended(held, live=False)
+        return _describe_ended(held, live=False)
     _, *beside = _end_grants(gate, tx, found, [held], by)
-    told = _ended(held, live=is_live(gate, held, found.session, tx.now))
-    return msgspec.structs.replace(told, also=tuple(_ended(one, live=True) for one in beside))
+    told = _describe_ended(held, live=is_live(gate, held, found.session, tx.now))
+    return msgspec.structs.replace(told, also=tuple(_describe_ended(one, live=True) for one in beside))
 
 
-def _end_grants(gate: Gate, tx: Writer, found: Loaded, ending: list[Held], by: str) -> tuple[Held, ...]:
+def _end_grants(
+    gate: Gate, tx: Writer, found: LoadedSession, ending: list[HeldGrant], by: str
+) -> tuple[HeldGrant, ...]:
     """Revoke these, with an entry for each grant that ends: also for approvals that end with them."""
-    revoked = tuple(Revoked(held.grant.key, held.grant.id) for held in ending)
-    ended = ended_by(found.session, revoked, tx.now)
-    settle(gate, tx, found, revoked)
+    revoked = tuple(GrantRevoked(held.grant.key, held.grant.id) for held in ending)
+    ended = find_ended_grants(found.session, revoked, tx.now)
+    apply_and_save(gate, tx, found, revoked)
     for held in ended:
         _record_ended(gate, tx, found, held.grant, by)
     return ended
 
 
-def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[Ended], list[str]]:
+def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[list[EndedGrant], list[str]]:
     """What ended here and in the sessions below, and in which of them rows cannot be believed."""
     session = found.session
     live = [held.grant for held in session.held if is_live(gate, held, session, tx.now)]
-    settle(gate, tx, found, (Cleared("everything", "the operator revoked everything"),), by=by)
+    apply_and_save(gate, tx, found, (ConsentCleared("everything", "the operator revoked everything"),), by=by)
     for grant in live:
         _record_ended(gate, tx, found, grant, by)
     details = {"cleared": ["everything"], "by": by, "questions": len(session.questions)}
-    _record(gate, tx, found, "CLEARED", (), details)
-    ended = [Ended(grant.id, grant.session, words.consent(grant), already=False) for grant in live]
+    _record_step(gate, tx, found, "CLEARED", (), details)
+    ended = [EndedGrant(grant.id, grant.session, words.consent_name(grant), already=False) for grant in live]
     doubtful = [session.id] if found.findings else []
-    below = children_of(tx, gate.sealer, session.id, everything())
+    below = load_children(tx, gate.sealer, session.id, select_all_rows())
     doubtful += sorted(set(found.kept.children) - {child.row.id for child in below})
     for child in below:
         more, doubts = _revoke_all(gate, tx, child, by)
@@ -341,14 +357,19 @@ def _revoke_all(gate: Gate, tx: Writer, found: Loaded, by: str) -> tuple[list[En
     return ended, doubtful
 
 
-def _record_ended(gate: Gate, tx: Writer, found: Loaded, grant: Grant, by: str) -> None:
+def _record_ended(gate: Gate, tx: Writer, found: LoadedSession, grant: Grant, by: str) -> None:
     details = {"grant": grant.id, "kind": grant.kind, "by": by}
     operations = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
-    _record(gate, tx, found, "REVOKED", operations, details)
+    _record_step(gate, tx, found, "REVOKED", operations, details)
 
 
-def _record(
-    gate: Gate, tx: Writer, found: Loaded, event: str, operations: tuple[str, ...], details: dict[str, Any]
+def _record_step(
+    gate: Gate,
+    tx: Writer,
+    found: LoadedSession,
+    event: str,
+    operations: tuple[str, ...],
+    details: dict[str, Any],
 ) -> None:
     record(
         tx,

@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import canonical, sha256
+from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.gate.gate import Gate, refuse_tampered, writing
-from sayso.gate.rows.sealed_values import read_value_of_epoch, write_value
-from sayso.gate.rows.sessions import Wanted, load
-from sayso.gate.sessions.sessions import end_session, open_session
+from sayso.gate.rows.sessions import RowSelection, load_session
+from sayso.gate.sealed_values import read_value_of_epoch, write_value
+from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.store.contract import Reader, SessionRow
 
 LONGEST_KEY = 200
@@ -31,7 +31,7 @@ class OtherSession(SaysoError):
     code = "other_session"
 
 
-class Opened(msgspec.Struct, frozen=True):
+class KeyedSession(msgspec.Struct, frozen=True):
     """A session that a key stands for: the one that was open, or a new one, `after` one that has ended."""
 
     session: str
@@ -39,7 +39,7 @@ class Opened(msgspec.Struct, frozen=True):
     after: str | None = None
 
 
-class Asked(msgspec.Struct, frozen=True):
+class SessionWish(msgspec.Struct, frozen=True):
     """What a session is to be like; None where it was not said, so that an open one may be any."""
 
     agent: str | None = None
@@ -48,56 +48,58 @@ class Asked(msgspec.Struct, frozen=True):
     parent: str | None = None
 
 
-class _Held(msgspec.Struct, frozen=True):
+class _KeptSession(msgspec.Struct, frozen=True):
     """The session that is kept at a place. It cannot be taken away to get a new one."""
 
     name: str
 
 
-def open_by_key(gate: Gate, key: str, *, owner: str, asked: Asked, agent: str, workspace: str) -> Opened:
+def open_session_by_key(
+    gate: Gate, key: str, *, owner: str, asked: SessionWish, agent: str, workspace: str
+) -> KeyedSession:
     """The session this key stands for, or a new one: of this agent, in this workspace, if none was said."""
     if not key or len(key) > LONGEST_KEY or not key.isprintable():
         raise MalformedRequest(f"a session's key has 1 to {LONGEST_KEY} printable characters")
-    place = f"session-key/{sha256(canonical([owner, key]))}"
+    place = f"session-key/{sha256(encode_canonical([owner, key]))}"
     new = {
         "agent": asked.agent or agent,
         "user": asked.user or "",
         "workspace": asked.workspace or workspace,
         "parent": asked.parent,
     }
-    opened = open_at(gate, place, owner=owner, new=new)
+    opened = open_session_at(gate, place, owner=owner, new=new)
     if opened.reopened:
         _check_same(gate, key, opened.session, asked)
     return opened
 
 
-def open_at(gate: Gate, place: str, *, owner: str, new: dict[str, Any]) -> Opened:
+def open_session_at(gate: Gate, place: str, *, owner: str, new: dict[str, Any]) -> KeyedSession:
     """The open session that is kept at this place, or a new one. Of several at once, all get the same."""
     with gate.store.read() as tx:
-        known, _ = _known(gate, tx, place, owner)
+        known, _ = _find_kept_session(gate, tx, place, owner)
     if known is not None:
-        return Opened(known, reopened=True)
+        return KeyedSession(known, reopened=True)
     fresh = open_session(gate, owner=owner, **new)
     with writing(gate) as tx:
         tx.set_meta(HELD_PLACE, "held")  # of several services on one database, one at a time
-        known, after = _known(gate, tx, place, owner)
+        known, after = _find_kept_session(gate, tx, place, owner)
         if known is None:
-            write_value(gate, tx, place, _Held(fresh))
+            write_value(gate, tx, place, _KeptSession(fresh))
     if known is None:
-        return Opened(fresh, after=after)
-    end_session(gate, fresh)  # two at once: one session is enough
-    return Opened(known, reopened=True)
+        return KeyedSession(fresh, after=after)
+    close_session(gate, fresh)  # two at once: one session is enough
+    return KeyedSession(known, reopened=True)
 
 
-def _known(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[str | None, str | None]:
+def _find_kept_session(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[str | None, str | None]:
     """The session kept at this place: as the first if it is open, as the second if it has ended.
 
     One that cannot be believed is not replaced.
     """
-    held = read_value_of_epoch(gate, tx, place, _Held)
+    held = read_value_of_epoch(gate, tx, place, _KeptSession)
     if held is None:
         return None, None
-    found = load(tx, gate.sealer, held.name, Wanted(keys=()))
+    found = load_session(tx, gate.sealer, held.name, RowSelection(keys=()))
     if found is not None and gate.sealer.has_dropped(found.row):
         return None, held.name
     if found is None or not found.believed:
@@ -106,7 +108,7 @@ def _known(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[str | None, 
     return (held.name, None) if open_ else (None, held.name)
 
 
-def _check_same(gate: Gate, key: str, session: str, asked: Asked) -> None:
+def _check_same(gate: Gate, key: str, session: str, asked: SessionWish) -> None:
     """Refuse a key whose session is of another agent, user, workspace or parent than was said."""
     with gate.store.read() as tx:
         row = tx.session(session)
@@ -115,7 +117,7 @@ def _check_same(gate: Gate, key: str, session: str, asked: Asked) -> None:
     said = msgspec.structs.asdict(asked)
     if asked.workspace is not None and Path(asked.workspace).is_absolute():
         said["workspace"] = os.path.realpath(asked.workspace)
-    other = [name for name, value in said.items() if value is not None and value != _of(row, name)]
+    other = [name for name, value in said.items() if value is not None and value != _field_of(row, name)]
     if other:
         raise OtherSession(
             f"the key {key!r} stands for an open session with another {', '.join(other)}",
@@ -123,5 +125,5 @@ def _check_same(gate: Gate, key: str, session: str, asked: Asked) -> None:
         )
 
 
-def _of(row: SessionRow, name: str) -> object:
+def _field_of(row: SessionRow, name: str) -> object:
     return getattr(row, name)

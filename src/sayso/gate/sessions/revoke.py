@@ -8,39 +8,39 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
-from sayso.core.conversation.hear import Heard, take_back, take_back_below
-from sayso.core.effects import CallEnded, Effect, PlanEnded, TakenBack, Withheld
-from sayso.core.session import ended_by
-from sayso.gate.gate import Gate, all_that_can_end, loaded, settle
-from sayso.gate.rows.sessions import Loaded, children_of
-from sayso.gate.sessions.consents import record_consents
-from sayso.gate.sessions.operator_grants import Ended, UnknownGrant
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.core.conversation.hear import Heard, revoke_for_operator, take_back_below
+from sayso.core.effects import CallEnded, ConsentTakenBack, Effect, PlanEnded, Withheld
+from sayso.core.session import find_ended_grants
+from sayso.gate.audit.consent_entries import record_consents
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows_and_calls
+from sayso.gate.rows.sessions import LoadedSession, load_children
+from sayso.gate.sessions.operator_grants import EndedGrant, UnknownGrant
 from sayso.store.contract import Writer
 
 
-class Below(msgspec.Struct, frozen=True):
+class EndedBelow(msgspec.Struct, frozen=True):
     """What a name ended in the sessions below, and which parts of it meant nothing in any of them."""
 
-    ended: tuple[Ended, ...]
+    ended: tuple[EndedGrant, ...]
     missing: tuple[str, ...]
 
 
-def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[Ended]:
+def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[EndedGrant]:
     """End the grants for what the name means, and keep calls under way from going on, here and below.
 
     A name is an operation, category, domain, tool, command or call, as the listings print it.
     """
     with operator_act(gate) as tx:
-        found = loaded(gate, tx, session, all_that_can_end())
-        taken = take_back(found.session, name, gate.policy, tx.now)
-        below = [_take_back_below(gate, tx, session, one, by) for one in _named(taken.effects)]
+        found = load_open_session(gate, tx, session, select_all_rows_and_calls())
+        taken = revoke_for_operator(found.session, name, gate.policy, tx.now)
+        below = [_take_back_below(gate, tx, session, one, by) for one in _find_taken_back(taken.effects)]
         if not taken.cleared and not any(one.ended for one in below):
             hint = "sayso grants lists what is granted"
             raise UnknownGrant(f"{session} has no consent for {words.visible(name)}", hint=hint)
-        settle(gate, tx, found, taken.effects)
+        apply_and_save(gate, tx, found, taken.effects)
         record_consents(gate, tx, found.session, taken.effects, by=by)
-        here = _all_ended(found, taken.effects, tx.now)
+        here = _describe_all_ended(found, taken.effects, tx.now)
     return [*here, *(ended for one in below for ended in one.ended)]
 
 
@@ -48,11 +48,11 @@ def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> H
     """Take back in the sessions below what a message named or refused, and tell that with the rest."""
     for refusal in (effect for effect in heard.effects if isinstance(effect, Withheld)):
         lost = _withhold_below(gate, tx, session, refusal)
-        told = (words.taken_back(lost),) if lost else ()
+        told = (words.describe_taken_back(lost),) if lost else ()
         heard = msgspec.structs.replace(
             heard, cleared=(*heard.cleared, *lost), announced=(*heard.announced, *told)
         )
-    for named in _named(heard.effects):
+    for named in _find_taken_back(heard.effects):
         below = _take_back_below(gate, tx, session, named, "user")
         found = {part for part in named.missing if part not in below.missing}
         untrue = {words.nothing_to_revoke(part) for part in found}
@@ -61,7 +61,10 @@ def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> H
             heard,
             did=tuple(line for line in heard.did if line not in undone),
             announced=tuple(line for line in heard.announced if line not in untrue),
-            cleared=(*heard.cleared, *(words.below(one.words, one.session) for one in below.ended)),
+            cleared=(
+                *heard.cleared,
+                *(words.in_child_session(one.words, one.session) for one in below.ended),
+            ),
         )
     return heard
 
@@ -69,48 +72,48 @@ def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> H
 def _withhold_below(gate: Gate, tx: Writer, session: str, refusal: Withheld) -> list[str]:
     """Let a refusal take back what it does in the sessions below; all of that in words."""
     lost: list[str] = []
-    for child in children_of(tx, gate.sealer, session, all_that_can_end()):
+    for child in load_children(tx, gate.sealer, session, select_all_rows_and_calls()):
         taken = take_back_below(child.session, refusal, gate.policy, tx.now)
-        settle(gate, tx, child, taken.effects)
+        apply_and_save(gate, tx, child, taken.effects)
         record_consents(gate, tx, child.session, taken.effects)
-        lost += (words.below(one, child.row.id) for one in taken.cleared)
+        lost += (words.in_child_session(one, child.row.id) for one in taken.cleared)
         lost += _withhold_below(gate, tx, child.row.id, refusal)
     return lost
 
 
-def _named(effects: tuple[Effect, ...]) -> list[TakenBack]:
-    return [effect for effect in effects if isinstance(effect, TakenBack)]
+def _find_taken_back(effects: tuple[Effect, ...]) -> list[ConsentTakenBack]:
+    return [effect for effect in effects if isinstance(effect, ConsentTakenBack)]
 
 
-def _take_back_below(gate: Gate, tx: Writer, session: str, named: TakenBack, by: str) -> Below:
-    ended: list[Ended] = []
+def _take_back_below(gate: Gate, tx: Writer, session: str, named: ConsentTakenBack, by: str) -> EndedBelow:
+    ended: list[EndedGrant] = []
     missing = named.missing
-    for child in children_of(tx, gate.sealer, session, all_that_can_end()):
-        taken = take_back(child.session, named.name, gate.policy, tx.now)
-        settle(gate, tx, child, taken.effects)
+    for child in load_children(tx, gate.sealer, session, select_all_rows_and_calls()):
+        taken = revoke_for_operator(child.session, named.name, gate.policy, tx.now)
+        apply_and_save(gate, tx, child, taken.effects)
         record_consents(gate, tx, child.session, taken.effects, by=by)
-        (here,) = _named(taken.effects)
+        (here,) = _find_taken_back(taken.effects)
         further = _take_back_below(gate, tx, child.row.id, here, by)
-        ended += (*_all_ended(child, taken.effects, tx.now), *further.ended)
+        ended += (*_describe_all_ended(child, taken.effects, tx.now), *further.ended)
         missing = tuple(part for part in missing if part in further.missing)
-    return Below(tuple(ended), missing)
+    return EndedBelow(tuple(ended), missing)
 
 
-def _all_ended(found: Loaded, effects: tuple[Effect, ...], now: float) -> list[Ended]:
+def _describe_all_ended(found: LoadedSession, effects: tuple[Effect, ...], now: float) -> list[EndedGrant]:
     """The grants, calls and plan that these effects end, before they are applied."""
     session = found.session
     grants = [
-        Ended(held.grant.id, session.id, words.consent(held.grant), already=False)
-        for held in ended_by(session, effects, now)
+        EndedGrant(held.grant.id, session.id, words.consent_name(held.grant), already=False)
+        for held in find_ended_grants(session, effects, now)
     ]
-    return [*grants, *(ended for effect in effects if (ended := _ended(found, effect)) is not None)]
+    return [*grants, *(ended for effect in effects if (ended := _describe_ended(found, effect)) is not None)]
 
 
-def _ended(found: Loaded, effect: object) -> Ended | None:
+def _describe_ended(found: LoadedSession, effect: object) -> EndedGrant | None:
     session = found.session
     if isinstance(effect, CallEnded):
         tool = session.under_way[effect.call].tool
-        return Ended(effect.call, session.id, words.under_way(tool), already=False)
+        return EndedGrant(effect.call, session.id, words.call_under_way_name(tool), already=False)
     if isinstance(effect, PlanEnded) and session.plan is not None:
-        return Ended(session.plan.id, session.id, "plan consent", already=False)
+        return EndedGrant(session.plan.id, session.id, "plan consent", already=False)
     return None

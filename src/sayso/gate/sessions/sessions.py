@@ -6,13 +6,13 @@ import os.path
 import secrets
 from pathlib import Path
 
-from sayso.core.effects import Cleared
+from sayso.core.effects import ConsentCleared
 from sayso.core.session import Session
-from sayso.gate.gate import Gate, everything, loaded, settle, writing
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import end_row, name_child, new_row
-from sayso.gate.sessions.last_message import forget_said
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.rows.sessions import add_child, end_session_row, new_session_row
+from sayso.gate.sessions.last_message import forget_last_message
 from sayso.store.contract import SessionRow
 
 
@@ -28,26 +28,28 @@ def open_session(
     session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace, rooted=rooted)
     with writing(gate) as tx:
         if parent is not None:
-            above = loaded(gate, tx, parent, everything())
-            name_child(tx, gate.sealer, above, session.id)
-        tx.put_session(new_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now))
+            above = load_open_session(gate, tx, parent, select_all_rows())
+            add_child(tx, gate.sealer, above, session.id)
+        tx.put_session(
+            new_session_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now)
+        )
         details = {"owner": owner, "user": user, "workspace": workspace, "parent": parent or ""}
         record(tx, "SESSION_OPENED", session=session.id, agent=agent, details=details, stream=gate.stream)
     return session.id
 
 
-def end_session(gate: Gate, session: str, *, by: str = "") -> None:
+def close_session(gate: Gate, session: str, *, by: str = "") -> None:
     """Everything granted in it ends; it cannot be used again. `by` names the operator, if it was one."""
     with operator_act(gate) if by else writing(gate) as tx:
-        found = loaded(gate, tx, session, everything())
-        settle(gate, tx, found, (Cleared("everything", "the session ended"),), by=by)
-        end_row(tx, gate.sealer, session)
-        forget_said(gate, tx, session)
+        found = load_open_session(gate, tx, session, select_all_rows())
+        apply_and_save(gate, tx, found, (ConsentCleared("everything", "the session ended"),), by=by)
+        end_session_row(tx, gate.sealer, session)
+        forget_last_message(gate, tx, session)
         details = {"by": by} if by else {}
         agent = found.row.agent
         record(tx, "SESSION_ENDED", session=session, agent=agent, details=details, stream=gate.stream)
 
 
-def list_sessions(gate: Gate) -> list[SessionRow]:
+def list_session_rows(gate: Gate) -> list[SessionRow]:
     with gate.store.read() as tx:
         return list(tx.sessions())

@@ -11,13 +11,21 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.conversation import lifecycle
-from sayso.core.effects import Changed
+from sayso.core.effects import SessionChanged
 from sayso.core.model import Assurance
-from sayso.gate.gate import Gate, TamperedSession, UnknownSession, everything, loaded, settle, writing
+from sayso.gate.audit.operator_transaction import sign_off
+from sayso.gate.gate import (
+    Gate,
+    TamperedSession,
+    UnknownSession,
+    apply_and_save,
+    load_open_session,
+    select_all_rows,
+    writing,
+)
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import Wanted, load
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.messages import clear_children
-from sayso.gate.upkeep.operator_transaction import sign_off
 from sayso.store.contract import Reader, StoreBusy
 
 AT_ONCE = 1_000
@@ -76,14 +84,14 @@ def stop_all_and_tell(gate: Gate, *, by: str) -> StoppedAndCleared:
     mark = gate.sealer.mark
     begun = mark.tick
     for _ in range(MOST_PASSES):
-        found = [name for name in _open(gate) if name not in seen]
+        found = [name for name in _list_open_sessions(gate) if name not in seen]
         if not found:
             settled = True
             break
         done = ((name, _try_to_stop(gate, name, by)) for name in found)
         seen.update((name, how) for name, how in done if how != "busy")
     if settled and mark.burn("session", set(seen), before=begun):
-        _tell_hidden(gate)
+        _record_hidden(gate)
     sign_off(gate)
     stopped = [how for how in seen.values() if isinstance(how, Stopped)]
     cleared = tuple(one for one in stopped if len(one.cleared) > 1)
@@ -118,16 +126,16 @@ def resume_session(gate: Gate, session: str, *, by: str) -> Resumed:
 
 def resume_all(gate: Gate, *, by: str) -> ResumedAll:
     """Lift the stop of every open session that is stopped now, as the operator."""
-    ways = [_try_to_resume(gate, name, by) for name in _open(gate)]
+    ways = [_try_to_resume(gate, name, by) for name in _list_open_sessions(gate)]
     sign_off(gate)
     return ResumedAll(ways.count("resumed"), ways.count("tampered"), ways.count("busy"))
 
 
 def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
     with writing(gate) as tx:
-        found = loaded(gate, tx, session, everything())
-        report = lifecycle.stop(found.session, assurance, tx.now)
-        settle(gate, tx, found, report.effects, by=by)
+        found = load_open_session(gate, tx, session, select_all_rows())
+        report = lifecycle.report_stop(found.session, assurance, tx.now)
+        apply_and_save(gate, tx, found, report.effects, by=by)
         details = {"by": by, "cleared": list(report.cleared)}
         record(tx, "STOPPED", session=session, agent=found.row.agent, details=details, stream=gate.stream)
         below = clear_children(gate, tx, session, report.effects, by=by)
@@ -137,11 +145,11 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
 
 def _resume(gate: Gate, session: str, by: str) -> Resumed:
     with writing(gate) as tx:
-        found = loaded(gate, tx, session, Wanted(keys=()))
-        held_by = _stopped_above(gate, tx, found.row.parent)
+        found = load_open_session(gate, tx, session, RowSelection(keys=()))
+        held_by = _find_stopped_above(gate, tx, found.row.parent)
         if found.session.stopped is None:
             return Resumed(session, already=True, held_by=held_by)
-        settle(gate, tx, found, (Changed({"stopped": None}),))
+        apply_and_save(gate, tx, found, (SessionChanged({"stopped": None}),))
         details = {"by": by}
         record(tx, "GOES_ON", session=session, agent=found.row.agent, details=details, stream=gate.stream)
     return Resumed(session, held_by=held_by)
@@ -158,17 +166,17 @@ def _try_to_resume(gate: Gate, session: str, by: str) -> str:
         return "tampered"
 
 
-def _stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | None:
+def _find_stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | None:
     """The nearest session from here up that is stopped, or cannot be read, which counts as stopped."""
     while session is not None:
-        found = load(tx, gate.sealer, session, Wanted(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
         if found is None or found.findings or found.session.stopped is not None:
             return session
         session = found.row.parent
     return None
 
 
-def _tell_hidden(gate: Gate) -> None:
+def _record_hidden(gate: Gate) -> None:
     """Sessions that were not to be found have lost the right to go on, should their rows come back."""
     with writing(gate) as tx:
         details = {"finding": "rows of open sessions were taken away or changed while all were stopped"}
@@ -187,7 +195,7 @@ def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:
         return "tampered"
 
 
-def _open(gate: Gate) -> list[str]:
+def _list_open_sessions(gate: Gate) -> list[str]:
     found: list[str] = []
     with gate.store.read() as tx:
         while page := tx.sessions(after=found[-1] if found else "", limit=AT_ONCE):

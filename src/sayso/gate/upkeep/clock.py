@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.effects import Changed, Cleared
+from sayso.core.effects import ConsentCleared, SessionChanged
 from sayso.core.ledger import LEASE
-from sayso.gate.gate import Gate, everything, settle, time_trusted
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate, apply_and_save, select_all_rows, time_trusted
 from sayso.gate.rows.journal import CLOCK, record
-from sayso.gate.rows.sessions import Loaded, load
-from sayso.gate.upkeep.operator_transaction import operator_act
+from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
 WHY = "the clock was wrong"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ClockReading(msgspec.Struct, frozen=True):
     """The time by the store's clock, the highest time stored (None: nothing), and whether it is trusted."""
 
     now: float
@@ -34,12 +34,12 @@ class Reading(msgspec.Struct, frozen=True):
         return max(0.0, (self.stored or self.now) - self.now)
 
 
-def read_clock(gate: Gate) -> Reading:
+def read_clock(gate: Gate) -> ClockReading:
     with gate.store.read() as tx:
-        return _reading(gate, tx)
+        return _read_clock(gate, tx)
 
 
-def trust_clock(gate: Gate, *, by: str) -> Reading:
+def trust_clock(gate: Gate, *, by: str) -> ClockReading:
     """The operator says that the clock is right now; how it stood until then. If it was trusted, no change.
 
     All consent of the open sessions ends. Reviews of a time yet to come count as none, and leases are cut to
@@ -47,13 +47,19 @@ def trust_clock(gate: Gate, *, by: str) -> Reading:
     """
     begun = gate.sealer.mark.tick
     with operator_act(gate) as tx:
-        sessions = _sessions(gate, tx)
+        sessions = _load_open_sessions(gate, tx)
         leases = _long_leases(gate, tx)
-        before = _reading(gate, tx)  # after the sessions: the stream is always held last
+        before = _read_clock(gate, tx)  # after the sessions: the stream is always held last
         if before.trusted:
             return before
         for found in sessions:
-            settle(gate, tx, found, (Cleared("everything", WHY), Changed({"heard_at": None})), by=by)
+            apply_and_save(
+                gate,
+                tx,
+                found,
+                (ConsentCleared("everything", WHY), SessionChanged({"heard_at": None})),
+                by=by,
+            )
         for row in leases:
             cut = msgspec.structs.replace(row, lease_until=tx.now + LEASE)
             tx.move_call(gate.sealer.call(cut), states=("running",), fence=row.fence)
@@ -67,14 +73,14 @@ def trust_clock(gate: Gate, *, by: str) -> Reading:
     return before
 
 
-def _reading(gate: Gate, tx: Reader) -> Reading:
+def _read_clock(gate: Gate, tx: Reader) -> ClockReading:
     newest = tx.head(gate.stream)
-    return Reading(tx.now, None if newest is None else newest.at, time_trusted(gate, tx))
+    return ClockReading(tx.now, None if newest is None else newest.at, time_trusted(gate, tx))
 
 
-def _sessions(gate: Gate, tx: Reader) -> list[Loaded]:
+def _load_open_sessions(gate: Gate, tx: Reader) -> list[LoadedSession]:
     """All that are open and can be believed. The oldest is held first, so each after those it comes from."""
-    found = [load(tx, gate.sealer, row.id, everything()) for row in tx.sessions(limit=MOST)]
+    found = [load_session(tx, gate.sealer, row.id, select_all_rows()) for row in tx.sessions(limit=MOST)]
     return [one for one in found if one is not None and one.believed and one.row.ended_at is None]
 
 

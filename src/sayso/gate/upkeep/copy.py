@@ -16,30 +16,37 @@ from pathlib import Path
 import msgspec
 
 from sayso.core.audit.entry import MAIN, AuditError
+from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.tree import LOOK_AT_IT
-from sayso.gate.audit.use import checkpoint
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.open import audit_gate
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import Key
+from sayso.gate.rows.keys import SigningKey
 from sayso.gate.rows.moves import (
     ARRIVING,
     PLACE,
     SEAL,
     SEALED,
-    Arriving,
-    Moved,
+    MoveSeal,
     StoreMoved,
-    arriving,
-    keep,
-    moved,
-    refuse,
-    refuse_moved,
+    UnfinishedCopy,
+    load_move_seal,
+    load_unfinished_copy,
+    refuse_moved_store,
+    refuse_sealed_store,
+    save_move_state,
 )
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.seals import mac_key
-from sayso.gate.rows.watermark import Mark, named_mark
-from sayso.gate.upkeep.fingerprint import Tally, all_rows, counted, heads, kind_of, tally
+from sayso.gate.rows.watermark import Watermark, watermark_at
+from sayso.gate.upkeep.fingerprint import (
+    RowTally,
+    all_rows,
+    load_heads,
+    report_progress,
+    row_kind,
+    tally_rows,
+)
 from sayso.gate.upkeep.reseal import Carrier
 from sayso.store.contract import EntryRow, Reader, Store, StoreError, Writer
 
@@ -47,7 +54,7 @@ MOST_FINDINGS = 100
 EMPTY_IT = "empty it, or name another"
 GIVE_UP = "empty the target and run `sayso store copy` again, or give it up with `sayso store unseal`"
 
-Progress = Callable[[str, int], None]
+CopyProgress = Callable[[str, int], None]
 """Told what is being done and how many rows or entries of it are done."""
 
 
@@ -61,7 +68,7 @@ class CopyFailed(StoreError):
     code = "copy_failed"
 
 
-class Copied(msgspec.Struct, frozen=True):
+class CopyReport(msgspec.Struct, frozen=True):
     """A store that has moved: how many rows of each kind, and the head of each stream as it was sealed."""
 
     to: str
@@ -71,10 +78,10 @@ class Copied(msgspec.Struct, frozen=True):
     findings: tuple[str, ...]
 
 
-class Sent(msgspec.Struct, frozen=True):
+class SourceContents(msgspec.Struct, frozen=True):
     """What the source holds, as the target should."""
 
-    tally: Tally
+    tally: RowTally
     heads: dict[str, EntryRow]
     findings: tuple[str, ...]
 
@@ -84,16 +91,16 @@ class Move(msgspec.Struct, frozen=True):
 
     source: Store
     target: Store
-    key: Key
+    key: SigningKey
     came_from: str
     to: str
     by: str
     marks: Path | None
-    mark: Mark | None
+    mark: Watermark | None
     """The target's, which it shall have."""
-    left: Mark
+    left: Watermark
     """The source's, which says from then on that the store has moved."""
-    progress: Progress
+    progress: CopyProgress
     token: str
     before: Sealer
     after: Sealer
@@ -102,30 +109,30 @@ class Move(msgspec.Struct, frozen=True):
 def copy_store(
     source: Store,
     target: Store,
-    key: Key,
+    key: SigningKey,
     *,
     came_from: str,
     to: str,
     by: str = "operator",
     marks: Path | None = None,
-    progress: Progress = lambda doing, done: None,
-) -> Copied:
+    progress: CopyProgress = lambda doing, done: None,
+) -> CopyReport:
     """Move everything to an empty store. The source is sealed and stays to be read; no grant moves along.
 
     `came_from` and `to` name the places for people, without passwords. A trail that does not verify is not
     copied. Sessions, open questions and the ledger go on in the target.
     """
     with source.read() as old:
-        name, seal, epoch = old.meta("name"), moved(old), int(old.meta("epoch") or "1")
+        name, seal, epoch = old.meta("name"), load_move_seal(old), int(old.meta("epoch") or "1")
         place = old.meta(PLACE)
         if name is None:
             raise StoreError("nothing was ever written to the source", hint="name another with --store")
         if seal is None or seal.to != to or seal.finished:
-            refuse_moved(old)
+            refuse_moved_store(old)
     token = secrets.token_hex(16) if seal is None else seal.token
     next_one = epoch + 1 + int(token, 16) % JUMP  # the same however often this move is tried
-    left = Mark() if marks is None else named_mark(marks, name, place)
-    mark = None if marks is None else named_mark(marks, name, token)
+    left = Watermark() if marks is None else watermark_at(marks, name, place)
+    mark = None if marks is None else watermark_at(marks, name, token)
     before = Sealer(mac_key(key), name, epoch, left)
     after = Sealer(mac_key(key), name, next_one, mark)
     after.mark.take_over(left)
@@ -133,33 +140,33 @@ def copy_store(
     if _has_arrived(move):
         sent = _read_source(move)
         with _holding(source) as old:  # whoever finished it did not live to say so here
-            keep(old, Moved(token, to, finished=True))
+            save_move_state(old, MoveSeal(token, to, finished=True))
         left.seal(moved=True)
     else:
         if seal is None:
-            _seal(move)
+            _seal_source(move)
         _announce(move)
-        _fill(move)
+        _fill_target(move)
         sent = _read_source(move)
         _verify(move, sent)
         _finish(move, sent.findings)
-    checkpoint(audit_gate(target, key, marks))
-    return Copied(
+    sign_audit(audit_gate(target, key, marks))
+    return CopyReport(
         to, next_one, {kind: count for kind, (count, _) in sent.tally.items()}, sent.heads, sent.findings
     )
 
 
 def unseal_store(
-    source: Store, target: Store, key: Key, *, to: str, by: str = "operator", marks: Path | None = None
+    source: Store, target: Store, key: SigningKey, *, to: str, by: str = "operator", marks: Path | None = None
 ) -> None:
     """Give up a copy that was never finished: the source goes on, and what is in the target stays shut."""
     gate = audit_gate(source, key, marks)
     with _holding(source) as old:
-        seal = moved(old)
+        seal = load_move_seal(old)
         if seal is None:
             raise StoreError("this store is not sealed", hint="there is nothing to take off")
         if seal.finished:
-            refuse(seal)
+            refuse_sealed_store(seal)
         if seal.to != to:
             raise StoreError(
                 f"it is being copied to {seal.to}", hint="name that place: it is looked at first"
@@ -170,7 +177,7 @@ def unseal_store(
         old.set_meta(SEAL, "")
         if gate.mark is not None:  # before the commit: who dies in between finds the rows still sealed
             gate.mark.seal(moved=False)
-    checkpoint(gate)
+    sign_audit(gate)
 
 
 # --- the steps, each of which may be the last that a process lives to do ---
@@ -181,7 +188,7 @@ def _has_arrived(move: Move) -> bool:
     with move.target.read() as new:
         if new.meta(PLACE) == move.token:
             return True
-        here = arriving(new)
+        here = load_unfinished_copy(new)
         if here is not None and here.token != move.token:
             raise TargetNotEmpty(f"a copy of {here.source} was begun in the target", hint=EMPTY_IT)
         if here is None or not here.whole:
@@ -189,7 +196,7 @@ def _has_arrived(move: Move) -> bool:
     return False
 
 
-def _seal(move: Move) -> None:
+def _seal_source(move: Move) -> None:
     """Sign and verify the trail of the source, and end each of its streams with SEALED."""
     gate = audit_gate(move.source, move.key, move.marks)
     if move.marks is not None and gate.mark is None:
@@ -197,82 +204,86 @@ def _seal(move: Move) -> None:
             "there is no mark of the source beside the key, so it may have been put back from a copy",
             hint="open it once, with `sayso sessions` for example: a new epoch begins",
         )
-    checkpoint(gate)
-    verified = verify_audit(gate, progress=_progress(move, "Verifying the source"), rows=False)
+    sign_audit(gate)
+    verified = verify_audit(gate, progress=_progress_for(move, "Verifying the source"), rows=False)
     if not verified.clean:
         raise AuditError(
             f"the audit trail of the source was changed ({verified.found} findings), so it is not copied",
             hint=LOOK_AT_IT,
         )
     with _holding(move.source) as old:
-        refuse_moved(old)
+        refuse_moved_store(old)
         for stream in {MAIN, *old.streams()}:
             record(old, SEALED, details={"to": move.to, "by": move.by}, stream=stream)
-        keep(old, Moved(move.token, move.to))
+        save_move_state(old, MoveSeal(move.token, move.to))
         newest = old.head(MAIN)
-    _reach(gate.mark, newest)
+    _raise_watermark(gate.mark, newest)
     move.left.seal(moved=True)
 
 
 def _announce(move: Move) -> None:
     with move.target.write() as new:
-        if arriving(new) is None:
+        if load_unfinished_copy(new) is None:
             _check_empty(new)
-            keep(new, Arriving(move.token, move.came_from))
+            save_move_state(new, UnfinishedCopy(move.token, move.came_from))
 
 
-def _fill(move: Move) -> None:
+def _fill_target(move: Move) -> None:
     """All rows in one transaction: of a copy that was broken off here, the target has nothing."""
     with move.source.read() as old, move.target.write() as new:
-        here = arriving(new)
+        here = load_unfinished_copy(new)
         if here is None or here.token != move.token:
             raise TargetNotEmpty("another copy into the target was begun meanwhile", hint=EMPTY_IT)
         if here.whole:
             return
-        keep(new, msgspec.structs.replace(here, whole=True))  # from here on we have the target to ourselves
+        save_move_state(
+            new, msgspec.structs.replace(here, whole=True)
+        )  # from here on we have the target to ourselves
         _check_empty(new)
         rows = Carrier(move.before, move.after).rows(old)
-        new.put_rows(counted(rows, partial(move.progress, "Copying")))
+        new.put_rows(report_progress(rows, partial(move.progress, "Copying")))
 
 
-def _read_source(move: Move) -> Sent:
+def _read_source(move: Move) -> SourceContents:
     carrier = Carrier(move.before, move.after)
     with move.source.read() as old, move.after.mark.writing() as raised:
-        expected = tally(carrier.rows(old), partial(move.progress, "Reading the source again"))
+        expected = tally_rows(carrier.rows(old), partial(move.progress, "Reading the source again"))
         move.after.mark.learn(raised)  # so that the target's mark knows the target from the beginning
-        return Sent(expected, heads(old), tuple(carrier.findings))
+        return SourceContents(expected, load_heads(old), tuple(carrier.findings))
 
 
-def _verify(move: Move, sent: Sent) -> None:
+def _verify(move: Move, sent: SourceContents) -> None:
     """Read everything back and hold it against the source, row for row and as an audit trail."""
     with move.target.read() as new:
-        found = tally(all_rows(new), partial(move.progress, "Reading the copy"))
-        ends = heads(new)
+        found = tally_rows(all_rows(new), partial(move.progress, "Reading the copy"))
+        ends = load_heads(new)
     wrong = [kind for kind in {**sent.tally, **found} if found.get(kind) != sent.tally.get(kind)]
     if wrong or ends != sent.heads:
         kinds = ", ".join(wrong) or "entry"
         raise CopyFailed(f"not the same in the target as in the source: rows of {kinds}", hint=GIVE_UP)
     gate = audit_gate(move.target, move.key)
-    verified = verify_audit(gate, progress=_progress(move, "Verifying the copy"), rows=False)
+    verified = verify_audit(gate, progress=_progress_for(move, "Verifying the copy"), rows=False)
     if not verified.clean:
         raise CopyFailed(f"the audit trail of the copy has {verified.found} findings", hint=GIVE_UP)
-    _reach(move.mark, ends.get(MAIN))  # before the copy can be opened, so that nobody finds it without
+    _raise_watermark(
+        move.mark, ends.get(MAIN)
+    )  # before the copy can be opened, so that nobody finds it without
 
 
 def _finish(move: Move, findings: tuple[str, ...]) -> None:
     """Open the target in its new epoch, while nobody can take the seal off the source."""
     with _holding(move.source) as old:
-        seal = moved(old)
+        seal = load_move_seal(old)
         if seal is None or seal.token != move.token:
             raise StoreMoved("the seal was taken off while the store was copied", hint="begin again")
         with move.target.write() as new:
-            here = arriving(new)
+            here = load_unfinished_copy(new)
             if here is None or here.token != move.token:
                 raise TargetNotEmpty("somebody else has finished or given up this copy", hint=LOOK_AT_IT)
             _begin_epoch(move, new, findings)
             new.set_meta(PLACE, move.token)
             new.set_meta(ARRIVING, "")
-        keep(old, msgspec.structs.replace(seal, finished=True))
+        save_move_state(old, msgspec.structs.replace(seal, finished=True))
     move.left.seal(moved=True)
 
 
@@ -285,16 +296,16 @@ def _begin_epoch(move: Move, new: Writer, findings: tuple[str, ...]) -> None:
         record(new, "TAMPERED", details=told)
 
 
-def _abandon(target: Store, seal: Moved) -> None:
+def _abandon(target: Store, seal: MoveSeal) -> None:
     """See that this copy was never finished, and never will be."""
     with target.write() as new:
         if new.meta(PLACE) == seal.token:
-            refuse(msgspec.structs.replace(seal, finished=True))
-        here = arriving(new)
+            refuse_sealed_store(msgspec.structs.replace(seal, finished=True))
+        here = load_unfinished_copy(new)
         if here is None or here.token != seal.token:
             return
         if here.whole:
-            keep(new, msgspec.structs.replace(here, token=""))
+            save_move_state(new, msgspec.structs.replace(here, token=""))
         else:
             new.set_meta(ARRIVING, "")
 
@@ -302,7 +313,7 @@ def _abandon(target: Store, seal: Moved) -> None:
 # --- the parts of them ---
 
 
-def _progress(move: Move, doing: str) -> Progress:
+def _progress_for(move: Move, doing: str) -> CopyProgress:
     return lambda stream, done: move.progress(doing, done)
 
 
@@ -317,9 +328,9 @@ def _holding(store: Store) -> Iterator[Writer]:
 
 def _check_empty(tx: Reader) -> None:
     for row in all_rows(tx):
-        raise TargetNotEmpty(f"the target is not empty: it has a {kind_of(row)}", hint=EMPTY_IT)
+        raise TargetNotEmpty(f"the target is not empty: it has a {row_kind(row)}", hint=EMPTY_IT)
 
 
-def _reach(mark: Mark | None, newest: EntryRow | None) -> None:
+def _raise_watermark(mark: Watermark | None, newest: EntryRow | None) -> None:
     if mark is not None and newest is not None:
         mark.reach(newest)

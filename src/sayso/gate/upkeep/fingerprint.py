@@ -11,16 +11,16 @@ from sayso.gate.rows.moves import OWN
 from sayso.store.contract import KINDS, AnyRow, EntryRow, MetaRow, Reader
 
 STEP = 1_000
-Tally = dict[str, tuple[int, int]]
+RowTally = dict[str, tuple[int, int]]
 """For each kind of row how many there are, and the sum of their hashes."""
 
 
-def tally(rows: Iterable[AnyRow], told: Callable[[int], None]) -> Tally:
-    found: Tally = {}
-    for row in counted(rows, told):
-        count, total = found.get(kind_of(row), (0, 0))
+def tally_rows(rows: Iterable[AnyRow], told: Callable[[int], None]) -> RowTally:
+    found: RowTally = {}
+    for row in report_progress(rows, told):
+        count, total = found.get(row_kind(row), (0, 0))
         digest = sha256(msgspec.msgpack.encode(row)).digest()
-        found[kind_of(row)] = count + 1, (total + int.from_bytes(digest, "big")) % 2**256
+        found[row_kind(row)] = count + 1, (total + int.from_bytes(digest, "big")) % 2**256
     return found
 
 
@@ -30,13 +30,13 @@ def all_rows(tx: Reader) -> Iterator[AnyRow]:
     return (row for row in rows if not (isinstance(row, MetaRow) and row.name in OWN))
 
 
-def heads(tx: Reader) -> dict[str, EntryRow]:
+def load_heads(tx: Reader) -> dict[str, EntryRow]:
     """The newest entry of each stream."""
     found = {stream: tx.head(stream) for stream in tx.streams()}
     return {stream: head for stream, head in found.items() if head is not None}
 
 
-def counted(rows: Iterable[AnyRow], told: Callable[[int], None]) -> Iterator[AnyRow]:
+def report_progress(rows: Iterable[AnyRow], told: Callable[[int], None]) -> Iterator[AnyRow]:
     """The rows as they come, with word of how many there were now and then, and in the end."""
     number = 0
     for number, row in enumerate(rows, 1):
@@ -46,5 +46,5 @@ def counted(rows: Iterable[AnyRow], told: Callable[[int], None]) -> Iterator[Any
     told(number)
 
 
-def kind_of(row: AnyRow) -> str:
+def row_kind(row: AnyRow) -> str:
     return type(row).__name__.removesuffix("Row").lower()

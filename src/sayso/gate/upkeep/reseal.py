@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sayso.core.session import Head, Plan, Suspension
+from sayso.core.session import Plan, SessionHead, Suspension
 from sayso.gate.rows.moves import OWN
 from sayso.gate.rows.row_seals import Sealer
 from sayso.store.contract import (
@@ -85,7 +85,7 @@ class Carrier:
             self.findings.append(f"{what} was changed by hand or is of an earlier epoch")
 
 
-def without_consent(head: Head) -> Head:
+def without_consent(head: SessionHead) -> SessionHead:
     """The session without what lets calls run unasked beside grants: this turn's orders, plans, retries.
 
     A stop stays in force, and so does what is being talked about.
@@ -95,13 +95,13 @@ def without_consent(head: Head) -> Head:
         slash=None,
         slash_calls=0,
         imperatives=(),
-        plan=_open(head.plan),
-        shelved=_open(head.shelved),
+        plan=_keep_if_open(head.plan),
+        shelved=_keep_if_open(head.shelved),
         unentered={},
         suspended={name: Suspension(held.digest, 0) for name, held in head.suspended.items()},
     )
 
 
-def _open(plan: Plan | None) -> Plan | None:
+def _keep_if_open(plan: Plan | None) -> Plan | None:
     """A plan that still waits for an answer."""
     return None if plan is None or plan.accepted else plan

@@ -8,16 +8,16 @@ from typing import Literal
 
 import msgspec
 
-from sayso.core.grants import Grant, Held, Kind, Pins
+from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Origin, Risk, Tier
 from sayso.core.policy import DAY, NEVER_REVIEWED, Entry, Policy
-from sayso.core.session import Outer, Run, Scope, Sending, Session, Task, View
+from sayso.core.session import OuterCall, Run, Scope, Sending, Session, Task, View
 from sayso.policy.probe import PROBE
 
 SOON = 60.0
 CONTENT = "content"
 NOT_CHOSEN = "not chosen"
-NONE = "none"
+NO_VALUE = "none"
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -50,31 +50,39 @@ class Pair(msgspec.Struct, frozen=True):
         return self.first, self.second
 
 
-def cases(pair: Pair) -> Iterator[Case]:
+def enumerate_cases(pair: Pair) -> Iterator[Case]:
     """Every situation in which the two policies could decide differently about this operation."""
-    dimensions = (modes, risks, origins, confidences, reviews, readings, consents)
+    dimensions = (
+        possible_modes,
+        possible_risks,
+        possible_origins,
+        possible_confidences,
+        possible_reviews,
+        possible_readings,
+        possible_consents,
+    )
     for values in itertools.product(*(dimension(pair) for dimension in dimensions)):
         yield Case(*values)
 
 
-def modes(pair: Pair) -> list[str]:
+def possible_modes(pair: Pair) -> list[str]:
     """Each mode a user may choose; and each policy's own, where those differ."""
     own = [NOT_CHOSEN] if pair.before.mode is not pair.after.mode else []
     return own + [mode.value for mode in Mode]
 
 
-def risks(pair: Pair) -> list[str]:
+def possible_risks(pair: Pair) -> list[str]:
     """What a declaration says counts only where a policy does not fix the risk itself."""
     fixed = all(entry.risk is not None for entry in pair.entries)
-    return [NONE] if fixed else [NONE, *(risk.word for risk in Risk)]
+    return [NO_VALUE] if fixed else [NO_VALUE, *(risk.word for risk in Risk)]
 
 
-def origins(pair: Pair) -> list[str]:
+def possible_origins(pair: Pair) -> list[str]:
     marked = any(entry.trusted_channel for entry in pair.entries)
     return [Origin.AGENT.value, Origin.TRUSTED_CHANNEL.value] if marked else [Origin.AGENT.value]
 
 
-def confidences(pair: Pair) -> list[str]:
+def possible_confidences(pair: Pair) -> list[str]:
     """None, full, and each threshold: between those nothing changes."""
     if not any(entry.confidence_bypass for entry in pair.entries):
         return ["0"]
@@ -82,7 +90,7 @@ def confidences(pair: Pair) -> list[str]:
     return [f"{value:g}" for value in sorted({0.0, *thresholds, 1.0})]
 
 
-def reviews(pair: Pair) -> list[str]:
+def possible_reviews(pair: Pair) -> list[str]:
     """How many days ago the domain was reviewed: right now, at the end of each interval, never."""
     if all(entry.tier is not Tier.AUTONOMOUS for entry in pair.entries):
         return ["0"]
@@ -90,21 +98,21 @@ def reviews(pair: Pair) -> list[str]:
     return [f"{value:g}" for value in sorted({0.0, *days})] + ["never"]
 
 
-def readings(pair: Pair) -> list[str]:
+def possible_readings(pair: Pair) -> list[str]:
     """What the reading of the actual call may raise the risk to."""
-    return [NONE, Risk.MODERATE.word, Risk.HIGH.word]
+    return [NO_VALUE, Risk.MODERATE.word, Risk.HIGH.word]
 
 
-def consents(pair: Pair) -> list[str]:
+def possible_consents(pair: Pair) -> list[str]:
     """Nothing, and each kind of consent that could cover it."""
-    kinds = [NONE, "operation", "command", "tool", "order", "outer"]
+    kinds = [NO_VALUE, "operation", "command", "tool", "order", "outer"]
     kinds += [f"category {name}" for name in dict.fromkeys(entry.category for entry in pair.entries)]
-    kinds += [f"slash {name}" for name in _naming(pair, "slash_commands")]
-    kinds += [f"run {name}" for name in _naming(pair, "workflows")]
+    kinds += [f"slash {name}" for name in _declarations_naming(pair, "slash_commands")]
+    kinds += [f"run {name}" for name in _declarations_naming(pair, "workflows")]
     return kinds + (["sent"] if any(entry.fan_out for entry in pair.entries) else [])
 
 
-def moment(pair: Pair, case: Case) -> float:
+def decision_time(pair: Pair, case: Case) -> float:
     """When it is decided: after every date written in the two files, by the days of the case."""
     written = [
         entry.last_reviewed for entry in pair.entries if entry.last_reviewed not in (None, NEVER_REVIEWED)
@@ -113,15 +121,20 @@ def moment(pair: Pair, case: Case) -> float:
     return max([at for at in written if at is not None], default=0.0) + days * DAY
 
 
-def view_in(policy: Policy, pair: Pair, case: Case) -> View:
+def view_for_case(policy: Policy, pair: Pair, case: Case) -> View:
     """Everything besides request and policy as it stands in this case."""
-    now = moment(pair, case)
+    now = decision_time(pair, case)
     kind, _, value = case.consent.partition(" ")
-    session = _session(policy, pair, kind, value, now)
-    return View(session, scope=_scope(kind, value), reviews=_reviews(pair, case, now), notices=True)
+    session = _session_with_consent(policy, pair, kind, value, now)
+    return View(
+        session,
+        scope=_scope_for_consent(kind, value),
+        reviews=_reviews_for_case(pair, case, now),
+        notices=True,
+    )
 
 
-def _reviews(pair: Pair, case: Case, now: float) -> dict[str, float]:
+def _reviews_for_case(pair: Pair, case: Case, now: float) -> dict[str, float]:
     """Dates written in the files speak for themselves; without any, the store's review does."""
     written = any(entry.last_reviewed is not None for entry in pair.entries)
     if case.review == "never" or (written and case.review != "0"):
@@ -129,26 +142,30 @@ def _reviews(pair: Pair, case: Case, now: float) -> dict[str, float]:
     return {pair.name.partition(".")[0]: now - float(case.review) * DAY}
 
 
-def _scope(kind: str, value: str) -> Scope:
+def _scope_for_consent(kind: str, value: str) -> Scope:
     if kind == "outer":
-        return Scope(outer=Outer(granted={}, weight=Risk.MODERATE))
+        return Scope(outer=OuterCall(granted={}, weight=Risk.MODERATE))
     return Scope(run=Run("run", value)) if kind == "run" else Scope()
 
 
-def _session(policy: Policy, pair: Pair, kind: str, value: str, now: float) -> Session:
+def _session_with_consent(policy: Policy, pair: Pair, kind: str, value: str, now: float) -> Session:
     """A session in which one consent of this kind was given, as widely as that kind can be."""
     match kind:
         case "operation":
-            return _granted(Session(), "operation", pair.name, now)
+            return _session_with_grant(Session(), "operation", pair.name, now)
         case "command":
-            return _granted(Session(), "command", PROBE, now)
+            return _session_with_grant(Session(), "command", PROBE, now)
         case "tool":
-            return _granted(Session(), "tool", PROBE, now, Pins(operations=(pair.name,), arguments=PROBE))
+            return _session_with_grant(
+                Session(), "tool", PROBE, now, Pins(operations=(pair.name,), arguments=PROBE)
+            )
         case "category":
-            return _granted(Session(task=Task("task", "task", 0, 0), tasks=1), "category", value, now)
+            return _session_with_grant(
+                Session(task=Task("task", "task", 0, 0), tasks=1), "category", value, now
+            )
         case "run":
             declared = policy.workflows[value].operations if value in policy.workflows else ()
-            return _granted(Session(), "run", "run", now, Pins(operations=declared))
+            return _session_with_grant(Session(), "run", "run", now, Pins(operations=declared))
         case "slash":
             return Session(turn=1, heard_at=now, slash=value)
         case "order":
@@ -160,7 +177,9 @@ def _session(policy: Policy, pair: Pair, kind: str, value: str, now: float) -> S
             return Session()
 
 
-def _granted(session: Session, kind: Kind, value: str, now: float, pins: Pins | None = None) -> Session:
+def _session_with_grant(
+    session: Session, kind: GrantKind, value: str, now: float, pins: Pins | None = None
+) -> Session:
     ends_with: Literal["session", "task", "run"] = _ENDS_WITH.get(kind, "session")
     grant = Grant(
         id="grant",
@@ -174,13 +193,13 @@ def _granted(session: Session, kind: Kind, value: str, now: float, pins: Pins | 
         bound_to=None if ends_with == "session" else ends_with,
         given_at=now,
     )
-    return msgspec.structs.replace(session, grants={grant.key: (Held(grant),)})
+    return msgspec.structs.replace(session, grants={grant.key: (HeldGrant(grant),)})
 
 
 _ENDS_WITH: dict[str, Literal["task", "run"]] = {"category": "task", "run": "run"}
 
 
-def _naming(pair: Pair, kind: str) -> list[str]:
+def _declarations_naming(pair: Pair, kind: str) -> list[str]:
     """The slash commands or workflows that name the operation in either policy."""
     return list(
         dict.fromkeys(

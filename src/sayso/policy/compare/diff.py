@@ -14,9 +14,18 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Operation, Origin, Risk, Tier
 from sayso.core.policy import Domain, Entry, Policy, with_mode
 from sayso.core.session import View
-from sayso.policy.compare.beyond_operations import Beyond, beyond
-from sayso.policy.compare.cases import CONTENT, NONE, NOT_CHOSEN, Case, Pair, cases, moment, view_in
-from sayso.policy.compare.conditions import conditions
+from sayso.policy.compare.cases import (
+    CONTENT,
+    NO_VALUE,
+    NOT_CHOSEN,
+    Case,
+    Pair,
+    decision_time,
+    enumerate_cases,
+    view_for_case,
+)
+from sayso.policy.compare.conditions import describe_conditions
+from sayso.policy.compare.other_changes import OtherChange, find_other_changes
 from sayso.policy.probe import probe
 
 STRICTNESS = ("allow", "allow and notify", "ask", "deny")
@@ -24,7 +33,7 @@ STAND_IN = "x-unlisted"
 NOWHERE = "unknown-domain"
 
 
-class Change(msgspec.Struct, frozen=True):
+class DecisionChange(msgspec.Struct, frozen=True):
     """One operation whose decision changed, from what to what, and when. `email.*` is what is unlisted."""
 
     operation: str
@@ -42,42 +51,42 @@ class Difference(msgspec.Struct, frozen=True):
     `beyond` is what changed besides decisions: contacts, tools, and settings that shape grants.
     """
 
-    loosened: tuple[Change, ...] = ()
-    tightened: tuple[Change, ...] = ()
-    beyond: tuple[Beyond, ...] = ()
+    loosened: tuple[DecisionChange, ...] = ()
+    tightened: tuple[DecisionChange, ...] = ()
+    beyond: tuple[OtherChange, ...] = ()
 
     @property
     def loosens(self) -> bool:
         return bool(self.loosened) or any(change.loosens for change in self.beyond)
 
 
-def diff(a: Policy, b: Policy) -> Difference:
+def compare_policies(a: Policy, b: Policy) -> Difference:
     """Everything that b decides otherwise than a."""
-    changes = [change for name in _names(a, b) for change in _changes(name, a, b)]
+    changes = [change for name in _operations_to_compare(a, b) for change in _find_changes(name, a, b)]
     return Difference(
         loosened=tuple(change for change in changes if _rank(change.after) < _rank(change.before)),
         tightened=tuple(change for change in changes if _rank(change.after) > _rank(change.before)),
-        beyond=tuple(beyond(a, b)),
+        beyond=tuple(find_other_changes(a, b)),
     )
 
 
 def loosens(a: Policy, b: Policy) -> bool:
     """Whether b is looser than a anywhere."""
-    return diff(a, b).loosens
+    return compare_policies(a, b).loosens
 
 
-def _names(a: Policy, b: Policy) -> list[str]:
+def _operations_to_compare(a: Policy, b: Policy) -> list[str]:
     """Every operation either names, an unlisted one for each domain, and one of a domain nobody knows."""
     domains = dict.fromkeys((*a.domains, *b.domains))
     named = dict.fromkeys((*a.table, *b.table))
     return [*named, *(f"{domain}.{STAND_IN}" for domain in domains), f"{NOWHERE}.{STAND_IN}"]
 
 
-def _changes(name: str, a: Policy, b: Policy) -> list[Change]:
-    pair = Pair(name, a, b, _entry(a, name), _entry(b, name))
-    if _same(pair):
+def _find_changes(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
+    pair = Pair(name, a, b, _entry_or_unlisted(a, name), _entry_or_unlisted(b, name))
+    if _decides_alike(pair):
         return []
-    every = list(cases(pair))
+    every = list(enumerate_cases(pair))
     before, after = _Side(a, pair), _Side(b, pair)
     found: dict[tuple[str, str], list[Case]] = {}
     for case in every:
@@ -85,34 +94,36 @@ def _changes(name: str, a: Policy, b: Policy) -> list[Change]:
         if outcome[0] != outcome[1]:
             found.setdefault(outcome, []).append(case)
     return [
-        Change(
-            _shown(name),
+        DecisionChange(
+            _display_name(name),
             *outcome,
-            tuple(said.replace(name, _shown(name)) for said in conditions(changed, every)),
+            tuple(said.replace(name, _display_name(name)) for said in describe_conditions(changed, every)),
         )
         for outcome, changed in found.items()
     ]
 
 
-def _same(pair: Pair) -> bool:
+def _decides_alike(pair: Pair) -> bool:
     """Whether both policies must decide alike about this operation, whatever the case."""
     if all(entry.tier is Tier.BLOCKED for entry in pair.entries):
         return True
-    return pair.first == pair.second and _same_around(pair)
+    return pair.first == pair.second and _has_same_context(pair)
 
 
-def _same_around(pair: Pair) -> bool:
+def _has_same_context(pair: Pair) -> bool:
     """Whether all else that a decision about this operation can depend on is the same in both."""
     a, b = pair.policies
     return (
         (a.mode, a.settings, a.decay) == (b.mode, b.settings, b.decay)
         and _content_from(a, pair.name) == _content_from(b, pair.name)
-        and _declaring(a.slash_commands.items(), pair.name) == _declaring(b.slash_commands.items(), pair.name)
-        and _declaring(a.workflows.items(), pair.name) == _declaring(b.workflows.items(), pair.name)
+        and _names_declaring(a.slash_commands.items(), pair.name)
+        == _names_declaring(b.slash_commands.items(), pair.name)
+        and _names_declaring(a.workflows.items(), pair.name)
+        == _names_declaring(b.workflows.items(), pair.name)
     )
 
 
-def _declaring(named: Iterable[tuple[str, object]], operation: str) -> set[str]:
+def _names_declaring(named: Iterable[tuple[str, object]], operation: str) -> set[str]:
     return {name for name, entry in named if operation in getattr(entry, "operations", ())}
 
 
@@ -137,10 +148,10 @@ class _Side:
     def _decided(self, policy: Policy, case: Case) -> str:
         key = (case.review, case.consent)
         if key not in self._views:
-            self._views[key] = view_in(policy, self._pair, case)
+            self._views[key] = view_for_case(policy, self._pair, case)
         name = self._pair.name
         content = CONTENT if case.consent == "sent" and _content_from(policy, name) else None
-        risk, reading = _risk(case.declared), _risk(case.reading)
+        risk, reading = _parse_risk(case.declared), _parse_risk(case.reading)
         try:
             decision = probe(
                 policy,
@@ -148,18 +159,18 @@ class _Side:
                 confidence=float(case.confidence),
                 origin=Origin(case.origin),
                 view=self._views[key],
-                now=moment(self._pair, case),
+                now=decision_time(self._pair, case),
             )
         except MalformedRequest:  # a spelling that this policy refuses
             return "deny"
         return "allow and notify" if decision.rule == "confident" else decision.verdict.value
 
 
-def _risk(word: str) -> Risk | None:
-    return None if word == NONE else Risk.of(word)
+def _parse_risk(word: str) -> Risk | None:
+    return None if word == NO_VALUE else Risk.of(word)
 
 
-def _entry(policy: Policy, name: str) -> Entry:
+def _entry_or_unlisted(policy: Policy, name: str) -> Entry:
     try:
         return policy.entry(name)
     except MalformedRequest:
@@ -174,7 +185,7 @@ def _rank(outcome: str) -> int:
     return STRICTNESS.index(outcome)
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     """The name as people read it: an operation that stands in for all unlisted ones is those."""
     domain, _, action = name.partition(".")
     if action != STAND_IN:
@@ -182,7 +193,7 @@ def _shown(name: str) -> str:
     return "*.*" if domain == NOWHERE else f"{domain}.*"
 
 
-def lines(difference: Difference) -> Iterator[str]:
+def difference_lines(difference: Difference) -> Iterator[str]:
     """The difference as text, one change a line; that no decision changed is a line, too."""
     if not difference.loosened and not difference.tightened:
         yield "No decision changes."

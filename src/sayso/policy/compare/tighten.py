@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sayso.core.errors import PolicyError
 from sayso.core.policy import Policy
-from sayso.policy.compare.diff import diff, lines
+from sayso.policy.compare.diff import compare_policies, difference_lines
 from sayso.policy.load import lay_over
 
 
-class Loosens(PolicyError):
+class PolicyLoosens(PolicyError):
     """A file that may only tighten, and does not. The policy in force stays as it is."""
 
     code = "policy_loosens"
@@ -18,9 +18,9 @@ def tighten(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> Policy:
     """The policy with this project's file over it. Loosens if anything at all becomes looser by it."""
     tightened = lay_over(policy, text, name=name)
     if {one.title for one in tightened.tools} - {one.title for one in policy.tools}:
-        raise Loosens(f"{name} may not say how calls are told to the operator: leave title out")
-    found = diff(policy, tightened)
+        raise PolicyLoosens(f"{name} may not say how calls are told to the operator: leave title out")
+    found = compare_policies(policy, tightened)
     if found.loosens:
-        loosened = "\n".join(line for line in lines(found) if line.startswith("loosened"))
-        raise Loosens(f"{name} may only tighten the policy, and would loosen it:\n{loosened}")
+        loosened = "\n".join(line for line in difference_lines(found) if line.startswith("loosened"))
+        raise PolicyLoosens(f"{name} may only tighten the policy, and would loosen it:\n{loosened}")
     return tightened

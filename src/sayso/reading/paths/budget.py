@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-MOST = 20_000
+MAX_LOOKS = 20_000
 """Looks for one call. A plain path takes 30 to 60, by how deep its folder is."""
 
 
-class Looks:
+class LookBudget:
     """The looks that one call has cost so far, and what was seen: the same path is looked at once."""
 
     def __init__(self) -> None:
@@ -25,34 +25,34 @@ class Looks:
 
     @property
     def spent(self) -> bool:
-        return self.made >= MOST
+        return self.made >= MAX_LOOKS
 
 
-_open: ContextVar[Looks | None] = ContextVar("looks", default=None)
+_open: ContextVar[LookBudget | None] = ContextVar("looks", default=None)
 
 
 @contextmanager
-def one_reading() -> Iterator[Looks]:
+def share_budget() -> Iterator[LookBudget]:
     """Around all that is read of one call. What is opened inside another is part of it."""
     outer = _open.get()
     if outer is not None:
         yield outer
         return
-    token = _open.set(Looks())
+    token = _open.set(LookBudget())
     try:
-        yield current()
+        yield current_budget()
     finally:
         _open.reset(token)
 
 
-def current() -> Looks:
+def current_budget() -> LookBudget:
     """The looks of the call that is being read; outside of one, each question has its own."""
-    return _open.get() or Looks()
+    return _open.get() or LookBudget()
 
 
 def may_look(cost: int) -> bool:
     """Whether there are looks left for this; if so, they are taken."""
-    looks = current()
+    looks = current_budget()
     if looks.spent:
         return False
     looks.made += cost

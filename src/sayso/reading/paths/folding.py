@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 
-LONGEST = 4096
+MAX_PATH_LENGTH = 4096
 """The longest path that systems take."""
 _MOST_LINE_ENDS = 4
 _SHORTEST_CODE = 8
@@ -21,7 +21,7 @@ _CODE = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 def is_odd(text: str) -> bool:
     """Whether a text is too long for a path, or has more line ends than one has."""
-    return len(text) > LONGEST or text.count("\n") + text.count("\r") >= _MOST_LINE_ENDS
+    return len(text) > MAX_PATH_LENGTH or text.count("\n") + text.count("\r") >= _MOST_LINE_ENDS
 
 
 def fold_away(text: str) -> str:
@@ -32,10 +32,10 @@ def fold_away(text: str) -> str:
     root = "/" if plain.startswith("/") else ""
     names = [name for name in plain.split("/") if name not in ("", ".")]
     folded = root + "/".join(names)
-    return root + "/".join(_without_ups(names)) if is_odd(folded) else folded
+    return root + "/".join(_drop_parents(names)) if is_odd(folded) else folded
 
 
-def _without_ups(names: list[str]) -> list[str]:
+def _drop_parents(names: list[str]) -> list[str]:
     kept: list[str] = []
     for name in names:
         if name == ".." and kept and kept[-1] != "..":

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from sayso.reading.paths.arguments import Text
+from sayso.reading.paths.path_arguments import ArgumentText
 from sayso.reading.paths.places import locate
-from sayso.reading.paths.protected import guarded_in
+from sayso.reading.paths.protected import find_guarded_in
 from sayso.reading.paths.protected_names import Guarded
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.verbs import is_git, words_in
@@ -45,19 +45,19 @@ class _Pathspec(msgspec.Struct, frozen=True):
 
 
 def trees_reached(
-    texts: Sequence[Text], named: Sequence[str], folder: str, workspace: str
+    texts: Sequence[ArgumentText], named: Sequence[str], folder: str, workspace: str
 ) -> Iterator[Reached]:
     """What a git command of these names writes over by its pathspecs. Others write nothing so."""
     if not is_git(named) or not any(words_in(name) & _WRITERS for name in named):
         return
     for one in texts:
         for word in _words(one):
-            found = _reached(one, word, folder, workspace)
+            found = _reach(one, word, folder, workspace)
             if found is not None:
                 yield found
 
 
-def _words(one: Text) -> Iterator[str]:
+def _words(one: ArgumentText) -> Iterator[str]:
     """The pathspecs that a text may hold; messages hold none."""
     if one.holds == "mentions":
         return
@@ -65,7 +65,7 @@ def _words(one: Text) -> Iterator[str]:
     yield from dict.fromkeys((inner, *(word.strip(_AROUND) for word in re.split(r"[\s,;]+", inner))))
 
 
-def _reached(one: Text, word: str, folder: str, workspace: str) -> Reached | None:
+def _reach(one: ArgumentText, word: str, folder: str, workspace: str) -> Reached | None:
     spec = _read(word)
     base = workspace if spec.top and workspace else folder
     path = os.path.normpath(os.path.join(base or ".", spec.path))  # noqa: PTH118  a text, not a path yet
@@ -73,7 +73,7 @@ def _reached(one: Text, word: str, folder: str, workspace: str) -> Reached | Non
     if wild is not None:
         head, slash, _ = spec.path[: wild.start()].rpartition("/")
         start = os.path.join(base or ".", head)  # noqa: PTH118  a text, not a path yet
-        return Reached(one.argument, one.text, guarded_in(start, spec.path[len(head + slash) :]))
+        return Reached(one.argument, one.text, find_guarded_in(start, spec.path[len(head + slash) :]))
     if not (spec.magic or one.holds == "paths" or word.startswith(".")) or not word:
         return None
     if not os.path.isdir(path):  # noqa: PTH112  never raises

@@ -14,14 +14,14 @@ from pathlib import Path
 import msgspec
 
 from sayso.core.model import Call
-from sayso.reading.paths.budget import current
+from sayso.reading.paths.budget import current_budget
 
 
 def read_ground(call: Call) -> Call:
     """The call in its real folder, with what became of its workspace."""
     if not call.folder and not call.workspace:
         return call
-    seen, named = current().seen, ("ground", call.folder, call.workspace)
+    seen, named = current_budget().seen, ("ground", call.folder, call.workspace)
     found = seen.get(named)
     if found is None:
         found = seen[named] = _look(call.folder, call.workspace)

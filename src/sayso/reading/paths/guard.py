@@ -14,41 +14,52 @@ from pathlib import Path
 import msgspec
 
 from sayso.core import words
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.model import Call, Operation, Piece, Risk
-from sayso.reading.evidence import because, piece
-from sayso.reading.paths.arguments import Given, Text, paths_given, texts_of
-from sayso.reading.paths.budget import current
+from sayso.reading.evidence import add_evidence, pieces_from_value
+from sayso.reading.paths.budget import current_budget
 from sayso.reading.paths.git_trees import trees_reached
-from sayso.reading.paths.places import Place, locate
-from sayso.reading.paths.protected import Found
+from sayso.reading.paths.path_arguments import ArgumentText, PathArgument, collect_texts, find_paths
+from sayso.reading.paths.places import PathPlace, locate
+from sayso.reading.paths.protected import GuardMatch
 from sayso.reading.paths.protected_names import DOMAIN, Guarded
 from sayso.reading.paths.targets import targets_in
 from sayso.reading.urls import is_address
-from sayso.reading.verbs import DELETES, INTO, READS, changes, is_git, only_reads, verb_of, words_in
+from sayso.reading.verbs import (
+    CONTENT_VERBS,
+    DELETE_VERBS,
+    READ_VERBS,
+    is_git,
+    only_reads,
+    suggests_change,
+    verb_of,
+    words_in,
+)
 
 _TOO_MUCH = "more than can be followed"
 
 
-def touching_guard(operation: str, place: Place) -> Operation | None:
+def operation_on_guard(operation: str, place: PathPlace) -> Operation | None:
     """What an operation on this path does to the guard, if anything."""
     verb, found = verb_of(operation), place.guarded
-    if verb not in READS:
+    if verb not in READ_VERBS:
         guarded = found.at or found.around
-        return None if guarded is None else barred(_changing(guarded, verb), place.real)
+        return None if guarded is None else bar_action(_change_action(guarded, verb), place.real)
     look = found.at.look if found.at is not None else None
-    if look is None and verb in INTO and found.around is not None:
+    if look is None and verb in CONTENT_VERBS and found.around is not None:
         look = found.around.look
-    return None if look is None else barred(look, place.real)
+    return None if look is None else bar_action(look, place.real)
 
 
-def guarded_path(operation: str, path: object, *, folder: str, workspace: str, home: str) -> Operation | None:
+def operation_on_guarded_path(
+    operation: str, path: object, *, folder: str, workspace: str, home: str
+) -> Operation | None:
     """The same for what may be a path, or something else; only what it leads to counts, not what is near."""
     place = locate(path, folder=folder, workspace=workspace, home=home)
-    return touching_guard(operation, msgspec.structs.replace(place, guarded=Found(place.guarded.at)))
+    return operation_on_guard(operation, msgspec.structs.replace(place, guarded=GuardMatch(place.guarded.at)))
 
 
-class Followed(msgspec.Struct, frozen=True):
+class PathReading(msgspec.Struct, frozen=True):
     """The operations of a call as its paths make them, where links among these lead, and what it works on."""
 
     operations: tuple[Operation, ...]
@@ -56,50 +67,54 @@ class Followed(msgspec.Struct, frozen=True):
     targets: tuple[str, ...] = ()
 
 
-def follow_paths(call: Call, operations: Sequence[Operation]) -> Followed:
+def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
     """What the paths in the call's arguments make of it, whatever tool and door it comes from.
 
     What touches the guard adds an operation of self_modification; a secret or the system raises the risk.
     """
     named = (call.tool, *(one.name for one in operations))
-    texts = texts_of(decode(call.arguments)) if len(call.arguments) > len(b"{}") else ()
+    texts = collect_texts(decode_canonical(call.arguments)) if len(call.arguments) > len(b"{}") else ()
     known = {one.name for one in operations if one.barred is not None}
     found: dict[str, Operation] = {}
     raised: list[Piece] = []
     links: set[str] = set()
-    for one, place in _places(call, texts, named):
+    for one, place in _locate_paths(call, texts, named):
         links.update(place.links)
-        action = _done_to(place.guarded.at, named, one)
-        operation = None if action is None else barred(action, f"{one.argument}: {place.real or one.path}")
+        action = _action_on_file(place.guarded.at, named, one)
+        operation = (
+            None if action is None else bar_action(action, f"{one.argument}: {place.real or one.path}")
+        )
         if operation is not None and operation.name not in known:
-            found[operation.name] = because(operation, piece(one.argument, one.path))
+            found[operation.name] = add_evidence(operation, pieces_from_value(one.argument, one.path))
         if one.lost or (one.file and _is_risky(one, place, named)) or _is_doubtful(one, place, named):
-            raised += piece(one.argument, one.path)
+            raised += pieces_from_value(one.argument, one.path)
     for text in texts:
         if text.is_file_name and is_address(text.text):
-            raised += piece(text.argument, text.text)
+            raised += pieces_from_value(text.argument, text.text)
     for tree in trees_reached(texts, named, call.folder, call.workspace):
-        raised += piece(tree.argument, tree.text)
+        raised += pieces_from_value(tree.argument, tree.text)
         if tree.guarded is not None:
-            operation = barred(tree.guarded.change, f"{tree.argument}: {tree.text}")
-            found[operation.name] = because(operation, piece(tree.argument, tree.text))
-    kept = (because(_at_high_risk(one), raised) for one in operations) if raised else operations
-    return Followed((*kept, *found.values()), tuple(sorted(links)), _targets(call, texts, named))
+            operation = bar_action(tree.guarded.change, f"{tree.argument}: {tree.text}")
+            found[operation.name] = add_evidence(operation, pieces_from_value(tree.argument, tree.text))
+    kept = (add_evidence(_raise_to_high(one), raised) for one in operations) if raised else operations
+    return PathReading((*kept, *found.values()), tuple(sorted(links)), _targets(call, texts, named))
 
 
-def _places(call: Call, texts: Sequence[Text], named: Sequence[str]) -> Iterator[tuple[Given, Place]]:
+def _locate_paths(
+    call: Call, texts: Sequence[ArgumentText], named: Sequence[str]
+) -> Iterator[tuple[PathArgument, PathPlace]]:
     """Every path in the arguments of a call, and where it leads."""
     if not texts:
         return
     home = str(Path.home())
-    given = paths_given(texts, folder=call.folder, home=home, named=named)
+    given = find_paths(texts, folder=call.folder, home=home, named=named)
     for one in dict.fromkeys(given):
         yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
-    if current().spent:
-        yield Given(next(one.argument for one in texts), _TOO_MUCH, lost=True), Place(None)
+    if current_budget().spent:
+        yield PathArgument(next(one.argument for one in texts), _TOO_MUCH, lost=True), PathPlace(None)
 
 
-def _targets(call: Call, texts: Sequence[Text], named: Sequence[str]) -> tuple[str, ...]:
+def _targets(call: Call, texts: Sequence[ArgumentText], named: Sequence[str]) -> tuple[str, ...]:
     """The paths that a plan has to name for its consent to cover this call."""
     if not texts:
         return ()
@@ -108,35 +123,41 @@ def _targets(call: Call, texts: Sequence[Text], named: Sequence[str]) -> tuple[s
     return targets_in(texts, words, **where)
 
 
-def _only_looks(given: Given, named: Sequence[str]) -> bool:
+def _only_looks(given: PathArgument, named: Sequence[str]) -> bool:
     """Whether a tool of these names only reads this path."""
     return only_reads(named) and not given.written
 
 
-def _is_risky(given: Given, place: Place, named: Sequence[str]) -> bool:
+def _is_risky(given: PathArgument, place: PathPlace, named: Sequence[str]) -> bool:
     """Whether a tool of these names does more than its declaration says, on this path."""
     return place.secret or place.telling or (place.system and not _only_looks(given, named))
 
 
-def _is_doubtful(given: Given, place: Place, named: Sequence[str]) -> bool:
+def _is_doubtful(given: PathArgument, place: PathPlace, named: Sequence[str]) -> bool:
     """Whether a tool is given a guarded file of which its names do not say that it only reads it."""
     return given.sure and place.guarded.at is not None and not _only_looks(given, named)
 
 
-def _at_high_risk(operation: Operation) -> Operation:
+def _raise_to_high(operation: Operation) -> Operation:
     return msgspec.structs.replace(operation, reading=Risk.HIGH)
 
 
-def barred(action: str, meant: str | None) -> Operation:
+def bar_action(action: str, meant: str | None) -> Operation:
     """An operation of self_modification that no policy, grant or click allows, on the file that was meant."""
-    return Operation(f"{DOMAIN}.{action}", barred=words.guarded(action, meant or "a path in its arguments"))
+    return Operation(
+        f"{DOMAIN}.{action}", barred=words.guard_reason(action, meant or "a path in its arguments")
+    )
 
 
-def _changing(guarded: Guarded, verb: str) -> str:
-    return "delete_audit_log" if guarded.change == "modify_audit_log" and verb in DELETES else guarded.change
+def _change_action(guarded: Guarded, verb: str) -> str:
+    return (
+        "delete_audit_log"
+        if guarded.change == "modify_audit_log" and verb in DELETE_VERBS
+        else guarded.change
+    )
 
 
-def _done_to(guarded: Guarded | None, named: Sequence[str], given: Given) -> str | None:
+def _action_on_file(guarded: Guarded | None, named: Sequence[str], given: PathArgument) -> str | None:
     """What a tool with these names does to a file.
 
     Of one that names neither reading nor changing, Sayso's own files are safe, and those that nobody sees it
@@ -147,5 +168,5 @@ def _done_to(guarded: Guarded | None, named: Sequence[str], given: Given) -> str
     if _only_looks(given, named):
         return guarded.look
     hidden = given.hidden and not is_git(named)
-    changed = guarded.own or hidden or given.written or changes(named)
+    changed = guarded.own or hidden or given.written or suggests_change(named)
     return guarded.change if changed else guarded.look

@@ -18,7 +18,7 @@ from typing import Literal
 
 import msgspec
 
-Known = Literal["config", "data", "policy", "store", "keys", "socket", "program"]
+OwnKind = Literal["config", "data", "policy", "store", "keys", "socket", "program"]
 Identity = tuple[int, int]
 _UNREADABLE = ("data", "store", "keys")
 
@@ -38,37 +38,37 @@ _VARIABLES = (
     *_HOSTS,
 )  # fmt: skip
 _BESIDE_STORE = ("", "-wal", "-shm", "-journal")
-_opened: dict[str, Known] = {}
+_opened: dict[str, OwnKind] = {}
 _lock = threading.Lock()
 
 
-class Own(msgspec.Struct, frozen=True):
+class OwnPlaces(msgspec.Struct, frozen=True):
     """Everything of Sayso's, by folded names and by what the file system says it is.
 
     `above` holds every folder that one of the places lies in.
     """
 
-    at: dict[tuple[str, ...], Known]
-    above: dict[tuple[str, ...], Known]
-    folders: dict[Identity, Known]
-    files: dict[Identity, tuple[str, Known]]
+    at: dict[tuple[str, ...], OwnKind]
+    above: dict[tuple[str, ...], OwnKind]
+    folders: dict[Identity, OwnKind]
+    files: dict[Identity, tuple[str, OwnKind]]
 
 
-def config_folder() -> Path:
+def config_folder_path() -> Path:
     """The folder of the operator's policy and settings."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("sayso", appauthor=False))
 
 
-def data_folder() -> Path:
+def data_folder_path() -> Path:
     """The folder of store, key and marks."""
     import platformdirs
 
     return Path(platformdirs.user_data_dir("sayso", appauthor=False))
 
 
-def runtime_folder() -> Path:
+def runtime_folder_path() -> Path:
     """The folder of the service's socket."""
     import platformdirs
 
@@ -97,16 +97,16 @@ def guard_keys(path: str | Path) -> None:
     _guard({_absolute(path): "keys"})
 
 
-def own_things(home: str) -> Own:
+def find_own_places(home: str) -> OwnPlaces:
     """What there is now, for this environment and for this home folder."""
-    places = _places(_environment(), home, len(_opened))
-    seen = tuple(_seen(path, known) for path, known in places.folders if known != "program")
-    files = _files(seen)
+    places = _build_place_table(_environment(), home, len(_opened))
+    seen = tuple(_stat_folder(path, known) for path, known in places.folders if known != "program")
+    files = _files_in(seen)
     folders = {one.identity: one.known for one in seen if one.identity is not None}
-    return Own(places.at, places.above, folders, files)
+    return OwnPlaces(places.at, places.above, folders, files)
 
 
-def opened_files() -> tuple[tuple[str, Known], ...]:
+def list_opened_files() -> tuple[tuple[str, OwnKind], ...]:
     """What this process has opened elsewhere."""
     return tuple(_opened.items())
 
@@ -120,7 +120,7 @@ def identity_of(path: str) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def _guard(paths: dict[str, Known]) -> None:
+def _guard(paths: dict[str, OwnKind]) -> None:
     with _lock:
         _opened.update(paths)
 
@@ -133,26 +133,26 @@ def _environment() -> tuple[str | None, ...]:
     return tuple(os.environ.get(name) for name in _VARIABLES)
 
 
-class _Seen(msgspec.Struct, frozen=True):
+class _FolderState(msgspec.Struct, frozen=True):
     """A folder as it is now. What it holds is read again only when it was written to."""
 
     path: str
-    known: Known
+    known: OwnKind
     identity: Identity | None = None
     written: int = 0
 
 
-def _seen(path: str, known: Known) -> _Seen:
+def _stat_folder(path: str, known: OwnKind) -> _FolderState:
     try:
         found = os.stat(path)  # noqa: PTH116  asked several times a call
     except (OSError, ValueError):
-        return _Seen(path, known)
-    return _Seen(path, known, (found.st_dev, found.st_ino), found.st_mtime_ns)
+        return _FolderState(path, known)
+    return _FolderState(path, known, (found.st_dev, found.st_ino), found.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=16)
-def _files(folders: tuple[_Seen, ...]) -> dict[Identity, tuple[str, Known]]:
-    found: dict[Identity, tuple[str, Known]] = {}
+def _files_in(folders: tuple[_FolderState, ...]) -> dict[Identity, tuple[str, OwnKind]]:
+    found: dict[Identity, tuple[str, OwnKind]] = {}
     for folder in folders:
         for path in _entries(folder.path):
             identity = identity_of(path)
@@ -169,27 +169,27 @@ def _entries(folder: str) -> list[str]:
         return []
 
 
-class _Places(msgspec.Struct, frozen=True):
-    at: dict[tuple[str, ...], Known]
-    above: dict[tuple[str, ...], Known]
-    folders: tuple[tuple[str, Known], ...]
+class _PlaceTable(msgspec.Struct, frozen=True):
+    at: dict[tuple[str, ...], OwnKind]
+    above: dict[tuple[str, ...], OwnKind]
+    folders: tuple[tuple[str, OwnKind], ...]
 
 
 @functools.lru_cache(maxsize=64)
-def _places(environment: tuple[str | None, ...], home: str, opened: int) -> _Places:
+def _build_place_table(environment: tuple[str | None, ...], home: str, opened: int) -> _PlaceTable:
     from sayso.reading.paths.protected import fold_path
 
     folders = _folders(environment, home)
-    places: dict[str, Known] = dict.fromkeys((*_programs(environment), *_host_settings()), "program")
-    places |= folders | dict(opened_files())
-    spelled = ((spelling, known) for path, known in places.items() for spelling in _spelled(path, known))
+    places: dict[str, OwnKind] = dict.fromkeys((*_programs(environment), *_host_settings()), "program")
+    places |= folders | dict(list_opened_files())
+    spelled = ((spelling, known) for path, known in places.items() for spelling in _spell_place(path, known))
     at = {tuple(fold_path(path)): known for path, known in spelled}
     ordered = sorted(at.items(), key=lambda one: one[1] in _UNREADABLE)  # what must not be read comes last
     above = {place[:end]: known for place, known in ordered for end in range(len(place))}
-    return _Places(at, above, tuple(folders.items()))
+    return _PlaceTable(at, above, tuple(folders.items()))
 
 
-def _spelled(path: str, known: Known) -> Iterator[str]:
+def _spell_place(path: str, known: OwnKind) -> Iterator[str]:
     """The place as it is written and as it resolves, and where each file in it leads that is a link."""
     yield path
     yield os.path.realpath(path)
@@ -198,20 +198,20 @@ def _spelled(path: str, known: Known) -> Iterator[str]:
 
 
 @functools.lru_cache(maxsize=64)
-def _folders(environment: tuple[str | None, ...], home: str) -> dict[str, Known]:
+def _folders(environment: tuple[str | None, ...], home: str) -> dict[str, OwnKind]:
     import platformdirs
 
     return {
         f"{home}/.config/sayso": "config",
         f"{home}/.local/share/sayso": "data",
-        str(config_folder()): "config",
-        str(runtime_folder()): "socket",
+        str(config_folder_path()): "config",
+        str(runtime_folder_path()): "socket",
         platformdirs.user_state_dir("sayso", appauthor=False): "program",
         platformdirs.user_cache_dir("sayso", appauthor=False): "program",
         platformdirs.site_config_dir("sayso", appauthor=False): "config",
         platformdirs.site_data_dir("sayso", appauthor=False): "program",
         str(Path(__file__).parents[1]): "program",
-        str(data_folder()): "data",  # last: some systems keep all in one folder
+        str(data_folder_path()): "data",  # last: some systems keep all in one folder
     }
 
 

@@ -33,20 +33,20 @@ _ATTRIBUTE = re.compile(r"""(?:path|file|name)\s*=\s*["']?([^"'>\s]+)""", re.IGN
 
 def is_patch(text: str) -> bool:
     """Whether a text is a patch from its first line on, or has edit blocks in it."""
-    return _BEGINS.match(text) is not None or any(_files_edited(text))
+    return _BEGINS.match(text) is not None or any(_find_edited_files(text))
 
 
-def files_patched(text: str) -> Iterator[str]:
+def find_patched_files(text: str) -> Iterator[str]:
     """Every file that a line of this patch may name, under each spelling it may have."""
     lines = _LINE_ENDS.sub("\n", text)
-    for named in (*_HEADS.findall(lines), *_files_edited(lines)):
-        for part in _parts_of(named.strip()):
+    for named in (*_HEADS.findall(lines), *_find_edited_files(lines)):
+        for part in _names_in_line(named.strip()):
             yield part
             if _PREFIX.match(part):
                 yield part[2:]
 
 
-def _files_edited(text: str) -> Iterator[str]:
+def _find_edited_files(text: str) -> Iterator[str]:
     """The lines before each edit block, up to the first that says something beside a fence."""
     if _MARK.search(text) is None:
         return
@@ -62,21 +62,21 @@ def _files_edited(text: str) -> Iterator[str]:
                 break
 
 
-def _parts_of(named: str) -> Iterator[str]:
+def _names_in_line(named: str) -> Iterator[str]:
     """The whole, without its date, and each of several names in one line."""
     yield named.partition("\t")[0].strip().strip("\"'`")
-    yield from (_unescaped(quoted) for quoted in _QUOTED.findall(named))
+    yield from (_unescape(quoted) for quoted in _QUOTED.findall(named))
     yield from _ATTRIBUTE.findall(named)
     if " " in named or "\t" in named:
-        yield from (_unescaped(word.strip("\"'`")) for word in named.split())
+        yield from (_unescape(word.strip("\"'`")) for word in named.split())
 
 
-def _unescaped(quoted: str) -> str:
+def _unescape(quoted: str) -> str:
     """A name as git and patch read it between quotes."""
-    return _ESCAPE.sub(_character, quoted)
+    return _ESCAPE.sub(_unescape_match, quoted)
 
 
-def _character(found: re.Match[str]) -> str:
+def _unescape_match(found: re.Match[str]) -> str:
     if found[1]:
         codes = (int(code, 8) & 0xFF for code in found[1].split("\\") if code)
         return bytes(codes).decode(errors="replace")

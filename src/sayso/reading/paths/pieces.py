@@ -16,13 +16,13 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.reading.paths.arguments import AROUND, Given, Text, is_for_output, is_link
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.folding import fold_away
-from sayso.reading.paths.own_places import Own, own_things
+from sayso.reading.paths.own_places import OwnPlaces, find_own_places
+from sayso.reading.paths.path_arguments import AROUND, ArgumentText, PathArgument, is_for_output, is_link
 from sayso.reading.paths.places import in_system, is_secret
-from sayso.reading.paths.protected import find_named, find_spelled, fold_path, places_covered
-from sayso.reading.paths.spellings import expanded
+from sayso.reading.paths.protected import find_covered_places, find_named, find_spelled, fold_path
+from sayso.reading.paths.spellings import expand_braces
 
 _SEVERAL = re.compile(
     r"(?:path|file|target|source|destination|ur[il]|folder|dir)s$|directories$", re.IGNORECASE
@@ -44,7 +44,7 @@ _COST = 2
 """Looks for a place that pieces make, beside those for its folders."""
 
 
-class _Piece(msgspec.Struct, frozen=True):
+class _PathPiece(msgspec.Struct, frozen=True):
     """`group`: the list of separate paths that it is a member of, 0 if none."""
 
     argument: str
@@ -53,18 +53,18 @@ class _Piece(msgspec.Struct, frozen=True):
     made: bool = False
 
 
-def paths_joined(texts: Sequence[Text], *, folder: str, home: str) -> Iterator[Given]:
+def find_joined_paths(texts: Sequence[ArgumentText], *, folder: str, home: str) -> Iterator[PathArgument]:
     """Every path of note that several texts make together and none of them makes alone."""
-    found = _pieces(texts)
+    found = _collect_pieces(texts)
     if len(found) > _MOST_PIECES:
-        yield Given(found[0].argument, found[0].path, lost=True)
+        yield PathArgument(found[0].argument, found[0].path, lost=True)
         return
     pieces = [one for one in found if one.made or not _is_guarded(one.path)]
     if len(pieces) < 2:
         return
-    yield from (_given(one.argument, one.path) for one in pieces if one.made)
-    yield from _by_name(pieces)
-    yield from _on_disk(pieces, folder, home)
+    yield from (_new_path_argument(one.argument, one.path) for one in pieces if one.made)
+    yield from _paths_by_spelling(pieces)
+    yield from _paths_on_disk(pieces, folder, home)
 
 
 def _is_guarded(path: str) -> bool:
@@ -72,18 +72,18 @@ def _is_guarded(path: str) -> bool:
     return find_named(path if path.startswith("/") else f"x/{path}").at is not None
 
 
-def _given(argument: str, path: str) -> Given:
+def _new_path_argument(argument: str, path: str) -> PathArgument:
     written = is_for_output(argument)
-    return Given(argument, path, sure=True, file=True, hidden=True, written=written)
+    return PathArgument(argument, path, sure=True, file=True, hidden=True, written=written)
 
 
-def _pieces(texts: Iterable[Text]) -> list[_Piece]:
+def _collect_pieces(texts: Iterable[ArgumentText]) -> list[_PathPiece]:
     """What may be a piece of a path, each once; names with an ending from another argument as well."""
-    found: dict[tuple[str, int], _Piece] = {}
+    found: dict[tuple[str, int], _PathPiece] = {}
     endings: dict[str, None] = {}
     prefixes: dict[str, None] = {}
     for one in texts:
-        path = _plainly(one.text) if one.is_piece else ""
+        path = _clean_piece(one.text) if one.is_piece else ""
         if not path:
             continue
         if _ENDINGS.search(one.name) and _ENDING.fullmatch(path):
@@ -91,16 +91,16 @@ def _pieces(texts: Iterable[Text]) -> list[_Piece]:
         elif _PREFIXES.search(one.name):
             prefixes[path] = None
         group = one.group if _SEVERAL.search(one.name) else 0
-        for spelled in (path, *expanded(path)):
-            found.setdefault((spelled, group), _Piece(one.argument, spelled, group))
+        for spelled in (path, *expand_braces(path)):
+            found.setdefault((spelled, group), _PathPiece(one.argument, spelled, group))
     pieces = list(found.values())
     made = [(one.argument, f"{one.path.rstrip('.')}.{end}") for end in endings for one in pieces]
     made += [(one.argument, f"{start}{one.path}") for start in prefixes for one in pieces]
-    made += [(one.argument, path) for one in pieces for path in _filled(one.path, texts)]
-    return [*pieces, *(_Piece(argument, path, made=True) for argument, path in made)]
+    made += [(one.argument, path) for one in pieces for path in _fill_template(one.path, texts)]
+    return [*pieces, *(_PathPiece(argument, path, made=True) for argument, path in made)]
 
 
-def _filled(path: str, texts: Iterable[Text]) -> Iterator[str]:
+def _fill_template(path: str, texts: Iterable[ArgumentText]) -> Iterator[str]:
     """A template with each of the texts that its blanks name."""
     blank = _BLANKS.search(path)
     if blank is None:
@@ -111,7 +111,7 @@ def _filled(path: str, texts: Iterable[Text]) -> Iterator[str]:
             yield _BLANKS.sub(lambda _, text=one.text: text, path)  # type: ignore[misc]
 
 
-def _plainly(text: str) -> str:
+def _clean_piece(text: str) -> str:
     """A piece without quotes, scheme, percent-encoding and backslashes."""
     inner = unquote(unquote(text.strip(AROUND))).replace("\\", "/")
     return _SCHEME.sub("", fold_away(inner) if len(inner) > _LONG else inner)
@@ -120,27 +120,27 @@ def _plainly(text: str) -> str:
 # --- by name ---
 
 
-def _by_name(pieces: Sequence[_Piece]) -> Iterator[Given]:
+def _paths_by_spelling(pieces: Sequence[_PathPiece]) -> Iterator[PathArgument]:
     """What the pieces spell together in some order."""
     parts = {one: set(fold_path(one.path)) for one in pieces}
-    covered = places_covered(set().union(*parts.values()))
+    covered = find_covered_places(set().union(*parts.values()))
     wanted = set().union(*(place.parts for place in covered))
     likely = [one for one, held in parts.items() if held & wanted]
     if len(likely) <= _MOST_ORDERED:
-        yield from _in_order(likely)
+        yield from _paths_in_any_order(likely)
     elif not all(one.group == likely[0].group != 0 for one in likely):
-        yield from (_given(likely[0].argument, place.path) for place in covered)
+        yield from (_new_path_argument(likely[0].argument, place.path) for place in covered)
 
 
-def _in_order(likely: Sequence[_Piece]) -> Iterator[Given]:
+def _paths_in_any_order(likely: Sequence[_PathPiece]) -> Iterator[PathArgument]:
     for length in range(2, len(likely) + 1):
         for first, *rest in permutations(likely, length):
-            path = os.path.normpath(functools.reduce(_under, (one.path for one in rest), first.path))
+            path = os.path.normpath(functools.reduce(_join_below, (one.path for one in rest), first.path))
             if not _clash((first, *rest)) and (find_named(path).at is not None or is_secret(path)):
-                yield _given(rest[-1].argument, path)
+                yield _new_path_argument(rest[-1].argument, path)
 
 
-def _clash(order: Sequence[_Piece]) -> bool:
+def _clash(order: Sequence[_PathPiece]) -> bool:
     """Whether two of them are separate paths in one list."""
     groups = [one.group for one in order if one.group]
     return len(groups) != len(set(groups))
@@ -149,32 +149,32 @@ def _clash(order: Sequence[_Piece]) -> bool:
 # --- by what exists ---
 
 
-def _on_disk(pieces: Sequence[_Piece], folder: str, home: str) -> Iterator[Given]:
+def _paths_on_disk(pieces: Sequence[_PathPiece], folder: str, home: str) -> Iterator[PathArgument]:
     """What lies in the folders that the pieces name, from one to the next."""
     here = os.path.realpath(folder) if folder.startswith("/") else ""
-    reached: list[tuple[str, tuple[_Piece, ...]]] = [(here, ())]
-    seen, own = {here, f"{here}/"}, own_things(home)
+    reached: list[tuple[str, tuple[_PathPiece, ...]]] = [(here, ())]
+    seen, own = {here, f"{here}/"}, find_own_places(home)
     for base, used in reached:
         for one in pieces:
-            joined = _under(base, one.path) if used else _from(base, one.path, home)
+            joined = _join_below(base, one.path) if used else _first_path(base, one.path, home)
             if joined is None or one in used or _clash((*used, one)):
                 continue
             if len(reached) > _MOST_FOLDERS or not may_look(_COST + joined.count("/")):
-                yield Given(one.argument, one.path, lost=True)
+                yield PathArgument(one.argument, one.path, lost=True)
                 return
             if used and _is_notable(joined, own):
-                yield _given(one.argument, joined)
+                yield _new_path_argument(one.argument, joined)
             there = os.path.normpath(joined)
             if there in seen or not os.path.isdir(joined):  # noqa: PTH112  never raises
                 continue
             if len(used) == _DEEPEST:
-                yield Given(one.argument, one.path, lost=True)
+                yield PathArgument(one.argument, one.path, lost=True)
             else:
                 seen.add(there)
                 reached.append((joined, (*used, one)))
 
 
-def _from(base: str, path: str, home: str) -> str | None:
+def _first_path(base: str, path: str, home: str) -> str | None:
     """The first piece: it may start anywhere. None if that cannot be told."""
     if path == "~" or path.startswith("~/"):
         return home + path[1:]
@@ -183,12 +183,12 @@ def _from(base: str, path: str, home: str) -> str | None:
     return f"{base}/{path}" if base else None
 
 
-def _under(base: str, path: str) -> str:
+def _join_below(base: str, path: str) -> str:
     """A later piece, below what came before it."""
     return f"{base.rstrip('/')}/{path.lstrip('/')}"
 
 
-def _is_notable(path: str, own: Own) -> bool:
+def _is_notable(path: str, own: OwnPlaces) -> bool:
     """Whether a path leads to the guard, to a secret or into the system, or elsewhere by a link."""
     plain = os.path.normpath(path)
     if is_secret(plain) or in_system(plain) or is_link(path, "/"):

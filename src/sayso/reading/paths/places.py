@@ -17,11 +17,11 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.reading.paths.budget import current, may_look
-from sayso.reading.paths.own_places import Own, own_things
+from sayso.reading.paths.budget import current_budget, may_look
+from sayso.reading.paths.own_places import OwnPlaces, find_own_places
 from sayso.reading.paths.protected import (
-    NOTHING,
-    Found,
+    NO_MATCH,
+    GuardMatch,
     find_guarded,
     find_mentioned,
     find_named,
@@ -29,11 +29,11 @@ from sayso.reading.paths.protected import (
     strictest_of,
 )
 from sayso.reading.paths.protected_names import SECRET_PLACES
-from sayso.reading.paths.spellings import MOST, WILD, is_plain, readings, texts_in
+from sayso.reading.paths.spellings import MAX_SPELLINGS, WILD, is_plain, spellings_of_path, texts_in
 
-MARKS = (".git", "pyproject.toml", "package.json", "go.mod")
-SYSTEM = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
-TELLING = ("/proc", "/dev", "/sys")
+PROJECT_MARKERS = (".git", "pyproject.toml", "package.json", "go.mod")
+SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
+REVEALING_FOLDERS = ("/proc", "/dev", "/sys")
 """System folders where reading, too, shows more than files."""
 
 SECRET_FOLDERS = {".secrets", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store"}
@@ -62,7 +62,7 @@ _SECRET_FILES = re.compile("|".join(fnmatch.translate(pattern) for pattern in SE
 _KEY_NAMES = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)|_netrc", re.IGNORECASE)
 
 
-class Place(msgspec.Struct, frozen=True):
+class PathPlace(msgspec.Struct, frozen=True):
     """What is known of a path. An unknown one lies outside."""
 
     real: str | None
@@ -72,80 +72,84 @@ class Place(msgspec.Struct, frozen=True):
     telling: bool = False
     versions: bool = False
     """Inside `.git`, where a write can run code or rewrite history."""
-    guarded: Found = NOTHING
+    guarded: GuardMatch = NO_MATCH
     """What of the guard itself it touches."""
     links: tuple[str, ...] = ()
     """Where any reading of it leads by a link."""
 
 
-def locate(path: object, *, folder: str, workspace: str, home: str) -> Place:
+def locate(path: object, *, folder: str, workspace: str, home: str) -> PathPlace:
     """Where this path leads from this folder, with `~`, `..` and symbolic links resolved."""
     if not isinstance(path, str):
         inner = [_locate_once(text, folder, workspace, home) for text in texts_in(path)]
-        return _unknown(inner)
+        return _unknown_place(inner)
     return _locate_once(path, folder, workspace, home)
 
 
-def _locate_once(*where: str) -> Place:
+def _locate_once(*where: str) -> PathPlace:
     """The same path is looked at once for a call, and by its spelling alone when there are no looks left."""
-    looks = current()
+    looks = current_budget()
     if where not in looks.seen:
-        found = _spelled(*where) if looks.spent else _locate_text(*where)
+        found = _locate_by_spelling(*where) if looks.spent else _locate_text(*where)
         looks.seen[where] = found
-    place: Place = looks.seen[where]
+    place: PathPlace = looks.seen[where]
     return place
 
 
-def _spelled(path: str, folder: str, workspace: str, home: str) -> Place:
+def _locate_by_spelling(path: str, folder: str, workspace: str, home: str) -> PathPlace:
     """What a path is as it is written, no file looked at."""
     written = _absolute(path, folder, home)
-    guarded = find_named(path) if written is None else find_spelled(os.path.normpath(written), _own(home))
+    guarded = (
+        find_named(path) if written is None else find_spelled(os.path.normpath(written), _own_places(home))
+    )
     if not is_plain(path):
         guarded = strictest_of((guarded, find_mentioned(path)))
-    return Place(None, guarded=guarded)
+    return PathPlace(None, guarded=guarded)
 
 
-def _locate_text(path: str, folder: str, workspace: str, home: str) -> Place:
-    literal = _place(path, folder, workspace, home)
+def _locate_text(path: str, folder: str, workspace: str, home: str) -> PathPlace:
+    literal = _locate_spelling(path, folder, workspace, home)
     if is_plain(path):
-        return _with_listed(literal, path, folder, workspace, home)
-    spelled = readings(path, folder=folder, home=home)
+        return _locate_with_parts(literal, path, folder, workspace, home)
+    spelled = spellings_of_path(path, folder=folder, home=home)
     different = {_absolute(one, folder, home) or one: one for one in reversed(spelled)}
-    places = [_place(one, folder, workspace, home) for one in different.values()]
+    places = [_locate_spelling(one, folder, workspace, home) for one in different.values()]
     places += [
-        _place(one, folder, workspace, home, wild=True) for one in different.values() if WILD.search(one)
+        _locate_spelling(one, folder, workspace, home, wild=True)
+        for one in different.values()
+        if WILD.search(one)
     ]
-    if len(spelled) == MOST:
-        return _unknown([*places, Place(None, secret=True, guarded=find_mentioned(path))])
+    if len(spelled) == MAX_SPELLINGS:
+        return _unknown_place([*places, PathPlace(None, secret=True, guarded=find_mentioned(path))])
     there = literal.real is not None and os.path.lexists(literal.real)
     if there and all(place.inside for place in places):
-        return msgspec.structs.replace(_unknown(places), real=literal.real, inside=True)
-    return _unknown([*places, Place(None, secret=is_secret(path))])
+        return msgspec.structs.replace(_unknown_place(places), real=literal.real, inside=True)
+    return _unknown_place([*places, PathPlace(None, secret=is_secret(path))])
 
 
-def _with_listed(literal: Place, path: str, folder: str, workspace: str, home: str) -> Place:
+def _locate_with_parts(literal: PathPlace, path: str, folder: str, workspace: str, home: str) -> PathPlace:
     """The place; what a tool would touch that takes `a,b` or `a;b` for several paths counts as well."""
     listed = [one.strip() for one in re.split(r"[,;|]", path)]
     if len(listed) == 1:
         return literal
-    places = [_place(one, folder, workspace, home) for one in listed if one]
-    touched = Found(strictest_of(place.guarded for place in places).at)
+    places = [_locate_spelling(one, folder, workspace, home) for one in listed if one]
+    touched = GuardMatch(strictest_of(place.guarded for place in places).at)
     secret = literal.secret or any(place.secret for place in places)
     links = tuple(dict.fromkeys(link for place in (literal, *places) for link in place.links))
     guarded = strictest_of((literal.guarded, touched))
     return msgspec.structs.replace(literal, secret=secret, guarded=guarded, links=links)
 
 
-def _own(home: str) -> Own:
+def _own_places(home: str) -> OwnPlaces:
     """What is Sayso's, looked up once for a call."""
-    own: Own = current().seen.setdefault(("own", home), None) or own_things(home)
-    current().seen["own", home] = own
+    own: OwnPlaces = current_budget().seen.setdefault(("own", home), None) or find_own_places(home)
+    current_budget().seen["own", home] = own
     return own
 
 
-def _unknown(places: Sequence[Place]) -> Place:
+def _unknown_place(places: Sequence[PathPlace]) -> PathPlace:
     """A path that cannot be told: outside, and everything that any of its readings is."""
-    return Place(
+    return PathPlace(
         None,
         secret=any(place.secret for place in places),
         system=any(place.system for place in places),
@@ -156,45 +160,45 @@ def _unknown(places: Sequence[Place]) -> Place:
     )
 
 
-def _place(path: str, folder: str, workspace: str, home: str, *, wild: bool = False) -> Place:
+def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild: bool = False) -> PathPlace:
     """One reading of a path. `wild`: with its wildcards; then the part before them says where it lies."""
     written = _absolute(path, folder, home)
     if written is None:
-        return Place(None, secret=is_secret(path), guarded=find_named(path))
+        return PathPlace(None, secret=is_secret(path), guarded=find_named(path))
     if not may_look(_COST + written.count("/") + _COST * len(WILD.findall(written))):
-        return _spelled(path, folder, workspace, home)
+        return _locate_by_spelling(path, folder, workspace, home)
     fixed = _before_wildcards(written) if wild else written
     try:
         real = os.path.realpath(fixed)
-        root = _unmoved(workspace)
+        root = _workspace_unless_moved(workspace)
     except (OSError, ValueError):
-        return Place(None, secret=is_secret(written))
+        return PathPlace(None, secret=is_secret(written))
     rest = written[len(fixed) :]
-    guarded = _guarded(written, real, rest, folder=folder, workspace=root, home=home)
+    guarded = _find_guards(written, real, rest, folder=folder, workspace=root, home=home)
     links = () if real == os.path.normpath(fixed) else (real + rest,)
     if _unresolved(real) or ".." in rest.split("/"):
-        return Place(None, secret=is_secret(real) or is_secret(written), guarded=guarded, links=links)
+        return PathPlace(None, secret=is_secret(real) or is_secret(written), guarded=guarded, links=links)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
-    return Place(
+    return PathPlace(
         real=real + rest,
         inside=inside,
         secret=is_secret(real) or is_secret(written),
         system=in_system(real) or in_system(written),
-        telling=any(_within(real, top) for top in TELLING),
+        telling=any(_within(real, top) for top in REVEALING_FOLDERS),
         versions=".git" in _parts(real),
         guarded=guarded,
         links=links,
     )
 
 
-def _guarded(written: str, real: str, rest: str, **where: str) -> Found:
+def _find_guards(written: str, real: str, rest: str, **where: str) -> GuardMatch:
     """What the path touches: where it leads, the link that leads there, and as it is written."""
     parent, name = os.path.split(written.removesuffix(rest).rstrip("/"))
     link = f"{os.path.realpath(parent)}/{name}{rest}"
     return find_guarded(real + rest, link, os.path.normpath(written), **where)
 
 
-def _unmoved(workspace: str) -> str:
+def _workspace_unless_moved(workspace: str) -> str:
     """The workspace, unless a link has taken its place since the session was opened: then there is none."""
     return workspace if workspace and os.path.realpath(workspace) == workspace else ""
 
@@ -219,7 +223,7 @@ def find_workspace(folder: str, named: str | None = None, *, home: str | None = 
     for parent in (here, *here.parents):
         if _too_wide(str(parent), home):
             break
-        if any((parent / mark).exists() for mark in MARKS):
+        if any((parent / mark).exists() for mark in PROJECT_MARKERS):
             return str(parent)
     return "" if _too_wide(str(here), home) else str(here)
 
@@ -247,7 +251,7 @@ def spells_secret(text: str) -> bool:
 
 def in_system(path: str) -> bool:
     """Whether a path from the root on lies in a folder of the system."""
-    return any(_within(path, top) for top in SYSTEM)
+    return any(_within(path, top) for top in SYSTEM_FOLDERS)
 
 
 def _absolute(path: object, folder: str, home: str) -> str | None:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from sayso.reading.paths.own_places import Known, Own, identity_of, opened_files, own_things
+from sayso.reading.paths.own_places import OwnKind, OwnPlaces, find_own_places, identity_of, list_opened_files
 from sayso.reading.paths.protected_names import (
     AGENTS,
     BELOW,
@@ -42,54 +42,54 @@ _MOST_WILD = 16
 """Names with wildcards to follow in one path."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class GuardMatch(msgspec.Struct, frozen=True):
     """What a path touches: the guarded file it leads to, and one that lies in the folder it leads to."""
 
     at: Guarded | None = None
     around: Guarded | None = None
 
 
-NOTHING = Found()
+NO_MATCH = GuardMatch()
 
 _FIRST: dict[str, list[Pattern]] = {}
 for _pattern in PATTERNS:
     _FIRST.setdefault(_pattern.names[0], []).append(_pattern)
 
 
-def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> Found:
+def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> GuardMatch:
     """What this resolved path touches, and what it touches as it is written otherwise."""
-    own, roots = own_things(home), (workspace, folder, home)
-    spelled = [_as_spelled(path, own, roots) for path in dict.fromkeys((real, *also))]
-    return strictest_of((*spelled, _by_file(real, own, roots), _holding(real)))
+    own, roots = find_own_places(home), (workspace, folder, home)
+    spelled = [_find_as_spelled(path, own, roots) for path in dict.fromkeys((real, *also))]
+    return strictest_of((*spelled, _find_by_file(real, own, roots), _find_inside(real)))
 
 
-def _as_spelled(path: str, own: Own, roots: Iterable[str]) -> Found:
+def _find_as_spelled(path: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch:
     parts = fold_path(path)
-    named = _by_name(parts)
+    named = _find_by_name(parts)
     if named.at in (AGENTS, SOUL) and _is_ordinary_page(path, parts, roots):
-        named = NOTHING
-    return strictest_of((_by_place(parts, own), named))
+        named = NO_MATCH
+    return strictest_of((_find_by_place(parts, own), named))
 
 
-def find_named(path: str) -> Found:
+def find_named(path: str) -> GuardMatch:
     """What a path touches of which nobody knows where it starts."""
-    return _by_name(fold_path(path))
+    return _find_by_name(fold_path(path))
 
 
-def find_spelled(path: str, own: Own) -> Found:
+def find_spelled(path: str, own: OwnPlaces) -> GuardMatch:
     """What a path from the root on touches as it is written, no link followed."""
     parts = fold_path(path)
-    return strictest_of((_by_place(parts, own), _by_name(parts)))
+    return strictest_of((_find_by_place(parts, own), _find_by_name(parts)))
 
 
-class Covered(msgspec.Struct, frozen=True):
+class CoveredPlace(msgspec.Struct, frozen=True):
     """A place whose names are all there: as it is spelled, and the names it was found by."""
 
     path: str
     parts: frozenset[str]
 
 
-def places_covered(parts: Iterable[str]) -> list[Covered]:
+def find_covered_places(parts: Iterable[str]) -> list[CoveredPlace]:
     """The guarded and secret places of several names that could be put together from these names."""
     names = {part for part in parts if part.strip("*?.")}
     firsts = {
@@ -103,20 +103,20 @@ def places_covered(parts: Iterable[str]) -> list[Covered]:
     return [one for one in found if one is not None]
 
 
-def _cover(wanted: tuple[str, ...], names: set[str], *, rooted: bool) -> Covered | None:
+def _cover(wanted: tuple[str, ...], names: set[str], *, rooted: bool) -> CoveredPlace | None:
     matched = [{name for name in names if _alike(name, want)} for want in wanted if want != BELOW]
     if not all(matched):
         return None
     spelled = "/".join("x" if want == BELOW else want.replace("*", "x") for want in wanted)
-    return Covered(f"/{spelled}" if rooted else spelled, frozenset().union(*matched))
+    return CoveredPlace(f"/{spelled}" if rooted else spelled, frozenset().union(*matched))
 
 
-def find_mentioned(text: str) -> Found:
+def find_mentioned(text: str) -> GuardMatch:
     """What a text may touch that has too many readings to follow each: whatever it mentions."""
     folded = fold_name(unquote(unquote(text)))
     if "sayso" in folded or "gate.key" in folded:
-        return Found(KEYS)
-    return Found(HOST) if any(name in folded for name in _FIRST.keys() - WIDE) else NOTHING
+        return GuardMatch(KEYS)
+    return GuardMatch(HOST) if any(name in folded for name in _FIRST.keys() - WIDE) else NO_MATCH
 
 
 def fold_path(path: str) -> list[str]:
@@ -133,12 +133,12 @@ def fold_name(name: str) -> str:
     return plain.rstrip(" .") or plain
 
 
-def strictest_of(several: Iterable[Found]) -> Found:
+def strictest_of(several: Iterable[GuardMatch]) -> GuardMatch:
     """All that several readings touch; what must not be read comes first."""
     found = tuple(several)
     at = [one.at for one in found if one.at is not None]
     around = [one.around for one in found if one.around is not None]
-    return Found(_strictest(at), _strictest(around)) if at or around else NOTHING
+    return GuardMatch(_strictest(at), _strictest(around)) if at or around else NO_MATCH
 
 
 def _strictest(found: Sequence[Guarded]) -> Guarded | None:
@@ -148,30 +148,30 @@ def _strictest(found: Sequence[Guarded]) -> Guarded | None:
 # --- by place ---
 
 
-def _by_place(parts: list[str], own: Own) -> Found:
+def _find_by_place(parts: list[str], own: OwnPlaces) -> GuardMatch:
     """Below or above a place that is known from the root on."""
     if any(WILD.search(part) for part in parts):
-        return strictest_of(_touched(parts, place, known) for place, known in own.at.items())
+        return strictest_of(_match_place(parts, place, known) for place, known in own.at.items())
     for end in range(min(len(parts), max(map(len, own.at), default=0)), 0, -1):
         known = own.at.get(tuple(parts[:end]))
         if known is not None:
-            return Found(_in_place(known, parts[end:]))
+            return GuardMatch(_guard_in_place(known, parts[end:]))
     known = own.above.get(tuple(parts))
-    return Found(around=_in_place(known, [])) if known is not None else NOTHING
+    return GuardMatch(around=_guard_in_place(known, [])) if known is not None else NO_MATCH
 
 
-def _touched(parts: list[str], place: tuple[str, ...], known: Known) -> Found:
+def _match_place(parts: list[str], place: tuple[str, ...], known: OwnKind) -> GuardMatch:
     for part, wanted in zip(parts, place, strict=False):
         if part == BELOW:
             break
         if not _alike(part, wanted):
-            return NOTHING
+            return NO_MATCH
     whole = BELOW not in parts and len(parts) < len(place)
-    guarded = _in_place(known, parts[len(place) :])
-    return Found(around=guarded) if whole else Found(guarded)
+    guarded = _guard_in_place(known, parts[len(place) :])
+    return GuardMatch(around=guarded) if whole else GuardMatch(guarded)
 
 
-def _in_place(known: Known, rest: list[str]) -> Guarded:
+def _guard_in_place(known: OwnKind, rest: list[str]) -> Guarded:
     """The config folder holds what can be read, and what cannot."""
     if known == "config":
         return next(guarded for name, guarded in IN_CONFIG if _is_in(rest, name))
@@ -189,9 +189,9 @@ def _is_in(rest: list[str], name: str) -> bool:
 # --- by name ---
 
 
-def _by_name(parts: list[str]) -> Found:
+def _find_by_name(parts: list[str]) -> GuardMatch:
     """A guarded name in whatever folder."""
-    found: list[Found] = []
+    found: list[GuardMatch] = []
     if len(parts) > _MOST_NAMES or sum(WILD.search(part) is not None for part in parts) > _MOST_WILD:
         return find_mentioned("/".join(parts))
     for start, part in enumerate(parts):
@@ -202,35 +202,35 @@ def _by_name(parts: list[str]) -> Found:
     return _first_named(found)
 
 
-def _first_named(found: list[Found]) -> Found:
+def _first_named(found: list[GuardMatch]) -> GuardMatch:
     """The first pattern that says what it is; of a folder, the strictest of what may lie in it."""
     at = next((one.at for one in found if one.at is not None), None)
-    return Found(at, _strictest([one.around for one in found if one.around is not None]))
+    return GuardMatch(at, _strictest([one.around for one in found if one.around is not None]))
 
 
-def _match(parts: list[str], pattern: Pattern) -> Found:
+def _match(parts: list[str], pattern: Pattern) -> GuardMatch:
     names = pattern.names
     for index, wanted in enumerate(names):
         if wanted == BELOW and index == len(names) - 1:
-            return NOTHING if _only_wild(parts[:index]) else Found(pattern.guarded)
+            return NO_MATCH if _only_wild(parts[:index]) else GuardMatch(pattern.guarded)
         if wanted == BELOW:
             return _match_deeper(parts[index:], names[index + 1 :], pattern)
         if index == len(parts):
             wide = parts[-1] in WIDE or _only_wild(parts)
-            return NOTHING if wide else Found(around=pattern.guarded)
+            return NO_MATCH if wide else GuardMatch(around=pattern.guarded)
         if parts[index] == BELOW:
-            return NOTHING if _only_wild(parts[:index]) else Found(pattern.guarded)
+            return NO_MATCH if _only_wild(parts[:index]) else GuardMatch(pattern.guarded)
         if not _alike(parts[index], wanted):
-            return NOTHING
+            return NO_MATCH
     whole = len(parts) == len(names)
-    return Found(pattern.guarded) if whole and not _only_wild(parts) else NOTHING
+    return GuardMatch(pattern.guarded) if whole and not _only_wild(parts) else NO_MATCH
 
 
-def _match_deeper(parts: list[str], names: tuple[str, ...], pattern: Pattern) -> Found:
+def _match_deeper(parts: list[str], names: tuple[str, ...], pattern: Pattern) -> GuardMatch:
     """The rest of the names, any number of folders further down."""
     rest = Pattern(names, pattern.guarded)
     found = (_match(parts[start:], rest) for start in range(len(parts)))
-    return next((one for one in found if one.at is not None), NOTHING)
+    return next((one for one in found if one.at is not None), NO_MATCH)
 
 
 def _alike(part: str, wanted: str) -> bool:
@@ -255,7 +255,7 @@ def _is_ordinary_page(real: str, parts: list[str], roots: Iterable[str]) -> bool
     folder, name = os.path.split(real)
     if name != parts[-1] or name != name.lower() or not name.endswith(".md"):
         return False
-    if _by_name([name]).at is None or _by_name([*parts[:-1], "page.md"]).at is not None:
+    if _find_by_name([name]).at is None or _find_by_name([*parts[:-1], "page.md"]).at is not None:
         return False  # it is guarded for its folder, not for its name
     return folder not in {os.path.realpath(root) for root in roots if root} and _tells_case(folder)
 
@@ -281,19 +281,19 @@ _AT_ROOTS = tuple(
         ".gemini/settings.json", ".cursor/hooks.json", ".github/copilot-instructions.md", ".github/hooks",
         ".vscode/settings.json", "opencode.json", ".opencode/plugins", ".openclaw/openclaw.json",
     )
-    if (found := _by_name(fold_path(name)).at) is not None
+    if (found := _find_by_name(fold_path(name)).at) is not None
 )  # fmt: skip
 """What a project or a home folder may hold, as it is spelled there."""
 
 
-def _by_file(real: str, own: Own, roots: Iterable[str]) -> Found:
+def _find_by_file(real: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch:
     """The same file under another name: a hard link, or a folder that is mounted or linked elsewhere."""
     here = identity_of(real)
     found = None if here is None else own.files.get(here)
     if found is not None:
-        return Found(_in_place(found[1], [fold_name(found[0])]))
+        return GuardMatch(_guard_in_place(found[1], [fold_name(found[0])]))
     if here is not None and os.lstat(real).st_nlink > 1:
-        linked = [BY_PLACE[known] for path, known in opened_files() if identity_of(path) == here]
+        linked = [BY_PLACE[known] for path, known in list_opened_files() if identity_of(path) == here]
         linked += [
             guarded
             for root in roots
@@ -301,29 +301,29 @@ def _by_file(real: str, own: Own, roots: Iterable[str]) -> Found:
             if identity_of(f"{root}/{name}") == here
         ]
         if linked:
-            return Found(_strictest(linked))
-    return _mounted(real, own)
+            return GuardMatch(_strictest(linked))
+    return _find_mounted(real, own)
 
 
-def _mounted(real: str, own: Own) -> Found:
+def _find_mounted(real: str, own: OwnPlaces) -> GuardMatch:
     """In a folder that is one of Sayso's under another name."""
     here = real
     while here != "/":
         known = own.folders.get(identity_of(here) or _NOWHERE)
         if known is not None:
-            return Found(_in_place(known, fold_path(real[len(here) :])))
+            return GuardMatch(_guard_in_place(known, fold_path(real[len(here) :])))
         here = here.rpartition("/")[0] or "/"
-    return NOTHING
+    return NO_MATCH
 
 
-def _holding(real: str) -> Found:
+def _find_inside(real: str) -> GuardMatch:
     """A folder with an agent's instructions or a host's settings in it."""
     if not os.path.isdir(real):  # noqa: PTH112  Path.is_dir raises for a name that is too long
-        return NOTHING
-    return Found(around=guarded_in(real))
+        return NO_MATCH
+    return GuardMatch(around=find_guarded_in(real))
 
 
-def guarded_in(folder: str, pattern: str = "*") -> Guarded | None:
+def find_guarded_in(folder: str, pattern: str = "*") -> Guarded | None:
     """An agent's instructions or a host's settings in this folder that a pattern of git's fits."""
     wanted = pattern.casefold()
     fitting = ((name, one) for name, one in _AT_ROOTS if _fits(name.casefold(), wanted))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.reading.paths.own_places import Known
+from sayso.reading.paths.own_places import OwnKind
 
 DOMAIN = "self_modification"
 BELOW = "**"
@@ -37,7 +37,7 @@ PROMPT = Guarded("modify_system_prompt")
 SAFETY = Guarded("change_safety_rules")
 GRAPH = Guarded("modify_consent_graph")
 
-BY_PLACE: dict[Known, Guarded] = {
+BY_PLACE: dict[OwnKind, Guarded] = {
     "policy": POLICY,
     "store": STORE,
     "keys": KEYS,

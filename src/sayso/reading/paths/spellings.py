@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-MOST = 64
+MAX_SPELLINGS = 64
 """Readings to look at. Of a path with that many, nobody can say what it is."""
-DEEPEST = 8
+MAX_VALUE_DEPTH = 8
 
 WILD = re.compile(r"[*?\[]")
 _QUOTES = "'\"`´‘’“”«»<>"  # noqa: RUF001  people and models paste these
@@ -51,65 +51,67 @@ def is_url(path: str) -> bool:
     return _LOCAL.fullmatch(head[1]) is not None or head[2][:1] in ("/", "\\") or is_url(head[2])
 
 
-def readings(path: str, *, folder: str, home: str) -> tuple[str, ...]:
+def spellings_of_path(path: str, *, folder: str, home: str) -> tuple[str, ...]:
     """Every plausible reading, the one given first; MOST of them if there are more."""
     found = dict.fromkeys((path,))
     variables = {**os.environ, "HOME": home, "USERPROFILE": home, "PWD": folder}
     fresh = found
-    while fresh and len(found) < MOST:
-        reached = (new for one in fresh for new in _once(one, variables) if new and new not in found)
-        fresh = dict.fromkeys(islice(reached, MOST))
+    while fresh and len(found) < MAX_SPELLINGS:
+        reached = (
+            new for one in fresh for new in _next_spellings(one, variables) if new and new not in found
+        )
+        fresh = dict.fromkeys(islice(reached, MAX_SPELLINGS))
         found |= fresh
-    return tuple(found)[:MOST]
+    return tuple(found)[:MAX_SPELLINGS]
 
 
 def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
     """Every text inside a value, keys included: an object that stands where a path should be."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping) and depth < DEEPEST:
+    elif isinstance(value, Mapping) and depth < MAX_VALUE_DEPTH:
         for key, member in value.items():
             yield from texts_in(key, depth + 1)
             yield from texts_in(member, depth + 1)
-    elif isinstance(value, (list, tuple)) and depth < DEEPEST:
+    elif isinstance(value, (list, tuple)) and depth < MAX_VALUE_DEPTH:
         for member in value:
             yield from texts_in(member, depth + 1)
 
 
-def _once(path: str, variables: Mapping[str, str]) -> Iterator[str]:
+def _next_spellings(path: str, variables: Mapping[str, str]) -> Iterator[str]:
     """The readings that lie one step away."""
     for step in _STEPS:
         yield from step(path)
     if _SUBSTITUTED.search(path):
-        yield _VARIABLE.sub(lambda found: _value(found, variables), path)
+        yield _VARIABLE.sub(lambda found: _variable_value(found, variables), path)
     if _LINKS.search(path):
         yield _LINKS.sub(lambda found: variables["PWD"] if found[1] == "cwd" else "", path) or "/"
 
 
-def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
+def _variable_value(found: re.Match[str], variables: Mapping[str, str]) -> str:
     name = next(group for group in found.groups() if group)
     folded = {key.casefold(): value for key, value in variables.items()}
     return variables.get(name, folded.get(name.casefold(), ""))
 
 
-def _stripped(path: str) -> Iterator[str]:
+def _strip_invisible(path: str) -> Iterator[str]:
     visible = "".join(c for c in path if unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp"))
     yield visible.strip()
     if visible != path:
         yield from (line.strip() for line in re.split(r"[\0\r\n\u2028\u2029]+", path))
 
 
-def _unquoted(path: str) -> Iterator[str]:
+def _strip_quotes(path: str) -> Iterator[str]:
     yield path.strip(_QUOTES)
     yield re.sub(r"['\"`]", "", path)
 
 
-def _decoded(path: str) -> Iterator[str]:
+def _decode_percents(path: str) -> Iterator[str]:
     if _ENCODED.search(path):
         yield unquote(path, errors="replace")
 
 
-def _slashed(path: str) -> Iterator[str]:
+def _turn_backslashes(path: str) -> Iterator[str]:
     if "\\" in path:
         yield path.replace("\\", "/")
         yield path.replace("\\", "")
@@ -136,7 +138,7 @@ def _without_line(path: str) -> Iterator[str]:
     yield _LINE.sub("", path)
 
 
-def expanded(path: str) -> Iterator[str]:
+def expand_braces(path: str) -> Iterator[str]:
     """`{a,b}` as a shell expands it; of a range only its ends and a wildcard are looked at."""
     braces = _BRACES.search(path)
     if braces is None:
@@ -146,7 +148,7 @@ def expanded(path: str) -> Iterator[str]:
         yield path[: braces.start()] + part + path[braces.end() :]
 
 
-def _normalised(path: str) -> Iterator[str]:
+def _normalise_unicode(path: str) -> Iterator[str]:
     if _hides_structure(path):
         yield unicodedata.normalize("NFKC", path)
 
@@ -171,13 +173,13 @@ def _hides_structure(path: str) -> bool:
 
 
 _STEPS: tuple[Callable[[str], Iterator[str]], ...] = (
-    _stripped,
-    _unquoted,
-    _decoded,
-    _slashed,
+    _strip_invisible,
+    _strip_quotes,
+    _decode_percents,
+    _turn_backslashes,
     _without_scheme,
     _without_line,
-    expanded,
-    _normalised,
+    expand_braces,
+    _normalise_unicode,
     _at_home,
 )

@@ -13,17 +13,17 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sayso.reading.paths.arguments import (
+from sayso.reading.paths.budget import may_look
+from sayso.reading.paths.folding import MAX_PATH_LENGTH
+from sayso.reading.paths.path_arguments import (
     AROUND,
-    Text,
+    ArgumentText,
+    classify_argument,
     files_in_patches,
     holds_content,
     is_remote,
-    what_it_holds,
 )
-from sayso.reading.paths.budget import may_look
-from sayso.reading.paths.folding import LONGEST
-from sayso.reading.paths.places import Place, locate
+from sayso.reading.paths.places import PathPlace, locate
 
 _LOOKS_LIKE_PATH = re.compile(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
 """From a root or a folder on, or with a folder and an ending."""
@@ -42,18 +42,20 @@ TOO_MANY = "more targets than can be followed"
 
 
 def targets_in(
-    texts: Sequence[Text], words: set[str], *, folder: str, workspace: str, home: str
+    texts: Sequence[ArgumentText], words: set[str], *, folder: str, workspace: str, home: str
 ) -> tuple[str, ...]:
     """Every path that these texts name as something to work on, each once."""
     where = {"folder": folder, "workspace": workspace, "home": home}
     here = os.path.realpath(folder or ".")
     named = [one.text for one in texts if _is_target(one, here, workspace)]
     named += (path for path in files_in_patches(texts, words))
-    found = dict.fromkeys(written_in_plans(path, locate(path, **where), workspace) for path in named[:_MOST])
+    found = dict.fromkeys(
+        as_written_in_plans(path, locate(path, **where), workspace) for path in named[:_MOST]
+    )
     return (*found, TOO_MANY) if len(named) > _MOST else tuple(found)
 
 
-def written_in_plans(path: object, place: Place, workspace: str) -> str:
+def as_written_in_plans(path: object, place: PathPlace, workspace: str) -> str:
     """A path as plans write it: from the workspace on, links resolved. An unknown one is what was given."""
     if place.real is None:
         text = str(path)
@@ -65,18 +67,18 @@ def written_in_plans(path: object, place: Place, workspace: str) -> str:
 def may_be_file(name: str, text: str, folder: str) -> bool:
     """Whether a text under this name is spelled like a path, or is a file."""
     inner = text.strip(AROUND)
-    if len(inner) > LONGEST or "\n" in inner or is_remote(inner):
+    if len(inner) > MAX_PATH_LENGTH or "\n" in inner or is_remote(inner):
         return False
     if _LOOKS_LIKE_PATH.fullmatch(inner) or (_NEW_NAMES.search(name) and _FILE_NAME.fullmatch(inner)):
         return True
     return _is_file(inner, os.path.realpath(folder or "."))
 
 
-def _is_target(one: Text, here: str, workspace: str) -> bool:
+def _is_target(one: ArgumentText, here: str, workspace: str) -> bool:
     inner = one.text.strip(AROUND)
     if not inner or is_remote(inner) or holds_content(one.name):
         return False
-    holds = what_it_holds(one.name)
+    holds = classify_argument(one.name)
     if holds == "paths" and "profile" not in one.name.casefold():
         names_file = not one.key or may_be_file(one.name, inner, here)
         return names_file and not _is_own_folder(one, inner, here, workspace)
@@ -92,7 +94,7 @@ def _is_file(text: str, here: str) -> bool:
     return os.path.isfile(path) or os.path.islink(path)  # noqa: PTH113, PTH114  never raises
 
 
-def _is_own_folder(one: Text, inner: str, here: str, workspace: str) -> bool:
+def _is_own_folder(one: ArgumentText, inner: str, here: str, workspace: str) -> bool:
     if not _FOLDER.match(one.name):
         return False
     named = os.path.realpath(os.path.join(here, inner)) if "\0" not in inner else ""  # noqa: PTH118  a text

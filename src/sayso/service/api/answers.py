@@ -6,50 +6,52 @@ from typing import Any
 
 from sayso.core import words
 from sayso.core.decision import Question
-from sayso.gate.questions.answer import Stands, answer_items, answer_question, edit_and_allow
+from sayso.gate.questions.answer import QuestionStanding, answer_items, answer_question, edit_and_allow
 from sayso.gate.questions.read import find_question
-from sayso.service.api.edits import edited
-from sayso.service.api.shapes import AnswerBody, Answered
-from sayso.service.api.signed_answers import signing
+from sayso.service.api.edits import request_from_edit
+from sayso.service.api.signed_answers import signing_from_body
 from sayso.service.http.endpoints import Context
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
+from sayso.service.shapes import AnswerBody, AnswerResult
 from sayso.store.contract import QuestionRow
 
 MOST_REASON = 2_000
 
 
-def answer(context: Context) -> Answered:
+def post_answer(context: Context) -> AnswerResult:
     """Answer a question. The first answer stands; a later one is told whose it was, and changes nothing."""
     body: AnswerBody = context.body
     found = find_question(context.gate, context.parameters["question"])
     row = found.row
-    check_body(row, body)
+    check_answer_body(row, body)
     if row.state != "open":
-        return Answered(row.id, row.state, row.answer, row.by, row.closed_at, yours=False)
-    stands = _given(context, found.question, body)
-    return Answered(stands.question, stands.state, stands.answer, stands.by, stands.at, stands.yours)
+        return AnswerResult(row.id, row.state, row.answer, row.by, row.closed_at, yours=False)
+    stands = _give_answer(context, found.question, body)
+    return AnswerResult(stands.question, stands.state, stands.answer, stands.by, stands.at, stands.yours)
 
 
-def check_body(row: QuestionRow, body: AnswerBody) -> None:
+def check_answer_body(row: QuestionRow, body: AnswerBody) -> None:
     """Refuse what is no answer, or one to something else than what is asked."""
     if body.digest is not None and body.digest != row.digest:
-        said = words.wrong_digest(body.digest, row.digest)
-        raise Refused(409, "stale", said, hint=words.where_digest_is(row.id))
+        said = words.wrong_digest_reason(body.digest, row.digest)
+        raise RequestRefused(409, "stale", said, hint=words.where_digest_is(row.id))
     if (body.answer is None) == (body.items is None):
-        raise Refused(422, "malformed", "give one answer, or one for each item")
+        raise RequestRefused(422, "malformed", "give one answer, or one for each item")
     edits = body.edited is not None or body.command is not None
     if edits != (body.answer == "edit") or (body.edited_digest is not None and not edits):
-        raise Refused(422, "malformed", 'edited arguments belong to the answer "edit", and to no other')
+        raise RequestRefused(
+            422, "malformed", 'edited arguments belong to the answer "edit", and to no other'
+        )
     if body.reason is not None and len(body.reason) > MOST_REASON:
-        raise Refused(422, "malformed", f"a reason has {MOST_REASON:,} characters at most")
+        raise RequestRefused(422, "malformed", f"a reason has {MOST_REASON:,} characters at most")
 
 
-def _given(context: Context, asked: Question, body: AnswerBody) -> Stands:
-    gate, proof = context.gate, signing(context, body)
+def _give_answer(context: Context, asked: Question, body: AnswerBody) -> QuestionStanding:
+    gate, proof = context.gate, signing_from_body(context, body)
     how: dict[str, Any] = {"by": context.token.name, "reason": body.reason, "seen": body.digest}
     if body.items is not None:
         return answer_items(gate, asked.id, body.items, signing=proof, **how)
     if body.answer == "edit":
-        instead = edited(context, asked, body)
+        instead = request_from_edit(context, asked, body)
         return edit_and_allow(gate, asked.id, instead, signing=proof, seen_edited=body.edited_digest, **how)
     return answer_question(gate, asked.id, body.answer or "", signing=proof, **how)

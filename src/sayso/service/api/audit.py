@@ -7,13 +7,19 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from sayso.core.audit.entry import MAIN, Entry
-from sayso.gate.audit.backwards import newest_first
-from sayso.gate.audit.read import entry_json, entry_text
-from sayso.gate.audit.use import prove, show, shown_json, verify_audit
-from sayso.service.api.shapes import AuditState, VerifiedTold
+from sayso.core.audit.entry import MAIN, AuditEntry
+from sayso.gate.audit.backwards import find_newest_entries
+from sayso.gate.audit.checkpoints import prove_entry
+from sayso.gate.audit.read import (
+    entry_with_values_to_json,
+    format_entry_json,
+    format_entry_text,
+    load_entry_with_values,
+)
+from sayso.gate.audit.verify import verify_audit
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
+from sayso.service.shapes import AuditState, AuditVerification
 from sayso.store.contract import EntryRow, Reader
 
 PAGE = 50
@@ -26,7 +32,7 @@ class VerifyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checkpoints: tuple[str, ...] = ()
 
 
-class EntryTold(msgspec.Struct, frozen=True):
+class AuditEntryView(msgspec.Struct, frozen=True):
     """One entry: where it stands, what it says, and the same as one line of text."""
 
     seq: int
@@ -37,7 +43,7 @@ class EntryTold(msgspec.Struct, frozen=True):
     entry: dict[str, Any] | None = None
 
 
-def state(context: Context) -> AuditState:
+def get_audit_state(context: Context) -> AuditState:
     """How far the trail goes, and how far it is signed."""
     with context.gate.store.read() as tx:
         streams = tuple(tx.streams())
@@ -56,34 +62,36 @@ def list_entries(context: Context) -> Paged:
     """Entries newest first; with `after`, oldest first from there on, in one stream."""
     limit = context.whole("limit", PAGE, 1, MOST)
     if "after" in context.query:
-        return _onward(context, limit)
+        return _page_forward(context, limit)
     event, session, text = (context.query.get(name) for name in ("event", "session", "text"))
 
-    def wanted(tx: Reader, row: EntryRow, said: Entry | None) -> bool:
+    def wanted(tx: Reader, row: EntryRow, said: AuditEntry | None) -> bool:
         return session in (None, row.session) and (
-            text is None or text.casefold() in entry_text(row).casefold()
+            text is None or text.casefold() in format_entry_text(row).casefold()
         )
 
     events = None if event is None else frozenset({event})
     before = context.query.get("before")
-    found = newest_first(context.gate, wanted, before=before, limit=limit, events=events)
+    found = find_newest_entries(context.gate, wanted, before=before, limit=limit, events=events)
     more = None if found.before is None else {**context.query, "before": found.before}
-    return Paged([_told(row) for row, _ in found.entries], more)
+    return Paged([_describe_entry(row) for row, _ in found.entries], more)
 
 
-def look(context: Context) -> dict[str, Any]:
+def get_entry(context: Context) -> dict[str, Any]:
     """One entry, and of its sensitive values those that are still kept."""
-    return shown_json(show(context.gate, seq_in(context), stream=context.query.get("stream", MAIN)))
+    return entry_with_values_to_json(
+        load_entry_with_values(context.gate, entry_number(context), stream=context.query.get("stream", MAIN))
+    )
 
 
-def proof(context: Context) -> Response:
+def get_proof(context: Context) -> Response:
     """A receipt that shows offline that this entry of main is in the signed trail."""
-    seq = seq_in(context)
+    seq = entry_number(context)
     name = {"Content-Disposition": f'attachment; filename="sayso-entry-{seq}.tlog-proof"'}
-    return Response(prove(context.gate, seq), headers=name, media_type="text/plain; charset=utf-8")
+    return Response(prove_entry(context.gate, seq), headers=name, media_type="text/plain; charset=utf-8")
 
 
-def verify(context: Context) -> VerifiedTold:
+def post_verify(context: Context) -> AuditVerification:
     """Hold the whole trail against its chain, its tree and its signatures."""
     body: VerifyBody = context.body
     found = verify_audit(context.gate, [note.encode() for note in body.checkpoints])
@@ -91,31 +99,33 @@ def verify(context: Context) -> VerifiedTold:
         f"{report.stream}: {finding.text}" for report in found.reports for finding in report.findings
     )
     reported = found.tampering.text(whole=found.clean) if found.tampering.entries else None
-    return VerifiedTold(found.clean, sum(report.entries for report in found.reports), findings, reported)
+    return AuditVerification(found.clean, sum(report.entries for report in found.reports), findings, reported)
 
 
-def _onward(context: Context, limit: int) -> Paged:
+def _page_forward(context: Context, limit: int) -> Paged:
     stream, after = context.query.get("stream", MAIN), context.whole("after", 0, 0, 2**53)
     with context.gate.store.read() as tx:
         rows = tx.entries(stream, after=after, limit=limit)
     more = {**context.query, "after": str(rows[-1].seq)} if len(rows) == limit else None
-    return Paged([_told(row) for row in rows], more)
+    return Paged([_describe_entry(row) for row in rows], more)
 
 
-def _told(row: EntryRow) -> EntryTold:
-    said = msgspec.json.decode(entry_json(row))
-    return EntryTold(row.seq, row.stream, said["hash"], said["prev"], entry_text(row), said["entry"])
+def _describe_entry(row: EntryRow) -> AuditEntryView:
+    said = msgspec.json.decode(format_entry_json(row))
+    return AuditEntryView(
+        row.seq, row.stream, said["hash"], said["prev"], format_entry_text(row), said["entry"]
+    )
 
 
-def seq_in(context: Context) -> int:
+def entry_number(context: Context) -> int:
     """The number of an entry in the path."""
     text = context.parameters["seq"]
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise Refused(404, "unknown_entry", "entries have numbers")
+        raise RequestRefused(404, "unknown_entry", "entries have numbers")
     return int(text)
 
 
-ENTRIES: Any = list[EntryTold]
+ENTRIES: Any = list[AuditEntryView]
 LISTING = {
     "before": "Only those before this place; the link to the next page names it.",
     "after": "Only those after this number, oldest first.",
@@ -128,9 +138,11 @@ LISTING = {
 IN_STREAM = {"stream": "Of this stream; main unless told."}
 ENTRY = "/v1/audit/entries/{seq}"
 ENDPOINTS = (
-    Endpoint("GET", "/v1/audit", OPERATORS, "How far the trail goes", state, result=AuditState),
+    Endpoint("GET", "/v1/audit", OPERATORS, "How far the trail goes", get_audit_state, result=AuditState),
     Endpoint("GET", "/v1/audit/entries", OPERATORS, "Entries", list_entries, result=ENTRIES, query=LISTING),
-    Endpoint("GET", ENTRY, OPERATORS, "One entry", look, result=dict[str, Any], query=IN_STREAM),
-    Endpoint("GET", "/v1/audit/proof/{seq}", OPERATORS, "A receipt", proof, media="text/plain"),
-    Endpoint("POST", "/v1/audit/verify", OPERATORS, "Verify the trail", verify, VerifyBody, VerifiedTold),
+    Endpoint("GET", ENTRY, OPERATORS, "One entry", get_entry, result=dict[str, Any], query=IN_STREAM),
+    Endpoint("GET", "/v1/audit/proof/{seq}", OPERATORS, "A receipt", get_proof, media="text/plain"),
+    Endpoint(
+        "POST", "/v1/audit/verify", OPERATORS, "Verify the trail", post_verify, VerifyBody, AuditVerification
+    ),
 )

@@ -11,19 +11,19 @@ import msgspec
 from sayso.core.decision import Item
 from sayso.core.grants import DAY
 from sayso.core.ledger import BEATEN
-from sayso.core.model import Call, Declared, Operation, Risk, Verdict
+from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
-from sayso.doors.python.host import Runs, Said
-from sayso.doors.remote.shapes import CallTold, OperationTold
+from sayso.doors.python.host_call import CallDeclaration, RunnableCall
+from sayso.gate.call_rows import Attempt, UnknownCall, find_record, load_call_row
+from sayso.gate.deciding.approvals import load_approval
 from sayso.gate.gate import NO_SCOPE, Gate
-from sayso.gate.ledger.approvals import approval_of
-from sayso.gate.ledger.rows import Attempt, UnknownCall, found_record, row_of
-from sayso.gate.ledger.workflows import Note, note_of
+from sayso.gate.ledger.workflows import RunNote, decode_note
 from sayso.gate.people.tokens import Token
 from sayso.gate.questions.read import find_question
-from sayso.service.authzen.access import MARK, runnable_arguments
-from sayso.service.http.problems import Refused
+from sayso.service.api.evaluated_calls import MARK, runnable_arguments
+from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import QuestionRow
+from sayso.wire import CallView, OperationRuling
 
 HTTP = "http"
 """The door of every call that comes over HTTP."""
@@ -43,7 +43,7 @@ class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str | None = None
 
 
-class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class HostFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a host, and nobody else, says of a call that its program makes."""
 
     state: str | None = None
@@ -58,43 +58,45 @@ class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Its holder sends heartbeats: without them for two minutes, nobody knows what became of the call."""
 
 
-def said_of(
-    token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None, said: Saying
-) -> Said:
+def declaration_from_body(
+    token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None, said: HostFields
+) -> CallDeclaration:
     """What this caller may say of its call, checked."""
-    check_saying(token, said)
+    check_host_fields(token, said)
     if folder is not None and token.role == "agent":
-        raise Refused(403, "forbidden", "the folder of a call is its host's to say")
+        raise RequestRefused(403, "forbidden", "the folder of a call is its host's to say")
     if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
-        raise Refused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
+        raise RequestRefused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
     if schema.startswith(MARK):
-        raise Refused(422, "malformed", f"no schema of a tool begins with {MARK}")
-    named = Declared(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
-    return Said(named, schema, folder, said.state, door=HTTP)
+        raise RequestRefused(422, "malformed", f"no schema of a tool begins with {MARK}")
+    named = Declaration(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
+    return CallDeclaration(named, schema, folder, said.state, door=HTTP)
 
 
-def check_saying(token: Token, said: Saying) -> None:
+def check_host_fields(token: Token, said: HostFields) -> None:
     """Refuse an agent that says what is its host's to say, and what nobody would read."""
     says = said.individual or any(one is not None for one in (said.state, said.effect_key, said.run))
     if token.role == "agent" and says:
-        raise Refused(403, "forbidden", "state, effect key and run of a call are its host's to say")
+        raise RequestRefused(403, "forbidden", "state, effect key and run of a call are its host's to say")
     if any(text is not None and len(text) > LONGEST_SAID for text in (said.state, said.effect_key)):
-        raise Refused(422, "malformed", f"a state or effect key has {LONGEST_SAID:,} characters at most")
+        raise RequestRefused(
+            422, "malformed", f"a state or effect key has {LONGEST_SAID:,} characters at most"
+        )
 
 
-def scope_of(gate: Gate, session: str, said: Saying) -> Scope:
+def scope_from_body(gate: Gate, session: str, said: HostFields) -> Scope:
     """Where in a program of this session's host the call is made: in one of its runs, or nowhere."""
     if said.run is None:
         return NO_SCOPE
     with gate.store.read() as tx:
         row = tx.call(said.run)
-    kept = None if row is None or row.session != session else found_record(gate, row)
+    kept = None if row is None or row.session != session else find_record(gate, row)
     if kept is None or kept.request.workflow is None:
         raise UnknownCall(f"{said.run} is no run of a workflow in this session")
     return Scope(run=Run(said.run, kept.request.workflow), individual=said.individual)
 
 
-def lease_of(said: Saying) -> float:
+def lease_of(said: HostFields) -> float:
     """How long a start is believed without a word: a day, or two minutes if heartbeats are promised."""
     return BEATEN if said.beats else DAY
 
@@ -104,22 +106,22 @@ def holder_of(token: Token, attempt: str | None) -> str:
     if attempt is None:
         return token.id
     if not 1 <= len(attempt) <= LONGEST_NAME or not attempt.isascii() or not attempt.isprintable():
-        raise Refused(400, "malformed", f"an attempt's name has 1 to {LONGEST_NAME} plain characters")
+        raise RequestRefused(400, "malformed", f"an attempt's name has 1 to {LONGEST_NAME} plain characters")
     return f"{token.id}:{attempt}"
 
 
-def started_before(gate: Gate, attempt: Attempt, holder: str, name: str | None) -> Attempt:
+def restore_fence(gate: Gate, attempt: Attempt, holder: str, name: str | None) -> Attempt:
     """The same attempt, sent again because its answer got lost, gets its number again. No other does."""
     if name is None or attempt.runs or attempt.state != "running":
         return attempt
     with gate.store.read() as tx:
-        row = row_of(gate, tx, attempt.call)
+        row = load_call_row(gate, tx, attempt.call)
     if row.holder != holder or row.state != "running":
         return attempt
     return msgspec.structs.replace(attempt, fence=row.fence)
 
 
-def told(gate: Gate, attempt: Attempt) -> CallTold:
+def describe_call(gate: Gate, attempt: Attempt) -> CallView:
     """The call for whoever made it."""
     record = attempt.record
     status = "allowed" if attempt.runs else "denied" if attempt.fence else attempt.state
@@ -127,7 +129,7 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
         status = "blocked"
     asked = [item for item in record.items if item.ruling.verdict is Verdict.ASK] or record.items
     worst = max(asked, key=lambda item: item.risk, default=None)
-    here = CallTold(
+    here = CallView(
         operation_id=attempt.call,
         status=status,
         rule=record.rule,
@@ -137,28 +139,28 @@ def told(gate: Gate, attempt: Attempt) -> CallTold:
         fence=attempt.fence,
         result=msgspec.UNSET if attempt.result is None else msgspec.json.decode(attempt.result),
         unkept=record.unkept,
-        call=_runs(record.request.call) if attempt.runs else None,
+        call=_runnable_call(record.request.call) if attempt.runs else None,
         digest=record.request.digest,
         operation=record.request.operations[0].name if worst is None else worst.operation,
         risk=Risk.LOW.word if worst is None else worst.risk.word,
         verdict=record.verdict.value,
-        operations=tuple(_operation_told(item) for item in record.items),
+        operations=tuple(_describe_ruling(item) for item in record.items),
         schema=record.request.call.schema,
         state=record.request.call.state,
         workflow=record.request.workflow,
         session=record.request.session,
-        wanted=_runs(record.request.call),
-        note=_noted(attempt),
+        wanted=_runnable_call(record.request.call),
+        note=_read_note(attempt),
     )
     if attempt.question is None:
         return here
     if status not in ("pending", "waiting"):
         over = status in ("denied", "expired", "cancelled") and not attempt.fence
         return msgspec.structs.replace(here, answered=True) if over else here
-    return _asking(gate, attempt, here)
+    return _add_question(gate, attempt, here)
 
 
-def _asking(gate: Gate, attempt: Attempt, here: CallTold) -> CallTold:
+def _add_question(gate: Gate, attempt: Attempt, here: CallView) -> CallView:
     """The call with the question it waits for. Of a run that waits, it is that of a call inside."""
     found = find_question(gate, attempt.question or "")
     row = found.row
@@ -167,7 +169,7 @@ def _asking(gate: Gate, attempt: Attempt, here: CallTold) -> CallTold:
         return asked
     offers = found.question.offers
     edited = gate.sealer.open_edited(row)
-    wanted = here.wanted if edited is None else _runs(edited.call)
+    wanted = here.wanted if edited is None else _runnable_call(edited.call)
     return msgspec.structs.replace(asked, offers=offers, wanted=wanted, approved=_is_approved(gate, row))
 
 
@@ -176,22 +178,22 @@ def _is_approved(gate: Gate, question: QuestionRow) -> bool:
     if question.state != "answered":
         return False
     with gate.store.read() as tx:
-        approval = approval_of(gate, tx, question)
+        approval = load_approval(gate, tx, question)
     return approval is not None and approval.used is None and approval.ended is None
 
 
-def _noted(attempt: Attempt) -> Note | None:
+def _read_note(attempt: Attempt) -> RunNote | None:
     """How far the run has come. Its note is not sealed; one that cannot be read says nothing."""
     if attempt.note is None or (attempt.record.request.workflow is None and attempt.state != "waiting"):
         return None
     try:
-        return note_of(attempt.note)
+        return decode_note(attempt.note)
     except msgspec.MsgspecError:
         return None
 
 
-def _operation_told(item: Item) -> OperationTold:
-    return OperationTold(
+def _describe_ruling(item: Item) -> OperationRuling:
+    return OperationRuling(
         item.operation,
         item.category,
         item.risk.word,
@@ -202,8 +204,8 @@ def _operation_told(item: Item) -> OperationTold:
     )
 
 
-def _runs(call: Call) -> Runs:
-    return Runs(call.tool, runnable_arguments(call), call.command, call.folder)
+def _runnable_call(call: Call) -> RunnableCall:
+    return RunnableCall(call.tool, runnable_arguments(call), call.command, call.folder)
 
 
 def _operation(body: DeclaredBody) -> Operation:

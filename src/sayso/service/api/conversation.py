@@ -13,11 +13,11 @@ import msgspec
 from sayso.core.conversation.hear import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
-from sayso.gate.deciding.plan_from_host import Parts, plan_of
+from sayso.gate.deciding.plan_from_host import PlanParts, read_host_plan
 from sayso.gate.sessions import handoff, messages
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import HOST, HOSTS, Context, Endpoint
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
 
 LONGEST_NAME = 500
 
@@ -35,7 +35,7 @@ class PlanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the first yes is answered with the rendering, and the next one counts.
     """
 
-    plan: str | Parts
+    plan: str | PlanParts
     shown: bool = True
 
 
@@ -43,7 +43,7 @@ class TaskBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-class HeardTold(msgspec.Struct, frozen=True):
+class MessageResult(msgspec.Struct, frozen=True):
     """What a message was, and what it did, announced, cleared and answered."""
 
     kind: str
@@ -57,7 +57,7 @@ class HeardTold(msgspec.Struct, frozen=True):
     """The question to the operator whether it was said, if it is only claimed and would loosen something."""
 
 
-class PlanTold(msgspec.Struct, frozen=True):
+class PlanView(msgspec.Struct, frozen=True):
     """What was read in a plan. `shown` is what the user has to see before their yes counts.
 
     `covers` is what a yes covers, each operation with its targets; what is `asked` each time or `blocked` is
@@ -75,35 +75,35 @@ class PlanTold(msgspec.Struct, frozen=True):
     shown: str
 
 
-class ReportTold(msgspec.Struct, frozen=True):
+class TaskReport(msgspec.Struct, frozen=True):
     announced: tuple[str, ...]
     cleared: tuple[str, ...]
 
 
-class HandoffTold(msgspec.Struct, frozen=True):
+class HandoffResult(msgspec.Struct, frozen=True):
     """`ask` is what to show the user and ask; None if there is nothing to keep or to load."""
 
     ask: str | None
     commands: tuple[str, ...] = ()
 
 
-def hear(context: Context) -> HeardTold:
+def post_message(context: Context) -> MessageResult:
     """Take a message of the user."""
     body: MessageBody = context.body
-    heard = messages.hear_message(
+    heard = messages.record_message(
         context.gate, _session(context), body.text, assurance_of(context), keep=True
     )
-    return tell_heard(heard, assured=assurance_of(context) is Assurance.ASSURED)
+    return describe_message(heard, assured=assurance_of(context) is Assurance.ASSURED)
 
 
-def plan(context: Context) -> PlanTold:
+def post_plan(context: Context) -> PlanView:
     """A plan that is shown to the user."""
     body: PlanBody = context.body
     given = body.plan if isinstance(body.plan, str) else msgspec.structs.asdict(body.plan)
-    text = plan_of(given, context.gate.policy)
+    text = read_host_plan(given, context.gate.policy)
     shown = body.shown and assurance_of(context) is Assurance.ASSURED
-    messages.show_plan(context.gate, _session(context), text, shown=shown)
-    return PlanTold(
+    messages.record_plan(context.gate, _session(context), text, shown=shown)
+    return PlanView(
         text.score,
         text.concrete,
         text.evidence,
@@ -116,43 +116,43 @@ def plan(context: Context) -> PlanTold:
     )
 
 
-def begin_task(context: Context) -> ReportTold:
+def post_task(context: Context) -> TaskReport:
     body: TaskBody = context.body
     if not body.name or len(body.name) > LONGEST_NAME:
-        raise Refused(422, "malformed", f"a task's name has 1 to {LONGEST_NAME} characters")
-    return _report(messages.begin_task(context.gate, _session(context), body.name))
+        raise RequestRefused(422, "malformed", f"a task's name has 1 to {LONGEST_NAME} characters")
+    return _describe_report(messages.record_task_start(context.gate, _session(context), body.name))
 
 
-def end_task(context: Context) -> ReportTold:
-    return _report(messages.end_task(context.gate, _session(context)))
+def delete_task(context: Context) -> TaskReport:
+    return _describe_report(messages.record_task_end(context.gate, _session(context)))
 
 
-def switch(context: Context) -> ReportTold:
+def post_switch(context: Context) -> TaskReport:
     """The conversation turned to something else entirely."""
-    return _report(messages.switch_context(context.gate, _session(context)))
+    return _describe_report(messages.record_context_switch(context.gate, _session(context)))
 
 
-def offer_handoff(context: Context) -> HandoffTold:
+def get_handoff_offer(context: Context) -> HandoffResult:
     """Before the context is renewed: what to ask the user."""
-    return HandoffTold(handoff.offer_handoff(context.gate, _session(context)))
+    return HandoffResult(handoff.ask_to_save_handoff(context.gate, _session(context)))
 
 
-def save_handoff(context: Context) -> HandoffTold:
+def post_handoff_save(context: Context) -> HandoffResult:
     """Make sure that the user's yes was heard and the allowlist kept."""
     _check_assured(context)
-    handoff.save_handoff(context.gate, _session(context))
-    return HandoffTold(None)
+    handoff.check_handoff_saved(context.gate, _session(context))
+    return HandoffResult(None)
 
 
-def show_handoff(context: Context) -> HandoffTold:
+def get_handoff(context: Context) -> HandoffResult:
     """What was kept for this context, to be shown to the user. Only a yes heard right after loads it."""
-    return HandoffTold(handoff.show_handoff(context.gate, _session(context)))
+    return HandoffResult(handoff.ask_to_load_handoff(context.gate, _session(context)))
 
 
-def take_handoff(context: Context) -> HandoffTold:
+def post_handoff_take(context: Context) -> HandoffResult:
     """The commands that the user's yes has loaded."""
     _check_assured(context)
-    return HandoffTold(None, handoff.take_handoff(context.gate, _session(context)))
+    return HandoffResult(None, handoff.list_loaded_commands(context.gate, _session(context)))
 
 
 def assurance_of(context: Context) -> Assurance:
@@ -161,8 +161,8 @@ def assurance_of(context: Context) -> Assurance:
     return Assurance.ASSURED if known else Assurance.CLAIMED
 
 
-def tell_heard(heard: Heard, *, assured: bool = True) -> HeardTold:
-    return HeardTold(
+def describe_message(heard: Heard, *, assured: bool = True) -> MessageResult:
+    return MessageResult(
         heard.kind,
         heard.turn,
         heard.did,
@@ -177,26 +177,34 @@ def tell_heard(heard: Heard, *, assured: bool = True) -> HeardTold:
 def _check_assured(context: Context) -> None:
     """A yes that only somebody claims the user said takes no standing consent along."""
     if assurance_of(context) is not Assurance.ASSURED:
-        raise Refused(403, "not_assured", "this service does not take the user's yes from this token")
+        raise RequestRefused(403, "not_assured", "this service does not take the user's yes from this token")
 
 
 def _session(context: Context) -> str:
     return session_for(context, context.parameters["session"])
 
 
-def _report(report: Report) -> ReportTold:
-    return ReportTold(report.announced, report.cleared)
+def _describe_report(report: Report) -> TaskReport:
+    return TaskReport(report.announced, report.cleared)
 
 
 ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
-    Endpoint("POST", f"{ONE}/messages", HOST, "The user said something", hear, MessageBody, HeardTold),
-    Endpoint("POST", f"{ONE}/plans", HOST, "The assistant showed a plan", plan, PlanBody, PlanTold),
-    Endpoint("POST", f"{ONE}/tasks", HOSTS, "A task begins", begin_task, TaskBody, ReportTold),
-    Endpoint("DELETE", f"{ONE}/tasks", HOSTS, "The task is done", end_task, result=ReportTold),
-    Endpoint("POST", f"{ONE}/switch", HOSTS, "Something else entirely", switch, result=ReportTold),
-    Endpoint("GET", f"{ONE}/handoff/offer", HOST, "Ask before renewing", offer_handoff, result=HandoffTold),
-    Endpoint("POST", f"{ONE}/handoff/save", HOST, "Keep the allowlist", save_handoff, result=HandoffTold),
-    Endpoint("GET", f"{ONE}/handoff", HOST, "What was kept", show_handoff, result=HandoffTold),
-    Endpoint("POST", f"{ONE}/handoff/take", HOST, "Load what was kept", take_handoff, result=HandoffTold),
+    Endpoint(
+        "POST", f"{ONE}/messages", HOST, "The user said something", post_message, MessageBody, MessageResult
+    ),
+    Endpoint("POST", f"{ONE}/plans", HOST, "The assistant showed a plan", post_plan, PlanBody, PlanView),
+    Endpoint("POST", f"{ONE}/tasks", HOSTS, "A task begins", post_task, TaskBody, TaskReport),
+    Endpoint("DELETE", f"{ONE}/tasks", HOSTS, "The task is done", delete_task, result=TaskReport),
+    Endpoint("POST", f"{ONE}/switch", HOSTS, "Something else entirely", post_switch, result=TaskReport),
+    Endpoint(
+        "GET", f"{ONE}/handoff/offer", HOST, "Ask before renewing", get_handoff_offer, result=HandoffResult
+    ),
+    Endpoint(
+        "POST", f"{ONE}/handoff/save", HOST, "Keep the allowlist", post_handoff_save, result=HandoffResult
+    ),
+    Endpoint("GET", f"{ONE}/handoff", HOST, "What was kept", get_handoff, result=HandoffResult),
+    Endpoint(
+        "POST", f"{ONE}/handoff/take", HOST, "Load what was kept", post_handoff_take, result=HandoffResult
+    ),
 )

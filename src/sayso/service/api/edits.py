@@ -10,23 +10,23 @@ from __future__ import annotations
 from typing import Any
 
 from sayso.core.decision import Question
-from sayso.core.digest import decode
+from sayso.core.digest import decode_canonical
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.policy import Policy
 from sayso.core.titles import title_of
-from sayso.doors.python.capability import UnknownCapability
-from sayso.doors.python.described import describe_parameters
-from sayso.doors.python.host import Said, request_for
-from sayso.gate.people.passkeys import proof_needed
+from sayso.doors.python.calls.capability import UnknownCapability
+from sayso.doors.python.host_call import CallDeclaration, request_in_session
+from sayso.doors.python.values.parameter_schema import describe_parameters
+from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.questions.answer import EditRefused, check_edit
-from sayso.gate.questions.explain import preview, told_reason
+from sayso.gate.questions.explain import describe_reason, preview_decision
 from sayso.gate.questions.read import find_question
 from sayso.reading.call import command_argument
-from sayso.service.api.shapes import AnswerBody, EditBody, EditedTold, EditingTold
-from sayso.service.authzen.access import EVALUATED
-from sayso.service.authzen.access import OPERATION as EVALUATED_OPERATION
-from sayso.service.authzen.access import TOOL as EVALUATED_TOOL
+from sayso.service.api.evaluated_calls import EVALUATED
+from sayso.service.api.evaluated_calls import OPERATION as EVALUATED_OPERATION
+from sayso.service.api.evaluated_calls import TOOL as EVALUATED_TOOL
 from sayso.service.http.endpoints import Context
+from sayso.service.shapes import AnswerBody, EditableArguments, EditBody, EditPreview
 
 NO_COMMAND = "this call has no command to edit"
 EDIT_ARGUMENTS = "edit its arguments"
@@ -36,39 +36,39 @@ NO_ARGUMENTS = "this call has no arguments"
 NOT_YOURS = "who asks, by which action and in which context cannot be edited"
 
 
-def tell_editing(context: Context, asked: Question) -> EditingTold | None:
+def find_editable(context: Context, asked: Question) -> EditableArguments | None:
     """Which arguments of this call can be edited here; None if none can."""
-    if _why_not(asked) is not None:
+    if _reason_not_editable(asked) is not None:
         return None
     call = asked.request.call
     fixed = {EVALUATED} if call.schema == EVALUATED_TOOL else set()
-    names = tuple(name for name in decode(call.arguments) if name not in fixed)
+    names = tuple(name for name in decode_canonical(call.arguments) if name not in fixed)
     if not names:
         return None
     same_kinds = bool(call.schema) and call.schema != EVALUATED_TOOL
-    return EditingTold(names, same_kinds=same_kinds, schema=_schema(context, call))
+    return EditableArguments(names, same_kinds=same_kinds, schema=_schema(context, call))
 
 
-def preview_edit(context: Context) -> EditedTold:
+def post_edit_preview(context: Context) -> EditPreview:
     """Decide the edited call as it would be decided now. Nothing is allowed, used up or written."""
     body: EditBody = context.body
     gate = context.gate
     asked = find_question(gate, context.parameters["question"]).question
-    instead = edited(context, asked, AnswerBody(answer="edit", edited=body.edited))
+    instead = request_from_edit(context, asked, AnswerBody(answer="edit", edited=body.edited))
     check_edit(asked, instead)
-    decision = preview(gate, instead)
+    decision = preview_decision(gate, instead)
     worst = max(decision.items, key=lambda item: item.risk)
     denied = decision.verdict is Verdict.DENY
     with gate.store.read() as tx:
-        signed = proof_needed(gate, tx, max(asked.risk, decision.risk))
-    return EditedTold(
+        signed = needs_proof(gate, tx, max(asked.risk, decision.risk))
+    return EditPreview(
         digest=instead.digest,
         denied=denied,
         risk=decision.risk.word,
-        why=told_reason(decision),
+        why=describe_reason(decision),
         rule=decision.rule if denied else worst.ruling.rule,
         command=instead.call.command,
-        arguments=decode(instead.call.arguments),
+        arguments=decode_canonical(instead.call.arguments),
         target=instead.call.target,
         operations=tuple(dict.fromkeys(item.operation for item in decision.items)),
         because=tuple(dict.fromkeys(piece for one in instead.operations for piece in one.because)),
@@ -77,26 +77,28 @@ def preview_edit(context: Context) -> EditedTold:
     )
 
 
-def edited(context: Context, asked: Question, body: AnswerBody) -> Request:
+def request_from_edit(context: Context, asked: Question, body: AnswerBody) -> Request:
     """The request for the edited call: by the same maker, with the same tool, read by the policy again."""
-    request, why_not = asked.request, _why_not(asked)
+    request, why_not = asked.request, _reason_not_editable(asked)
     call = request.call
     if why_not is not None or request.declared is None:
         raise EditRefused(why_not or ELSEWHERE, hint="deny it, and say why")
-    arguments: dict[str, Any] = dict(decode(call.arguments)) if body.edited is None else dict(body.edited)
+    arguments: dict[str, Any] = (
+        dict(decode_canonical(call.arguments)) if body.edited is None else dict(body.edited)
+    )
     if call.schema == EVALUATED_TOOL:
         arguments = _as_evaluated(call, arguments, body)
     elif call.schema:
         _check_fits(call, arguments, body)
     elif body.command is not None:
-        _put_command(context.gate.policy, call, arguments, body)
-    said = Said(request.declared, call.schema, call.folder, door=call.door)
-    return request_for(
+        _replace_command(context.gate.policy, call, arguments, body)
+    said = CallDeclaration(request.declared, call.schema, call.folder, door=call.door)
+    return request_in_session(
         context.door, request.session, call.tool, arguments, body.command, request.confidence, said
     )
 
 
-def _why_not(asked: Question) -> str | None:
+def _reason_not_editable(asked: Question) -> str | None:
     """Why nothing of this call can be edited here; None if something can."""
     request = asked.request
     if asked.claim is not None:
@@ -116,9 +118,9 @@ def _schema(context: Context, call: Call) -> dict[str, Any] | None:
     return describe_parameters(shape) if shape.schema == call.schema else None
 
 
-def _put_command(policy: Policy, call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
+def _replace_command(policy: Policy, call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
     """The edited command goes into the argument that holds it; arguments that say otherwise are refused."""
-    name = command_argument(call.tool, decode(call.arguments), policy, call.folder)
+    name = command_argument(call.tool, decode_canonical(call.arguments), policy, call.folder)
     if call.command is None or name is None:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
     if body.edited is not None and arguments.get(name) != body.command:
@@ -130,7 +132,7 @@ def _as_evaluated(call: Call, arguments: dict[str, Any], body: AnswerBody) -> di
     """The edited arguments of an evaluated tool, for the same subject, action and context."""
     if body.command is not None:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
-    evaluated = decode(call.arguments)[EVALUATED]
+    evaluated = decode_canonical(call.arguments)[EVALUATED]
     if arguments.get(EVALUATED, evaluated) != evaluated:
         raise EditRefused(NOT_YOURS, hint="deny it, and say why")
     return {**arguments, EVALUATED: evaluated}
@@ -140,7 +142,7 @@ def _check_fits(call: Call, arguments: dict[str, Any], body: AnswerBody) -> None
     """A function of a program: what fits it is known there. Here, an edit changes values and no kinds."""
     if body.command is not None:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
-    _check_alike(decode(call.arguments), arguments)
+    _check_alike(decode_canonical(call.arguments), arguments)
 
 
 def _check_alike(before: dict[str, Any], after: dict[str, Any]) -> None:

@@ -9,21 +9,21 @@ import msgspec
 from sayso.core.grants import Pins
 from sayso.core.model import Risk
 from sayso.gate.ledger.workflows import cascade_revoke
-from sayso.gate.people.passkeys import proof_needed
+from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.sessions.allowance import NO_PINS
 from sayso.gate.sessions.operator_grants import (
-    Ended,
-    Listed,
+    EndedGrant,
+    ListedGrant,
     give_grant,
     list_grants,
-    page_of_grants,
+    list_grants_page,
     revoke_all,
     revoke_grant,
 )
 from sayso.gate.sessions.revoke import revoke_by_name
-from sayso.service.http.callers import own_session, owner_seen, session_for
+from sayso.service.http.callers import own_session, session_for, visible_owner
 from sayso.service.http.endpoints import ANY, OPERATORS, Context, Endpoint, Paged
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
 
 PAGE = 200
 MOST = 1_000
@@ -57,24 +57,24 @@ class NameBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
 
-class WorkflowEnded(msgspec.Struct, frozen=True):
+class WorkflowRevocation(msgspec.Struct, frozen=True):
     workflow: str
     ended: int
     """How many grants ended."""
 
 
-def list_all(context: Context) -> Paged:
+def list_all_grants(context: Context) -> Paged:
     """A page of what is granted now, in one session or in all the caller may see; the first to end first."""
     wanted, limit = context.query.get("session"), context.whole("limit", PAGE, 1, MOST)
     session = None if wanted is None else own_session(context, wanted)
     after = context.query.get("after", "")
-    found, more = page_of_grants(
-        context.gate, session=session, owner=owner_seen(context), after=after, limit=limit
+    found, more = list_grants_page(
+        context.gate, session=session, owner=visible_owner(context), after=after, limit=limit
     )
     return Paged(list(found), {**context.query, "after": found[-1].id} if more else None)
 
 
-def give(context: Context) -> Listed:
+def post_grant(context: Context) -> ListedGrant:
     body: GrantBody = context.body
     _check_signed(context, None if body.risk is None else Risk.of(body.risk))
     grant = give_grant(
@@ -92,18 +92,18 @@ def give(context: Context) -> Listed:
     return next(one for one in list_grants(context.gate, body.session) if one.id == grant.id)
 
 
-def revoke(context: Context) -> Ended:
+def delete_grant(context: Context) -> EndedGrant:
     """End a grant. The next decision of any process does not use it."""
     return revoke_grant(context.gate, context.parameters["grant"], by=context.token.name)
 
 
-def revoke_session(context: Context) -> list[Ended]:
+def post_revoke_all(context: Context) -> list[EndedGrant]:
     """End every consent of a session and of those it started, and cancel their open questions."""
     session = session_for(context, context.parameters["session"])
     return revoke_all(context.gate, session, by=context.token.name)
 
 
-def revoke_named(context: Context) -> list[Ended]:
+def post_revoke_by_name(context: Context) -> list[EndedGrant]:
     """End the consent of a session for what is named, and keep its calls under way from going on.
 
     The name of an operation, category, domain, tool, command or call, as the listings print it.
@@ -112,14 +112,14 @@ def revoke_named(context: Context) -> list[Ended]:
     return revoke_by_name(context.gate, session, context.body.name, by=context.token.name)
 
 
-def revoke_workflow(context: Context) -> WorkflowEnded:
+def post_revoke_workflow(context: Context) -> WorkflowRevocation:
     """Withdraw trust in a workflow: its class grant, and every run grant in flight."""
     session, name = context.parameters["session"], context.parameters["workflow"]
-    return WorkflowEnded(name, cascade_revoke(context.gate, session, name, by=context.token.name))
+    return WorkflowRevocation(name, cascade_revoke(context.gate, session, name, by=context.token.name))
 
 
-ALL: Any = list[Listed]
-EVERY: Any = list[Ended]
+ALL: Any = list[ListedGrant]
+EVERY: Any = list[EndedGrant]
 LISTING = {
     "session": "Only those of this session.",
     "after": "Only those that end after this grant.",
@@ -131,9 +131,9 @@ def _check_signed(context: Context, risk: Risk | None) -> None:
     """Where a yes has to be signed, a grant by hand does not get around that: it is given at a terminal."""
     asked = Risk.HIGH if risk is None else risk
     with context.gate.store.read() as tx:
-        needed = proof_needed(context.gate, tx, asked)
+        needed = needs_proof(context.gate, tx, asked)
     if needed:
-        raise Refused(
+        raise RequestRefused(
             403,
             "signature_needed",
             f"consent at {asked.word} risk is signed with a passkey, and a grant by hand is not",
@@ -142,15 +142,24 @@ def _check_signed(context: Context, risk: Risk | None) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all, result=ALL, query=LISTING),
-    Endpoint("POST", "/v1/grants", OPERATORS, "Give a grant by hand", give, GrantBody, Listed, status=201),
-    Endpoint("DELETE", "/v1/grants/{grant}", OPERATORS, "Revoke a grant", revoke, result=Ended),
+    Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all_grants, result=ALL, query=LISTING),
+    Endpoint(
+        "POST",
+        "/v1/grants",
+        OPERATORS,
+        "Give a grant by hand",
+        post_grant,
+        GrantBody,
+        ListedGrant,
+        status=201,
+    ),
+    Endpoint("DELETE", "/v1/grants/{grant}", OPERATORS, "Revoke a grant", delete_grant, result=EndedGrant),
     Endpoint(
         "POST",
         "/v1/sessions/{session}/revoke-all",
         OPERATORS,
         "End all consent of a session",
-        revoke_session,
+        post_revoke_all,
         result=EVERY,
     ),
     Endpoint(
@@ -158,7 +167,7 @@ ENDPOINTS = (
         "/v1/sessions/{session}/revoke",
         OPERATORS,
         "End what a session consented to by name",
-        revoke_named,
+        post_revoke_by_name,
         NameBody,
         EVERY,
     ),
@@ -167,7 +176,7 @@ ENDPOINTS = (
         "/v1/sessions/{session}/workflows/{workflow}/revoke",
         OPERATORS,
         "Withdraw trust in a workflow",
-        revoke_workflow,
-        result=WorkflowEnded,
+        post_revoke_workflow,
+        result=WorkflowRevocation,
     ),
 )

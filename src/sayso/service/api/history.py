@@ -10,15 +10,15 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.decision import Item
 from sayso.core.errors import SaysoError
 from sayso.core.model import Piece, Request
-from sayso.gate.as_json import tell_trace
-from sayso.gate.deciding.recorded_decision import past_decision
-from sayso.gate.figures.stories import stories, wanted_by
-from sayso.gate.figures.story import Story, story_of
+from sayso.gate.as_json import trace_to_json
+from sayso.gate.figures.recorded_decision import load_past_decision
+from sayso.gate.figures.stories import filter_from_query, find_stories
+from sayso.gate.figures.story import Story, load_story
 from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.questions.explain import traced
-from sayso.service.api.audit import IN_STREAM, seq_in
-from sayso.service.api.shapes import AgainTold, DecisionTold, RuledTold, TraceTold, WholeDecision
+from sayso.gate.questions.explain import trace_decision
+from sayso.service.api.audit import IN_STREAM, entry_number
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
+from sayso.service.shapes import DecisionRecord, FreshDecision, HistoryEntry, OperationTrace, RecordedRuling
 
 PAGE = 50
 MOST = 200
@@ -28,58 +28,58 @@ GONE = "the call itself is no longer kept, or was edited since"
 def list_decisions(context: Context) -> Paged:
     """Calls, those decided last first, each with its story: asked, edited, answered, started, ended."""
     limit, before = context.whole("limit", PAGE, 1, MOST), context.query.get("before")
-    found = stories(context.gate, wanted_by(context.query), before=before, limit=limit)
+    found = find_stories(context.gate, filter_from_query(context.query), before=before, limit=limit)
     more = None if found.before is None else {**context.query, "before": found.before}
-    return Paged([_told(one) for one in found.stories], more)
+    return Paged([_describe_story(one) for one in found.stories], more)
 
 
-def look(context: Context) -> WholeDecision:
+def get_decision(context: Context) -> DecisionRecord:
     """One decision as it was recorded; and, apart from that, the same call decided again now."""
     gate = context.gate
-    past = past_decision(gate, seq_in(context), stream=context.query.get("stream", MAIN))
+    past = load_past_decision(gate, entry_number(context), stream=context.query.get("stream", MAIN))
     with gate.store.read() as tx:
-        story = story_of(gate, tx, past.row, past.said)
-    again, again_not = _again(gate, past.request)
-    return WholeDecision(
-        decision=_told(story),
+        story = load_story(gate, tx, past.row, past.said)
+    again, again_not = _decide_again(gate, past.request)
+    return DecisionRecord(
+        decision=_describe_story(story),
         origin=str(past.said.details.get("origin", "")),
         policy=str(past.said.details.get("policy", "")),
-        operations=tuple(_ruled(item) for item in past.items),
+        operations=tuple(_describe_ruling(item) for item in past.items),
         grants=past.grants,
         call=None if story.ledger is None else story.ledger.id,
         state=story.state,
-        because=() if story.request is None else _because(story.request),
+        because=() if story.request is None else _evidence_of(story.request),
         again=again,
         again_not=again_not,
     )
 
 
-def _edited_digest(story: Story) -> str | None:
+def _find_edited_digest(story: Story) -> str | None:
     edited = any(step.after is not None for step in story.steps)
     return story.request.digest if edited and story.request is not None else None
 
 
-def _because(request: Request) -> tuple[Piece, ...]:
+def _evidence_of(request: Request) -> tuple[Piece, ...]:
     return tuple(dict.fromkeys(piece for one in request.operations for piece in one.because))
 
 
-def _again(gate: Gate, request: Request | None) -> tuple[AgainTold | None, str | None]:
+def _decide_again(gate: Gate, request: Request | None) -> tuple[FreshDecision | None, str | None]:
     if request is None:
         return None, GONE
     try:
-        decision, traces = traced(gate, request)
+        decision, traces = trace_decision(gate, request)
     except UnknownSession:
         return None, "its session is over"
     except SaysoError as error:
         return None, error.message
-    trace = tuple(msgspec.convert(one, TraceTold) for one in tell_trace(traces))
-    now = AgainTold(decision.verdict.value, decision.rule, decision.reason, gate.policy.digest, trace)
+    trace = tuple(msgspec.convert(one, OperationTrace) for one in trace_to_json(traces))
+    now = FreshDecision(decision.verdict.value, decision.rule, decision.reason, gate.policy.digest, trace)
     return now, None
 
 
-def _ruled(item: Item) -> RuledTold:
+def _describe_ruling(item: Item) -> RecordedRuling:
     ruling = item.ruling
-    return RuledTold(
+    return RecordedRuling(
         item.operation,
         item.category,
         item.risk.word,
@@ -90,9 +90,9 @@ def _ruled(item: Item) -> RuledTold:
     )
 
 
-def _told(story: Story) -> DecisionTold:
+def _describe_story(story: Story) -> HistoryEntry:
     said, details, question = story.said, story.said.details, story.question
-    return DecisionTold(
+    return HistoryEntry(
         seq=story.row.seq,
         stream=story.row.stream,
         at=said.at,
@@ -113,11 +113,11 @@ def _told(story: Story) -> DecisionTold:
         title=story.title,
         state=story.state,
         steps=story.steps,
-        edited_digest=_edited_digest(story),
+        edited_digest=_find_edited_digest(story),
     )
 
 
-DECIDED: Any = list[DecisionTold]
+DECIDED: Any = list[HistoryEntry]
 LISTING = {
     "agent": "Only of this agent.",
     "domain": "Only with an operation of this domain.",
@@ -138,8 +138,8 @@ ENDPOINTS = (
         "/v1/history/{seq}",
         OPERATORS,
         "One decision, and the same decided again now",
-        look,
-        result=WholeDecision,
+        get_decision,
+        result=DecisionRecord,
         query=IN_STREAM,
     ),
 )

@@ -8,15 +8,22 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.ledger import BEATEN, State
-from sayso.doors.remote.shapes import CallTold
 from sayso.gate.ledger import lease, recovery, workflows
 from sayso.gate.ledger.replay import replay_call
-from sayso.gate.ledger.workflows import Note
-from sayso.service.api.call_body import Saying, check_saying, holder_of, lease_of, started_before, told
-from sayso.service.api.calls import own_call
+from sayso.gate.ledger.workflows import RunNote
+from sayso.service.api.call_body import (
+    HostFields,
+    check_host_fields,
+    describe_call,
+    holder_of,
+    lease_of,
+    restore_fence,
+)
+from sayso.service.api.calls import find_own_call
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import HOSTS, Context, Endpoint
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
+from sayso.wire import CallView
 
 MOST_STEPS = 1_000
 
@@ -30,14 +37,14 @@ class ParkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     fence: int
     question: str
-    note: Note
+    note: RunNote
 
 
 class NoteBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far a run has come."""
 
     fence: int
-    note: Note
+    note: RunNote
 
 
 class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,48 +72,48 @@ class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: State
 
 
-def beat(context: Context) -> CallTold:
+def post_heartbeat(context: Context) -> CallView:
     """Its holder is alive."""
     body: BeatBody = context.body
-    attempt = own_call(context)
+    attempt = find_own_call(context)
     lease.keep_alive(context.gate, attempt.call, body.fence, BEATEN)
-    return told(context.gate, attempt)
+    return describe_call(context.gate, attempt)
 
 
-def park(context: Context) -> CallTold:
+def post_park(context: Context) -> CallView:
     body: ParkBody = context.body
-    attempt = own_call(context)
-    _check(body.note)
-    note = workflows.encoded(body.note)
+    attempt = find_own_call(context)
+    _check_note(body.note)
+    note = workflows.encode_note(body.note)
     lease.park_call(context.gate, attempt.call, body.fence, body.question, note)
-    return told(context.gate, own_call(context))
+    return describe_call(context.gate, find_own_call(context))
 
 
-def resume(context: Context) -> CallTold:
+def post_call_resume(context: Context) -> CallView:
     """Go on with a parked call, under a new number. Of any number that try, one gets it."""
     body: ResumeBody = context.body
-    attempt, holder = own_call(context), holder_of(context.token, body.attempt)
-    before = started_before(context.gate, attempt, holder, body.attempt)
+    attempt, holder = find_own_call(context), holder_of(context.token, body.attempt)
+    before = restore_fence(context.gate, attempt, holder, body.attempt)
     if before.fence:
-        return told(context.gate, before)
-    kept = lease_of(Saying(beats=body.beats))
+        return describe_call(context.gate, before)
+    kept = lease_of(HostFields(beats=body.beats))
     again = lease.unpark_call(context.gate, attempt.call, holder=holder, lease=kept, fence=body.fence)
-    return told(context.gate, again)
+    return describe_call(context.gate, again)
 
 
-def note(context: Context) -> CallTold:
+def put_note(context: Context) -> CallView:
     body: NoteBody = context.body
-    attempt = own_call(context)
-    _check(body.note)
-    workflows.keep_note(context.gate, attempt.call, body.fence, body.note)
-    return told(context.gate, attempt)
+    attempt = find_own_call(context)
+    _check_note(body.note)
+    workflows.save_note(context.gate, attempt.call, body.fence, body.note)
+    return describe_call(context.gate, attempt)
 
 
-def replay(context: Context) -> CallTold:
+def post_replay(context: Context) -> CallView:
     body: ReplayBody = context.body
-    attempt, holder = own_call(context), holder_of(context.token, body.attempt)
-    said = Saying(state=body.state, beats=body.beats)
-    check_saying(context.token, said)
+    attempt, holder = find_own_call(context), holder_of(context.token, body.attempt)
+    said = HostFields(state=body.state, beats=body.beats)
+    check_host_fields(context.token, said)
     again = replay_call(
         context.gate,
         attempt.call,
@@ -115,29 +122,31 @@ def replay(context: Context) -> CallTold:
         state=said.state,
         lease=lease_of(said),
     )
-    return told(context.gate, again)
+    return describe_call(context.gate, again)
 
 
-def resolve(context: Context) -> CallTold:
+def post_resolution(context: Context) -> CallView:
     """The operator, or what a program's own tool found out, says what became of an ambiguous call."""
     body: ResolveBody = context.body
-    attempt, who = own_call(context), context.token.name
+    attempt, who = find_own_call(context), context.token.name
     by = who if context.token.role == "operator" else f"reconcile:{attempt.record.request.call.tool} by {who}"
     recovery.resolve_call(context.gate, attempt.call, body.state, by=by)
-    return told(context.gate, own_call(context))
+    return describe_call(context.gate, find_own_call(context))
 
 
-def _check(note: Note) -> None:
+def _check_note(note: RunNote) -> None:
     if len(note.steps) > MOST_STEPS or not 1 <= note.runs <= MOST_STEPS:
-        raise Refused(422, "malformed", f"a run has {MOST_STEPS:,} steps at most")
+        raise RequestRefused(422, "malformed", f"a run has {MOST_STEPS:,} steps at most")
 
 
 ONE = "/v1/calls/{call}"
 ENDPOINTS = (
-    Endpoint("POST", f"{ONE}/heartbeat", HOSTS, "Its holder is alive", beat, BeatBody, CallTold),
-    Endpoint("POST", f"{ONE}/park", HOSTS, "It waits for a question", park, ParkBody, CallTold),
-    Endpoint("POST", f"{ONE}/resume", HOSTS, "Go on with a parked call", resume, ResumeBody, CallTold),
-    Endpoint("PUT", f"{ONE}/note", HOSTS, "How far a run has come", note, NoteBody, CallTold),
-    Endpoint("POST", f"{ONE}/replay", HOSTS, "Run a queued call later", replay, ReplayBody, CallTold),
-    Endpoint("POST", f"{ONE}/resolve", HOSTS, "What became of it", resolve, ResolveBody, CallTold),
+    Endpoint("POST", f"{ONE}/heartbeat", HOSTS, "Its holder is alive", post_heartbeat, BeatBody, CallView),
+    Endpoint("POST", f"{ONE}/park", HOSTS, "It waits for a question", post_park, ParkBody, CallView),
+    Endpoint(
+        "POST", f"{ONE}/resume", HOSTS, "Go on with a parked call", post_call_resume, ResumeBody, CallView
+    ),
+    Endpoint("PUT", f"{ONE}/note", HOSTS, "How far a run has come", put_note, NoteBody, CallView),
+    Endpoint("POST", f"{ONE}/replay", HOSTS, "Run a queued call later", post_replay, ReplayBody, CallView),
+    Endpoint("POST", f"{ONE}/resolve", HOSTS, "What became of it", post_resolution, ResolveBody, CallView),
 )

@@ -16,19 +16,19 @@ from sayso.gate.people.passkey_sign_in import (
     begin_sign_in,
     finish_registration,
     finish_sign_in,
-    get_options,
+    sign_in_options,
 )
-from sayso.gate.people.passkeys import Level, Passkey, list_passkeys, remove_passkey, required
+from sayso.gate.people.passkeys import Level, Passkey, list_passkeys, load_required_level, remove_passkey
 from sayso.gate.questions.read import find_question
 from sayso.gate.rows.webauthn import Proof
-from sayso.service.api.answers import check_body
-from sayso.service.api.edits import edited
-from sayso.service.api.shapes import AnswerBody
-from sayso.service.api.signed_answers import challenge
+from sayso.service.api.answers import check_answer_body
+from sayso.service.api.edits import request_from_edit
+from sayso.service.api.signed_answers import challenge_for_answer
 from sayso.service.http.auth import BROWSER
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
-from sayso.service.http.problems import Refused
-from sayso.service.pages import SignedIn, signed_in
+from sayso.service.http.problems import RequestRefused
+from sayso.service.pages import SignedInUser, sign_in_response
+from sayso.service.shapes import AnswerBody
 
 FRESH = 300.0
 """For how long after signing in a browser may add and remove passkeys."""
@@ -37,14 +37,14 @@ ELSEWHERE = "passkeys cannot be used here"
 UNSAFE_PLACE = "open the page at http://localhost or https; browsers keep passkeys for no other place"
 
 
-class NewBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NewPasskeyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The passkey that a browser made, as `PublicKeyCredential.toJSON()` has it, and what to call it."""
 
     name: str
     credential: dict[str, Any]
 
 
-class PasskeyTold(msgspec.Struct, frozen=True):
+class PasskeyView(msgspec.Struct, frozen=True):
     id: str
     name: str
     place: str
@@ -52,61 +52,63 @@ class PasskeyTold(msgspec.Struct, frozen=True):
     used_at: float | None
 
 
-class PasskeysTold(msgspec.Struct, frozen=True):
+class PasskeysView(msgspec.Struct, frozen=True):
     """Your passkeys, and what has to be signed; `require` is null as long as nobody chose."""
 
-    passkeys: tuple[PasskeyTold, ...]
+    passkeys: tuple[PasskeyView, ...]
     require: Level | None
 
 
-def begin(context: Context) -> dict[str, Any]:
+def post_passkey_options(context: Context) -> dict[str, Any]:
     """The options for `navigator.credentials.create`."""
     _check_fresh(context)
     if not _origins(context):
-        raise Refused(409, "no_passkeys_here", ELSEWHERE, hint=UNSAFE_PLACE)
+        raise RequestRefused(409, "no_passkeys_here", ELSEWHERE, hint=UNSAFE_PLACE)
     return begin_registration(context.gate, context.token.name)
 
 
-def finish(context: Context) -> PasskeyTold:
+def post_passkey(context: Context) -> PasskeyView:
     _check_fresh(context)
-    body: NewBody = context.body
+    body: NewPasskeyBody = context.body
     user, made = context.token.name, body.credential
-    return _told(finish_registration(context.gate, user, body.name, made, _origins(context)))
+    return _describe_passkey(finish_registration(context.gate, user, body.name, made, _origins(context)))
 
 
-def list_own(context: Context) -> PasskeysTold:
+def list_own_passkeys(context: Context) -> PasskeysView:
     passkeys = list_passkeys(context.gate, context.token.name)
-    return PasskeysTold(tuple(map(_told, passkeys)), required(context.gate))
+    return PasskeysView(tuple(map(_describe_passkey, passkeys)), load_required_level(context.gate))
 
 
-def remove(context: Context) -> PasskeyTold:
+def delete_passkey(context: Context) -> PasskeyView:
     _check_fresh(context)
     user = context.token.name
-    return _told(remove_passkey(context.gate, context.parameters["passkey"], by=user, of=user))
+    return _describe_passkey(remove_passkey(context.gate, context.parameters["passkey"], by=user, of=user))
 
 
-def begin_signing_in(context: Context) -> dict[str, Any]:
+def post_sign_in_options(context: Context) -> dict[str, Any]:
     """The options for `navigator.credentials.get`. Nobody is named in them."""
     return begin_sign_in(context.gate)
 
 
-def finish_signing_in(context: Context) -> Response:
+def post_sign_in(context: Context) -> Response:
     name, browser = finish_sign_in(context.gate, context.body, _origins(context))
     secure = not any(origin.startswith("http:") for origin in _origins(context))
-    return signed_in(context.gate, name, browser, secure=secure)
+    return sign_in_response(context.gate, name, browser, secure=secure)
 
 
-def what_to_sign(context: Context) -> dict[str, Any]:
+def post_answer_challenge(context: Context) -> dict[str, Any]:
     """The options for `navigator.credentials.get` to sign this answer; it is then sent with the proof."""
     body: AnswerBody = context.body
     found = find_question(context.gate, context.parameters["question"])
     asked = found.question
-    check_body(found.row, body)
-    instead = edited(context, asked, body).digest if body.answer == "edit" else ""
+    check_answer_body(found.row, body)
+    instead = request_from_edit(context, asked, body).digest if body.answer == "edit" else ""
     mine = [one.credential for one in list_passkeys(context.gate, context.token.name)]
     if not mine:
-        raise Refused(409, "no_passkey", "you have no passkey here", hint="add one, or answer at a terminal")
-    return get_options(challenge(asked, body, instead), mine)
+        raise RequestRefused(
+            409, "no_passkey", "you have no passkey here", hint="add one, or answer at a terminal"
+        )
+    return sign_in_options(challenge_for_answer(asked, body, instead), mine)
 
 
 def _origins(context: Context) -> tuple[str, ...]:
@@ -118,38 +120,42 @@ def _check_fresh(context: Context) -> None:
     with context.gate.store.read() as tx:
         age = tx.now - token.made_at
     if not token.id.startswith(BROWSER):
-        raise Refused(403, "forbidden", "only a person at a signed-in browser does this")
+        raise RequestRefused(403, "forbidden", "only a person at a signed-in browser does this")
     if not 0 <= age <= FRESH:
-        raise Refused(403, "sign_in_again", STALE)
+        raise RequestRefused(403, "sign_in_again", STALE)
 
 
-def _told(passkey: Passkey) -> PasskeyTold:
-    return PasskeyTold(passkey.id, passkey.name, passkey.place, passkey.made_at, passkey.used_at)
+def _describe_passkey(passkey: Passkey) -> PasskeyView:
+    return PasskeyView(passkey.id, passkey.name, passkey.place, passkey.made_at, passkey.used_at)
 
 
 OPTIONS: Any = dict[str, Any]
 ENDPOINTS = (
-    Endpoint("GET", "/v1/passkeys", OPERATORS, "Your passkeys", list_own, result=PasskeysTold),
-    Endpoint("POST", "/v1/passkeys/options", OPERATORS, "Begin a passkey", begin, result=OPTIONS),
-    Endpoint("POST", "/v1/passkeys", OPERATORS, "Keep a passkey", finish, NewBody, PasskeyTold, 201),
-    Endpoint("DELETE", "/v1/passkeys/{passkey}", OPERATORS, "Remove a passkey", remove, result=PasskeyTold),
+    Endpoint("GET", "/v1/passkeys", OPERATORS, "Your passkeys", list_own_passkeys, result=PasskeysView),
+    Endpoint(
+        "POST", "/v1/passkeys/options", OPERATORS, "Begin a passkey", post_passkey_options, result=OPTIONS
+    ),
+    Endpoint(
+        "POST", "/v1/passkeys", OPERATORS, "Keep a passkey", post_passkey, NewPasskeyBody, PasskeyView, 201
+    ),
+    Endpoint(
+        "DELETE", "/v1/passkeys/{passkey}", OPERATORS, "Remove a passkey", delete_passkey, result=PasskeyView
+    ),
     Endpoint(
         "POST",
         "/v1/sign-in/options",
         frozenset(),
         "Begin to sign in with a passkey",
-        begin_signing_in,
+        post_sign_in_options,
         result=OPTIONS,
     ),
-    Endpoint(
-        "POST", "/v1/sign-in", frozenset(), "Sign in with a passkey", finish_signing_in, Proof, SignedIn
-    ),
+    Endpoint("POST", "/v1/sign-in", frozenset(), "Sign in with a passkey", post_sign_in, Proof, SignedInUser),
     Endpoint(
         "POST",
         "/v1/questions/{question}/challenge",
         OPERATORS,
         "What a passkey has to sign for an answer",
-        what_to_sign,
+        post_answer_challenge,
         AnswerBody,
         OPTIONS,
     ),

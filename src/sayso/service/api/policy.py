@@ -9,11 +9,11 @@ import msgspec
 from sayso.core.policy import DAY, NEVER_REVIEWED, Domain, decayed
 from sayso.gate.gate import Gate
 from sayso.policy import load_text
-from sayso.policy.build import write_settings
-from sayso.policy.compare.beyond_operations import Beyond
-from sayso.policy.compare.diff import Change, diff
-from sayso.service.api.shapes import DomainTold, PolicyTold
+from sayso.policy.build import settings_to_dict
+from sayso.policy.compare.diff import DecisionChange, compare_policies
+from sayso.policy.compare.other_changes import OtherChange
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
+from sayso.service.shapes import DomainView, PolicyView
 
 
 class DraftBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,39 +22,43 @@ class DraftBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
-class DiffTold(msgspec.Struct, frozen=True):
+class DraftDiff(msgspec.Struct, frozen=True):
     """What a draft decides otherwise than the policy in force. Nothing is applied."""
 
-    loosened: tuple[Change, ...]
-    tightened: tuple[Change, ...]
-    beyond: tuple[Beyond, ...]
+    loosened: tuple[DecisionChange, ...]
+    tightened: tuple[DecisionChange, ...]
+    beyond: tuple[OtherChange, ...]
     loosens: bool
 
 
-def look(context: Context) -> PolicyTold:
+def get_policy(context: Context) -> PolicyView:
     """The policy in force, and for each domain when its autonomous permissions decay."""
     gate = context.gate
     with gate.store.read() as tx:
         reviews, now = gate.sealer.reviews(tx.reviews()), tx.now
     policy = gate.policy
-    return PolicyTold(
+    return PolicyView(
         digest=policy.digest,
         mode=policy.mode.value,
-        settings=write_settings(policy.settings),
-        domains=tuple(_domain(gate, name, one, reviews, now) for name, one in policy.domains.items()),
-        operations={name: _operation(gate, name) for name in policy.table},
+        settings=settings_to_dict(policy.settings),
+        domains=tuple(
+            _describe_domain(gate, name, one, reviews, now) for name, one in policy.domains.items()
+        ),
+        operations={name: _describe_operation(gate, name) for name in policy.table},
         uses={name: use for name, use in context.running.uses.known(gate).items() if name in policy.table},
     )
 
 
-def compare(context: Context) -> DiffTold:
+def post_policy_diff(context: Context) -> DraftDiff:
     """Hold a draft against the policy in force, in every situation that can matter."""
     body: DraftBody = context.body
-    found = diff(context.gate.policy, load_text(body.text, name="draft"))
-    return DiffTold(found.loosened, found.tightened, found.beyond, found.loosens)
+    found = compare_policies(context.gate.policy, load_text(body.text, name="draft"))
+    return DraftDiff(found.loosened, found.tightened, found.beyond, found.loosens)
 
 
-def _domain(gate: Gate, name: str, domain: Domain, reviews: dict[str, float], now: float) -> DomainTold:
+def _describe_domain(
+    gate: Gate, name: str, domain: Domain, reviews: dict[str, float], now: float
+) -> DomainView:
     """The permission that decays first speaks for its domain."""
     policy = gate.policy
     entries = [policy.entry(f"{name}.{action}") for action in domain.autonomous]
@@ -62,7 +66,7 @@ def _domain(gate: Gate, name: str, domain: Domain, reviews: dict[str, float], no
     over = any(decayed(policy, one, at, now) for one, at in zip(entries, seen, strict=True))
     reviewed = _earliest(domain, seen)
     decays = policy.decay.enabled and bool(entries) and reviewed is not None
-    return DomainTold(
+    return DomainView(
         name=name,
         trust_level=domain.trust_level,
         autonomous=domain.autonomous,
@@ -82,7 +86,7 @@ def _earliest(domain: Domain, seen: list[float | None]) -> float | None:
     return min((at for at in known if at is not None), default=written)
 
 
-def _operation(gate: Gate, name: str) -> dict[str, Any]:
+def _describe_operation(gate: Gate, name: str) -> dict[str, Any]:
     entry = gate.policy.entry(name)
     risk = entry.risk if entry.risk is not None else entry.floor
     return {
@@ -98,6 +102,8 @@ def _operation(gate: Gate, name: str) -> dict[str, Any]:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/policy", OPERATORS, "The policy in force", look, result=PolicyTold),
-    Endpoint("POST", "/v1/policy/diff", OPERATORS, "What a draft changes", compare, DraftBody, DiffTold),
+    Endpoint("GET", "/v1/policy", OPERATORS, "The policy in force", get_policy, result=PolicyView),
+    Endpoint(
+        "POST", "/v1/policy/diff", OPERATORS, "What a draft changes", post_policy_diff, DraftBody, DraftDiff
+    ),
 )

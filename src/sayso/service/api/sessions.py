@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sayso.core.model import Assurance
+from sayso.gate.call_rows import find_record
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.rows import found_record
 from sayso.gate.people.tokens import list_tokens
-from sayso.gate.rows.sessions import Loaded, Wanted, load
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.sessions import reopen, sessions
-from sayso.gate.sessions.operator_grants import Listed, live_grants, one_for_each_answer
+from sayso.gate.sessions.operator_grants import ListedGrant, list_live_grants, one_for_each_answer
 from sayso.gate.sessions.stop import (
     Resumed,
     ResumedAll,
@@ -24,12 +24,12 @@ from sayso.gate.sessions.stop import (
     stop_all,
     stop_session,
 )
-from sayso.service.api.as_shapes import known_waits
 from sayso.service.api.conversation import assurance_of
-from sayso.service.api.shapes import SessionTold
-from sayso.service.http.callers import own_session, owner_seen, session_for, unknown
+from sayso.service.api.question_details import find_known_waits
+from sayso.service.http.callers import own_session, session_for, unknown_session, visible_owner
 from sayso.service.http.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
+from sayso.service.shapes import SessionView
 from sayso.store.contract import CallRow, Reader
 
 LONGEST = 1_000
@@ -58,7 +58,7 @@ class SessionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With a key: the workspace of a new session, where none is named."""
 
 
-class SessionOpened(SessionTold, frozen=True):
+class OpenedSessionView(SessionView, frozen=True):
     """A session that was opened, or opened again by its key."""
 
     reopened: bool = False
@@ -66,24 +66,24 @@ class SessionOpened(SessionTold, frozen=True):
     """The session that the key stood for before, and that has ended."""
 
 
-class SessionEnded(msgspec.Struct, frozen=True):
+class EndedSessionView(msgspec.Struct, frozen=True):
     session: str
     ended: bool = True
 
 
-def open_one(context: Context) -> SessionOpened:
+def post_session(context: Context) -> OpenedSessionView:
     """A new session with a clean slate; with a key, the one that this key stands for, if it is open."""
     body: SessionBody = context.body
     for text in (body.agent, body.user or "", body.workspace or "", body.folder):
         if len(text) > LONGEST or "\x00" in text:
-            raise Refused(422, "malformed", f"names and folders have {LONGEST:,} characters at most")
+            raise RequestRefused(422, "malformed", f"names and folders have {LONGEST:,} characters at most")
     parent = None if body.parent is None else session_for(context, body.parent)
-    opened = _opened(context, body, parent)
-    told = msgspec.structs.asdict(_told(context, opened.session))
-    return SessionOpened(**told, reopened=opened.reopened, after=opened.after)
+    opened = _open_session(context, body, parent)
+    told = msgspec.structs.asdict(_load_session_view(context, opened.session))
+    return OpenedSessionView(**told, reopened=opened.reopened, after=opened.after)
 
 
-def _opened(context: Context, body: SessionBody, parent: str | None) -> reopen.Opened:
+def _open_session(context: Context, body: SessionBody, parent: str | None) -> reopen.KeyedSession:
     owner, name = context.token.id, body.agent or context.token.name
     if body.key is None:
         opened = sessions.open_session(
@@ -94,36 +94,36 @@ def _opened(context: Context, body: SessionBody, parent: str | None) -> reopen.O
             workspace=body.workspace or "",
             parent=parent,
         )
-        return reopen.Opened(opened)
+        return reopen.KeyedSession(opened)
     agent = None if body.any_agent else name
-    asked = reopen.Asked(agent, body.user, body.workspace, parent)
+    asked = reopen.SessionWish(agent, body.user, body.workspace, parent)
     new = {"agent": name, "workspace": body.folder}
-    return reopen.open_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
+    return reopen.open_session_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
 
 
-def list_open(context: Context) -> Paged:
+def list_all_sessions(context: Context) -> Paged:
     """A page of the open sessions, oldest first; of hosts and agents, their own."""
     limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
-    known = _known(context)
+    known = _load_facts(context)
     with context.gate.store.read() as tx:
-        rows = tx.sessions(owner=owner_seen(context), after=after, limit=limit + 1)
-        told = [_read(context, tx, row.id, known) for row in rows[:limit]]
+        rows = tx.sessions(owner=visible_owner(context), after=after, limit=limit + 1)
+        told = [_describe_session(context, tx, row.id, known) for row in rows[:limit]]
     return Paged(told, {**context.query, "after": told[-1].id} if len(rows) > limit else None)
 
 
-def look(context: Context) -> SessionTold:
-    return _told(context, own_session(context, context.parameters["session"]))
+def get_session(context: Context) -> SessionView:
+    return _load_session_view(context, own_session(context, context.parameters["session"]))
 
 
-def end(context: Context) -> SessionEnded:
+def delete_session(context: Context) -> EndedSessionView:
     """Everything granted in it ends, and nothing is decided in it any more."""
     session = session_for(context, context.parameters["session"])
     by = context.token.name if context.token.role == "operator" else ""
-    sessions.end_session(context.gate, session, by=by)
-    return SessionEnded(session)
+    sessions.close_session(context.gate, session, by=by)
+    return EndedSessionView(session)
 
 
-def stop(context: Context) -> Stopped:
+def post_stop(context: Context) -> Stopped:
     """Stop a session without a message of its user: what is not started asks, and unused consent is gone."""
     session = session_for(context, context.parameters["session"])
     operator = context.token.role == "operator"
@@ -131,7 +131,7 @@ def stop(context: Context) -> Stopped:
     return stop_session(context.gate, session, by=context.token.name, assurance=assurance)
 
 
-def stop_every(context: Context) -> StoppedAll:
+def post_stop_all(context: Context) -> StoppedAll:
     """Stop every open session, and those that are opened meanwhile, as far as that is possible.
 
     Each is stopped and recorded by itself. It looks again until it finds none it has not stopped, a bounded
@@ -141,7 +141,7 @@ def stop_every(context: Context) -> StoppedAll:
     return stop_all(context.gate, by=context.token.name)
 
 
-def resume(context: Context) -> Resumed:
+def post_session_resume(context: Context) -> Resumed:
     """Lift the stop of a session: the policy decides again. What the stop cleared stays cleared.
 
     `held_by` names a stopped session above it; until that one goes on, this one still asks for everything.
@@ -150,58 +150,58 @@ def resume(context: Context) -> Resumed:
     return resume_session(context.gate, session, by=context.token.name)
 
 
-def resume_every(context: Context) -> ResumedAll:
+def post_resume_all(context: Context) -> ResumedAll:
     """Lift the stop of every open session."""
     return resume_all(context.gate, by=context.token.name)
 
 
-class Known(NamedTuple):
+class SessionFacts(NamedTuple):
     """What is known of sessions besides their rows: their last signs of life, and the names of tokens."""
 
     seen: Mapping[str, float]
     names: Mapping[str, str]
 
 
-def _known(context: Context) -> Known:
+def _load_facts(context: Context) -> SessionFacts:
     names = {token.id: token.name for token in list_tokens(context.gate)}
-    return Known(context.running.activity.known(context.gate), names)
+    return SessionFacts(context.running.activity.known(context.gate), names)
 
 
-def _told(context: Context, session: str) -> SessionTold:
-    known = _known(context)
+def _load_session_view(context: Context, session: str) -> SessionView:
+    known = _load_facts(context)
     with context.gate.store.read() as tx:
-        return _read(context, tx, session, known)
+        return _describe_session(context, tx, session, known)
 
 
-def _presence(context: Context, tx: Reader, found: Loaded) -> str:
+def _presence(context: Context, tx: Reader, found: LoadedSession) -> str:
     """Whether its program is known to be there: a lease that heartbeats keep, or a connection that waits."""
     running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
-    if any(row is not None and _is_kept(context, tx, row) for row in running):
+    if any(row is not None and _has_live_lease(context, tx, row) for row in running):
         return "working"
     open_now = (name for name, end in found.kept.questions.items() if tx.now < end)
-    asked = (known_waits(context, name) for name in open_now)
+    asked = (find_known_waits(context, name) for name in open_now)
     return "waiting" if any(waits is not None and waits.now for waits in asked) else "unknown"
 
 
-def _is_kept(context: Context, tx: Reader, row: CallRow) -> bool:
-    kept = found_record(context.gate, row)
+def _has_live_lease(context: Context, tx: Reader, row: CallRow) -> bool:
+    kept = find_record(context.gate, row)
     return kept is not None and not kept.silent and (row.lease_until or 0.0) > tx.now
 
 
-def _granted(gate: Gate, tx: Reader, found: Loaded) -> tuple[Listed, ...]:
-    return tuple(one_for_each_answer(gate, live_grants(gate, tx, found)))
+def _granted(gate: Gate, tx: Reader, found: LoadedSession) -> tuple[ListedGrant, ...]:
+    return tuple(one_for_each_answer(gate, list_live_grants(gate, tx, found)))
 
 
-def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTold:
+def _describe_session(context: Context, tx: Reader, session: str, known: SessionFacts) -> SessionView:
     gate = context.gate
     alive = tx.unexpired(tx.now, session=session, limit=MOST_GRANTS)
     keys = dict.fromkeys((grant.kind, grant.value) for grant in alive)
-    found = load(tx, gate.sealer, session, Wanted(keys=tuple(keys)))
+    found = load_session(tx, gate.sealer, session, RowSelection(keys=tuple(keys)))
     if found is None:
-        raise unknown()
+        raise unknown_session()
     row, task = found.row, found.session.task
     asked = tx.count_questions(session, since=tx.now)[0] if found.believed else 0
-    return SessionTold(
+    return SessionView(
         id=row.id,
         agent=row.agent,
         owner=row.owner,
@@ -222,23 +222,27 @@ def _read(context: Context, tx: Reader, session: str, known: Known) -> SessionTo
     )
 
 
-OPEN: Any = list[SessionTold]
+OPEN: Any = list[SessionView]
 LISTING = {"after": "Only those after this session.", "limit": f"How many at most, up to {MOST:,}."}
 ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
-    Endpoint("POST", "/v1/sessions", HOSTS, "Open a session", open_one, SessionBody, SessionOpened, 201),
-    Endpoint("POST", "/v1/sessions/stop", OPERATORS, "Stop every session", stop_every, result=StoppedAll),
+    Endpoint(
+        "POST", "/v1/sessions", HOSTS, "Open a session", post_session, SessionBody, OpenedSessionView, 201
+    ),
+    Endpoint("POST", "/v1/sessions/stop", OPERATORS, "Stop every session", post_stop_all, result=StoppedAll),
     Endpoint(
         "POST",
         "/v1/sessions/resume",
         OPERATORS,
         "Let every stopped session go on",
-        resume_every,
+        post_resume_all,
         result=ResumedAll,
     ),
-    Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_open, result=OPEN, query=LISTING),
-    Endpoint("GET", ONE, ANY, "One session", look, result=SessionTold),
-    Endpoint("DELETE", ONE, HOSTS, "End a session", end, result=SessionEnded),
-    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", stop, result=Stopped),
-    Endpoint("POST", f"{ONE}/resume", OPERATORS, "Let a stopped session go on", resume, result=Resumed),
+    Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_all_sessions, result=OPEN, query=LISTING),
+    Endpoint("GET", ONE, ANY, "One session", get_session, result=SessionView),
+    Endpoint("DELETE", ONE, HOSTS, "End a session", delete_session, result=EndedSessionView),
+    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", post_stop, result=Stopped),
+    Endpoint(
+        "POST", f"{ONE}/resume", OPERATORS, "Let a stopped session go on", post_session_resume, result=Resumed
+    ),
 )

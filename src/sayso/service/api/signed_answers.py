@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from sayso.core.deciding.questions import said
+from sayso.core.deciding.questions import summarize_answers
 from sayso.core.decision import Question
 from sayso.core.errors import UnknownAnswer
 from sayso.gate.gate import Gate
-from sayso.gate.people.passkeys import Signing, proof_needed
+from sayso.gate.people.passkeys import Signing, needs_proof
 from sayso.gate.rows.webauthn import answer_challenge
-from sayso.service.api.shapes import AnswerBody
 from sayso.service.http.endpoints import Context
+from sayso.service.shapes import AnswerBody
 from sayso.store.contract import Reader
 
 
 def must_sign(gate: Gate, tx: Reader, question: Question) -> bool:
     """Whether an answer to this question that allows something needs a passkey's signature."""
-    return proof_needed(gate, tx, question.risk)
+    return needs_proof(gate, tx, question.risk)
 
 
-def signing(context: Context, body: AnswerBody) -> Signing:
+def signing_from_body(context: Context, body: AnswerBody) -> Signing:
     """What came to prove the answer; the gate refuses it where that is not enough."""
     return Signing(body.proof, context.running.settings.origins)
 
 
-def challenge(question: Question, body: AnswerBody, edited: str = "") -> bytes:
+def challenge_for_answer(question: Question, body: AnswerBody, edited: str = "") -> bytes:
     """What a passkey signs to give exactly this answer. `edited` is the digest of the edited call."""
     given = body.answer or ""
     if body.items is not None:
         if set(body.items) != set(question.item_ids):
             raise UnknownAnswer("every item of the question needs an answer")
-        given = said(body.items)
+        given = summarize_answers(body.items)
     return answer_challenge(question.id, question.request.digest, given, edited)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.gate.figures.charts import Charts, figures_and_charts
+from sayso.gate.figures.charts import Charts, compute_figures_and_charts
 from sayso.gate.figures.figures import Figures
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
@@ -12,19 +12,21 @@ WEEK = 7 * 86_400.0
 LONGEST = 3_660 * 86_400.0
 
 
-class StatsTold(msgspec.Struct, frozen=True):
+class StatsView(msgspec.Struct, frozen=True):
     since: float
     figures: Figures
     charts: Charts
 
 
-def look(context: Context) -> StatsTold:
+def get_stats(context: Context) -> StatsView:
     """The figures of the last seconds, a week unless told."""
     seconds = context.number("seconds", WEEK, 0, LONGEST)
     with context.gate.store.read() as tx:
         since = max(tx.now - seconds, 0.0)
-    return StatsTold(since, *figures_and_charts(context.gate, since=since))
+    return StatsView(since, *compute_figures_and_charts(context.gate, since=since))
 
 
 LISTING = {"seconds": "How far to look back; a week unless told."}
-ENDPOINTS = (Endpoint("GET", "/v1/stats", OPERATORS, "The figures", look, result=StatsTold, query=LISTING),)
+ENDPOINTS = (
+    Endpoint("GET", "/v1/stats", OPERATORS, "The figures", get_stats, result=StatsView, query=LISTING),
+)

@@ -8,11 +8,11 @@ from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.live.metrics import VERSION
 
 
-def health(context: Context) -> Response:
+def get_health(context: Context) -> Response:
     return Response("ok", media_type="text/plain")
 
 
-def metrics(context: Context) -> Response:
+def get_metrics(context: Context) -> Response:
     """Counters in the text format of Prometheus."""
     running = context.running
     running.trail.catch_up()
@@ -26,6 +26,6 @@ def metrics(context: Context) -> Response:
     return Response(running.metrics.text(gauges), headers={"Content-Type": VERSION})
 
 
-HEALTH = Endpoint("GET", "/healthz", frozenset(), "Whether it lives", health, media="text/plain")
-METRICS = Endpoint("GET", "/metrics", OPERATORS, "Counters", metrics, media="text/plain")
+HEALTH = Endpoint("GET", "/healthz", frozenset(), "Whether it lives", get_health, media="text/plain")
+METRICS = Endpoint("GET", "/metrics", OPERATORS, "Counters", get_metrics, media="text/plain")
 ENDPOINTS = (HEALTH, METRICS)

@@ -15,30 +15,30 @@ class TokenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-class TokenIssued(msgspec.Struct, frozen=True):
+class IssuedToken(msgspec.Struct, frozen=True):
     """A new token. `secret` is told this once, and kept nowhere."""
 
     secret: str
     token: Token
 
 
-def list_all(context: Context) -> list[Token]:
+def list_all_tokens(context: Context) -> list[Token]:
     return list_tokens(context.gate)
 
 
-def issue(context: Context) -> TokenIssued:
+def post_token(context: Context) -> IssuedToken:
     body: TokenBody = context.body
-    return TokenIssued(*issue_token(context.gate, body.role, body.name, by=context.token.name))
+    return IssuedToken(*issue_token(context.gate, body.role, body.name, by=context.token.name))
 
 
-def revoke(context: Context) -> Token:
+def delete_token(context: Context) -> Token:
     """From the next request on nobody is let in with it."""
     return revoke_token(context.gate, context.parameters["token"], by=context.token.name)
 
 
 ALL: Any = list[Token]
 ENDPOINTS = (
-    Endpoint("GET", "/v1/tokens", OPERATORS, "Tokens that are not revoked", list_all, result=ALL),
-    Endpoint("POST", "/v1/tokens", OPERATORS, "Make a token", issue, TokenBody, TokenIssued, status=201),
-    Endpoint("DELETE", "/v1/tokens/{token}", OPERATORS, "Revoke a token", revoke, result=Token),
+    Endpoint("GET", "/v1/tokens", OPERATORS, "Tokens that are not revoked", list_all_tokens, result=ALL),
+    Endpoint("POST", "/v1/tokens", OPERATORS, "Make a token", post_token, TokenBody, IssuedToken, status=201),
+    Endpoint("DELETE", "/v1/tokens/{token}", OPERATORS, "Revoke a token", delete_token, result=Token),
 )

@@ -13,18 +13,18 @@ from msgspec import UNSET, UnsetType
 from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, Verdict
-from sayso.gate.ledger.access_requests import granted_until
-from sayso.service.authzen.as_request import (
+from sayso.gate.ledger.access_requests import earliest_grant_end
+from sayso.service.authzen.access_requests import CAPABILITY, REQUESTS, describe_access_offer, rfc3339_seconds
+from sayso.service.authzen.evaluation_request import (
     Action,
     EvaluationBody,
     Resource,
     Subject,
     decide_evaluation,
-    session_asked,
+    evaluation_session,
 )
-from sayso.service.authzen.requests import CAPABILITY, REQUESTS, requestable, rfc3339
 from sayso.service.http.endpoints import ANY, Context, Endpoint
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
 
 EVALUATION = "/access/v1/evaluation"
 EVALUATIONS = "/access/v1/evaluations"
@@ -56,17 +56,17 @@ class EvaluationsBody(msgspec.Struct, frozen=True):
     options: Options = Options()
 
 
-class Evaluated(msgspec.Struct, frozen=True):
+class Evaluation(msgspec.Struct, frozen=True):
     """The decision, and why. Only true permits."""
 
     decision: bool
     context: dict[str, Any]
 
 
-class EvaluationsTold(msgspec.Struct, frozen=True):
+class EvaluationList(msgspec.Struct, frozen=True):
     """The decisions in the order they were asked for; or just one, if none were listed."""
 
-    evaluations: list[Evaluated] | UnsetType = UNSET
+    evaluations: list[Evaluation] | UnsetType = UNSET
     decision: bool | UnsetType = UNSET
     context: dict[str, Any] | UnsetType = UNSET
 
@@ -81,32 +81,32 @@ class Configuration(msgspec.Struct, frozen=True):
     capabilities: tuple[str, ...]
 
 
-def evaluate(context: Context) -> Evaluated:
+def post_evaluation(context: Context) -> Evaluation:
     """What would be decided now. Opens no question and uses nothing up; a denial is no error."""
-    return _evaluated(context, session_asked(context), context.body)
+    return _evaluate(context, evaluation_session(context), context.body)
 
 
-def evaluate_many(context: Context) -> EvaluationsTold:
+def post_evaluations(context: Context) -> EvaluationList:
     """The same for many at once. One that says nothing clear is denied by itself."""
     body: EvaluationsBody = context.body
-    session = session_asked(context)
+    session = evaluation_session(context)
     if not body.evaluations:
-        one = _evaluated(context, session, _converted(_defaults(body)))
-        return EvaluationsTold(decision=one.decision, context=one.context)
+        one = _evaluate(context, session, _parse_body(_defaults(body)))
+        return EvaluationList(decision=one.decision, context=one.context)
     if len(body.evaluations) > MOST_EVALUATIONS:
-        raise Refused(400, "malformed", f"there may be {MOST_EVALUATIONS} evaluations at once")
+        raise RequestRefused(400, "malformed", f"there may be {MOST_EVALUATIONS} evaluations at once")
     for _ in body.evaluations[1:]:  # each counts as a request of its own
         context.running.limits.take(context.token.id)
     last = LAST[body.options.evaluations_semantic]
-    found: list[Evaluated] = []
+    found: list[Evaluation] = []
     for item in body.evaluations:
-        found.append(_item(context, session, _defaults(body), item))
+        found.append(_evaluate_item(context, session, _defaults(body), item))
         if found[-1].decision is last:
             break
-    return EvaluationsTold(evaluations=found)
+    return EvaluationList(evaluations=found)
 
 
-def configuration(context: Context) -> Configuration:
+def get_configuration(context: Context) -> Configuration:
     """Where the endpoints are, for the name the service was asked by."""
     return Configuration(
         policy_decision_point=context.base,
@@ -117,13 +117,13 @@ def configuration(context: Context) -> Configuration:
     )
 
 
-def _item(context: Context, session: str, defaults: dict[str, Any], item: Any) -> Evaluated:
+def _evaluate_item(context: Context, session: str, defaults: dict[str, Any], item: Any) -> Evaluation:
     """One of many: what it names itself replaces the default whole."""
     try:
         whole = {**defaults, **item} if isinstance(item, dict) else item
-        return _evaluated(context, session, _converted(whole))
-    except (MalformedRequest, Refused) as error:
-        return Evaluated(False, {"reason": "malformed", "error": {"status": 400, "message": error.message}})
+        return _evaluate(context, session, _parse_body(whole))
+    except (MalformedRequest, RequestRefused) as error:
+        return Evaluation(False, {"reason": "malformed", "error": {"status": 400, "message": error.message}})
 
 
 def _defaults(body: EvaluationsBody) -> dict[str, Any]:
@@ -132,14 +132,14 @@ def _defaults(body: EvaluationsBody) -> dict[str, Any]:
     return found
 
 
-def _converted(value: Any) -> EvaluationBody:
+def _parse_body(value: Any) -> EvaluationBody:
     try:
         return msgspec.convert(value, EvaluationBody)
     except msgspec.ValidationError as error:
-        raise Refused(400, "malformed", str(error)) from error
+        raise RequestRefused(400, "malformed", str(error)) from error
 
 
-def _evaluated(context: Context, session: str, body: EvaluationBody) -> Evaluated:
+def _evaluate(context: Context, session: str, body: EvaluationBody) -> Evaluation:
     request, decision = decide_evaluation(context, session, body)
     told: dict[str, Any] = {
         "sayso": {
@@ -150,37 +150,49 @@ def _evaluated(context: Context, session: str, body: EvaluationBody) -> Evaluate
         }
     }
     if decision.verdict is Verdict.ALLOW:
-        return Evaluated(True, told | _limits(context, decision))
-    return Evaluated(False, told | _why(context, request, body, decision))
+        return Evaluation(True, told | _describe_limits(context, decision))
+    return Evaluation(False, told | _describe_denial(context, request, body, decision))
 
 
-def _limits(context: Context, decision: Decision) -> dict[str, Any]:
+def _describe_limits(context: Context, decision: Decision) -> dict[str, Any]:
     """Until when it is permitted, where that is by consent which ends."""
-    until = granted_until(context.gate, decision)
-    return {} if until is None else {"approval": {"approved_until": rfc3339(until)}}
+    until = earliest_grant_end(context.gate, decision)
+    return {} if until is None else {"approval": {"approved_until": rfc3339_seconds(until)}}
 
 
-def _why(context: Context, request: Request, body: EvaluationBody, decision: Decision) -> dict[str, Any]:
+def _describe_denial(
+    context: Context, request: Request, body: EvaluationBody, decision: Decision
+) -> dict[str, Any]:
     """Why it is denied, and what can be done about it. To show an approval changes nothing by itself."""
     again = "approval" in body.context
     if decision.verdict is Verdict.ASK:
-        told = {"reason": "approval_required", "access_request": requestable(context, request, body)}
+        told = {
+            "reason": "approval_required",
+            "access_request": describe_access_offer(context, request, body),
+        }
         return told | ({"next_action": "request"} if again else {})
     return {"reason": "policy_denied", "next_action": "none"} if again else {"reason": decision.rule}
 
 
 ENDPOINTS = (
     Endpoint(
-        "POST", EVALUATION, ANY, "AuthZEN: one evaluation", evaluate, EvaluationBody, Evaluated, authzen=True
+        "POST",
+        EVALUATION,
+        ANY,
+        "AuthZEN: one evaluation",
+        post_evaluation,
+        EvaluationBody,
+        Evaluation,
+        authzen=True,
     ),
     Endpoint(
         "POST",
         EVALUATIONS,
         ANY,
         "AuthZEN: many evaluations",
-        evaluate_many,
+        post_evaluations,
         EvaluationsBody,
-        EvaluationsTold,
+        EvaluationList,
         authzen=True,
     ),
     Endpoint(
@@ -188,7 +200,7 @@ ENDPOINTS = (
         CONFIGURATION,
         frozenset(),
         "AuthZEN: what there is of it",
-        configuration,
+        get_configuration,
         result=Configuration,
         authzen=True,
     ),

@@ -7,9 +7,9 @@ import secrets
 from starlette.requests import Request
 
 from sayso.gate.gate import Gate
-from sayso.gate.people.browsers import page_key, signed_in
+from sayso.gate.people.browsers import find_browser, page_key
 from sayso.gate.people.tokens import Token, find_token
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
 
 COOKIE = "sayso_browser"
 BROWSER = "browser:"
@@ -21,15 +21,17 @@ SAME_ORIGIN = ("same-origin", "none")
 SAFE = ("GET", "HEAD")
 
 
-def caller(gate: Gate, request: Request) -> Token:
+def find_caller(gate: Gate, request: Request) -> Token:
     """The token behind the request. A browser counts as the operator it signed in as."""
     authorization = request.headers.get("authorization")
     if authorization is not None:
         return _bearer(gate, authorization)
     secret = request.cookies.get(COOKIE)
-    browser = signed_in(gate, secret) if secret else None
+    browser = find_browser(gate, secret) if secret else None
     if browser is None:
-        raise Refused(401, "unauthorized", "no token was given", hint="send one: Authorization: Bearer …")
+        raise RequestRefused(
+            401, "unauthorized", "no token was given", hint="send one: Authorization: Bearer …"
+        )
     check_same_origin(request)
     if request.url.path != EVENTS:
         check_page(gate, request, secret or "")
@@ -42,24 +44,26 @@ def check_same_origin(request: Request) -> None:
         return
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is not None and site not in SAME_ORIGIN:
-        raise Refused(403, "foreign_origin", "this request was started by another site")
+        raise RequestRefused(403, "foreign_origin", "this request was started by another site")
     host = request.headers.get("host", "")
     if origin not in (f"http://{host}", f"https://{host}"):
-        raise Refused(403, "foreign_origin", "this request was not started by the page itself")
+        raise RequestRefused(403, "foreign_origin", "this request was not started by the page itself")
 
 
 def check_page(gate: Gate, request: Request, secret: str) -> None:
     """The cookie alone is not enough: the browser also shows it to other programs of this machine."""
     if not secrets.compare_digest(page_key(gate, secret).encode(), request.headers.get(PAGE, "").encode()):
-        raise Refused(401, "unauthorized", "the page did not prove itself", hint="sign in with a new link")
+        raise RequestRefused(
+            401, "unauthorized", "the page did not prove itself", hint="sign in with a new link"
+        )
 
 
 def _bearer(gate: Gate, authorization: str) -> Token:
     kind, _, secret = authorization.partition(" ")
     if kind.lower() != "bearer" or not secret:
-        raise Refused(401, "unauthorized", "this is no bearer token")
+        raise RequestRefused(401, "unauthorized", "this is no bearer token")
     with gate.store.read() as tx:
         token = find_token(gate, tx, secret.strip())
     if token is None:
-        raise Refused(401, "unauthorized", "nobody has this token, or it was revoked")
+        raise RequestRefused(401, "unauthorized", "nobody has this token, or it was revoked")
     return token

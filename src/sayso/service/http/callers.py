@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sayso.gate.gate import UnknownSession
 from sayso.gate.people.tokens import Token
-from sayso.gate.sessions.reopen import open_at
+from sayso.gate.sessions.reopen import open_session_at
 from sayso.service.http.endpoints import Context
 from sayso.store.contract import SessionRow
 
@@ -14,9 +14,9 @@ MOST = 1_000_000
 def session_for(context: Context, wanted: str | None) -> str:
     """The session this caller means. One of somebody else's does not exist for them."""
     if context.token.role == "agent":
-        own = _own_session(context)
+        own = _open_agent_session(context)
         if wanted not in (None, own):
-            raise unknown()
+            raise unknown_session()
         return own
     if wanted is None:
         raise UnknownSession("the request names no session", hint="open one, and name it in the request")
@@ -25,17 +25,17 @@ def session_for(context: Context, wanted: str | None) -> str:
 
 def own_session(context: Context, wanted: str) -> str:
     """This session, which need not be open any more, if it exists for this caller."""
-    if not sees(context, wanted):
-        raise unknown()
+    if not can_see(context, wanted):
+        raise unknown_session()
     return wanted
 
 
-def unknown() -> UnknownSession:
+def unknown_session() -> UnknownSession:
     """One error for what does not exist and for what is somebody else's: the two look the same."""
     return UnknownSession("there is no such session")
 
 
-def sessions_seen(context: Context, wanted: str | None) -> list[str] | None:
+def visible_sessions(context: Context, wanted: str | None) -> list[str] | None:
     """The sessions this caller may look at: all (None) for an operator, else their own; or the one wanted."""
     if wanted is not None:
         return [own_session(context, wanted)]
@@ -45,7 +45,7 @@ def sessions_seen(context: Context, wanted: str | None) -> list[str] | None:
         return [row.id for row in tx.sessions(owner=context.token.id, limit=MOST)]
 
 
-def owner_seen(context: Context) -> str | None:
+def visible_owner(context: Context) -> str | None:
     """Whose sessions this caller may look at: everybody's (None) for an operator, else their own."""
     return None if context.token.role == "operator" else context.token.id
 
@@ -57,18 +57,18 @@ def is_own(context: Context, row: SessionRow | None) -> bool:
     return context.token.role == "operator" or row.owner == context.token.id
 
 
-def sees(context: Context, session: str) -> bool:
+def can_see(context: Context, session: str) -> bool:
     """The same, by its id."""
     with context.gate.store.read() as tx:
         return is_own(context, tx.session(session))
 
 
-def _own_session(context: Context) -> str:
+def _open_agent_session(context: Context) -> str:
     """An agent's token has one session, opened at its first request; a new one once that has ended."""
     token = context.token
     new = {"agent": token.name}
-    return open_at(context.gate, _place(token), owner=token.id, new=new).session
+    return open_session_at(context.gate, _agent_session_key(token), owner=token.id, new=new).session
 
 
-def _place(token: Token) -> str:
+def _agent_session_key(token: Token) -> str:
     return f"session-of/{token.id}"

@@ -79,7 +79,7 @@ class Strangers:
 _here: ContextVar[Callable[[], None] | None] = ContextVar("sayso_connection", default=None)
 
 
-def know_caller() -> None:
+def mark_caller_known() -> None:
     """The request under way has shown a valid token: its connection is no stranger's while it lasts."""
     known = _here.get()
     if known is not None:

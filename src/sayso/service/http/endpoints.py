@@ -11,12 +11,12 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from sayso.doors.python.embedded import EmbeddedDoor
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Role, Token
 from sayso.service.http.lanes import Lane
-from sayso.service.http.problems import Refused
-from sayso.service.running import Running
+from sayso.service.http.problems import RequestRefused
+from sayso.service.http.state import ServiceState
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,14 +29,14 @@ NOBODY = Token("", "agent", "", 0.0)
 """Stands for the caller of an endpoint that asks for no token."""
 
 
-async def _stays() -> None:
+async def _never_leaves() -> None:
     await asyncio.Event().wait()
 
 
 class Context(msgspec.Struct, frozen=True):
     """Who asks, and what is at hand to answer: everything about the caller comes from their token."""
 
-    running: Running
+    running: ServiceState
     token: Token
     parameters: Mapping[str, str]
     query: Mapping[str, str]
@@ -49,7 +49,7 @@ class Context(msgspec.Struct, frozen=True):
     """The X-Sayso-Session of the request: which session it is about, where the body has no place for it."""
     base: str = ""
     """Where the caller found us, without a path."""
-    left: Callable[[], Awaitable[None]] = _stays
+    left: Callable[[], Awaitable[None]] = _never_leaves
     """Returns once the caller has closed the connection."""
 
     @property
@@ -80,14 +80,14 @@ class Context(msgspec.Struct, frozen=True):
         except ValueError:
             value = float("nan")
         if not least <= value <= most:
-            raise Refused(400, "malformed", f"{name} takes a number from {least:g} to {most:g}")
+            raise RequestRefused(400, "malformed", f"{name} takes a number from {least:g} to {most:g}")
         return value
 
     def whole(self, name: str, default: int, least: int, most: int) -> int:
         """The same, for a whole number."""
         text = self.query.get(name)
         if text is not None and not (text.isascii() and text.isdigit()):
-            raise Refused(400, "malformed", f"{name} takes a whole number")
+            raise RequestRefused(400, "malformed", f"{name} takes a whole number")
         return int(self.number(name, default, least, most))
 
 

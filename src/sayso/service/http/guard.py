@@ -7,7 +7,7 @@ from contextlib import suppress
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sayso.service.http.problems import Refused, problem
+from sayso.service.http.problems import RequestRefused, problem_response
 
 POLICY = (
     "default-src 'none'",
@@ -55,7 +55,9 @@ class Guard:
             await send(message)
 
         if host not in self._hosts:
-            refused = problem(Refused(421, "foreign_host", "this service is not called by that name"))
+            refused = problem_response(
+                RequestRefused(421, "foreign_host", "this service is not called by that name")
+            )
             await refused(scope, receive, sending)
             return
         with suppress(ClientDisconnect):  # nobody is there any more to be told, and it is no fault of ours

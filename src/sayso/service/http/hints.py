@@ -16,14 +16,14 @@ def hint_for(problem: str, body: Any) -> str | None:
     found = _PLACE.search(problem)
     shape = shapes.type_info(body)
     for step in _STEP.finditer(found["path"] if found else ""):
-        inside = _inside(shape, step["field"])
+        inside = _shape_inside(shape, step["field"])
         if inside is None:
             return None
         shape = inside
-    return _listed(shape)
+    return _describe_shape(shape)
 
 
-def _inside(shape: shapes.Type, field: str | None) -> shapes.Type | None:
+def _shape_inside(shape: shapes.Type, field: str | None) -> shapes.Type | None:
     """The shape of a field, or without a name that of the items; None if it has none such."""
     for one in _choices(shape):
         if isinstance(one, shapes.StructType) and field is not None:
@@ -35,7 +35,7 @@ def _inside(shape: shapes.Type, field: str | None) -> shapes.Type | None:
     return None
 
 
-def _listed(shape: shapes.Type) -> str | None:
+def _describe_shape(shape: shapes.Type) -> str | None:
     for one in _choices(shape):
         if isinstance(one, shapes.StructType):
             required = [part.encode_name for part in one.fields if part.required]

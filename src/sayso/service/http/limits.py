@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sayso.service.http.problems import Refused
+from sayso.service.http.problems import RequestRefused
 
 MOST_KNOWN = 10_000
 FREE_BYTES = 4_096
@@ -68,13 +68,13 @@ class Limits:
         """One request of this token; refused, with the time to come back, if it made too many."""
         seconds = self._requests.take(token)
         if seconds:
-            raise Refused(429, "too_many", "too many requests with this token", after=seconds)
+            raise RequestRefused(429, "too_many", "too many requests with this token", after=seconds)
 
     def take_bytes(self, token: str, size: int) -> None:
         """A body of this size, before it is read; refused if this token sent too much of late."""
         seconds = self._bytes.take(token, size - FREE_BYTES) if size > FREE_BYTES else 0
         if seconds:
-            raise Refused(
+            raise RequestRefused(
                 429,
                 "too_much",
                 "too many bytes with this token",
@@ -91,7 +91,7 @@ class Limits:
         with self._lock:
             full = self._waits.total() >= self._most_of_all and not operator
             if full or self._waits[token] >= self._most_waits:
-                raise Refused(429, "too_many", "too much waits with this token already", after=1)
+                raise RequestRefused(429, "too_many", "too much waits with this token already", after=1)
             self._waits[token] += 1
         try:
             yield

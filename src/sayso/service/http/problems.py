@@ -9,8 +9,8 @@ from sayso.core.audit.entry import AuditError
 from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
 from sayso.gate.audit.read import UnknownEntry
+from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.gate import TamperedSession, UnknownSession
-from sayso.gate.ledger.rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
@@ -89,7 +89,7 @@ HINTS = {
 DESCRIBED = "GET /openapi.json describes what can be sent"
 
 
-class Refused(SaysoError):
+class RequestRefused(SaysoError):
     """The service itself says no, before the gate is asked."""
 
     code = "refused"
@@ -112,9 +112,9 @@ class Refused(SaysoError):
         """What a standard calls this problem, where one does."""
 
 
-def problem(error: SaysoError) -> Response:
+def problem_response(error: SaysoError) -> Response:
     """The answer to a request that failed with this error."""
-    status = error.status if isinstance(error, Refused) else _status(error)
+    status = error.status if isinstance(error, RequestRefused) else _status(error)
     told = Problem(
         type=getattr(error, "uri", None) or f"urn:sayso:problem:{error.code}",
         title=error.code.replace("_", " "),

@@ -9,20 +9,20 @@ import msgspec
 
 from sayso.gate.audit.events import ALLOWED, ASKED, BLOCKED, DECISIONS
 from sayso.gate.gate import Gate
-from sayso.service.api.shapes import UseTold
+from sayso.service.shapes import LastUse
 
 FIELDS = {**dict.fromkeys(ALLOWED, "allowed_at"), ASKED: "asked_at", BLOCKED: "refused_at"}
 
 
-class Uses:
+class LastUses:
     """The last uses of a store, as far as this process has read its trail."""
 
     def __init__(self) -> None:
         self._reading = threading.Lock()
         self._read: dict[str, int] = {}
-        self._known: dict[str, UseTold] = {}
+        self._known: dict[str, LastUse] = {}
 
-    def known(self, gate: Gate) -> Mapping[str, UseTold]:
+    def known(self, gate: Gate) -> Mapping[str, LastUse]:
         """For each operation that was ever decided when that was last."""
         with self._reading, gate.store.read() as tx:
             for stream in tx.streams():
@@ -35,7 +35,7 @@ class Uses:
             return dict(self._known)
 
     def _note(self, name: str, field: str, at: float) -> None:
-        found = self._known.get(name, UseTold())
+        found = self._known.get(name, LastUse())
         before = getattr(found, field)
         self._known[name] = msgspec.structs.replace(
             found, **{field: at if before is None else max(at, before)}

@@ -18,8 +18,8 @@ import msgspec
 
 from sayso.gate.audit.events import ASKED, DECISIONS
 from sayso.gate.gate import Gate
-from sayso.service.api.shapes import EventKind, EventTold
 from sayso.service.live.metrics import Metrics
+from sayso.service.shapes import EventKind, LiveEvent
 from sayso.store.contract import EntryRow, Reader, StoreError
 
 log = logging.getLogger("sayso.service")
@@ -62,19 +62,19 @@ LET_GO = {"TOKEN_REVOKED": ("token", ""), "SIGNED_OUT": ("name", "browser:")}
 """Entries that end what goes on for somebody, and how those are named."""
 
 
-class Happened(msgspec.Struct, frozen=True):
+class NumberedEvent(msgspec.Struct, frozen=True):
     """An event, numbered, with the owner of its session: nobody else but operators hears of it."""
 
     number: int
-    event: EventTold
+    event: LiveEvent
     owner: str
 
 
-class Said(msgspec.Struct, frozen=True):
+class AuditDetails(msgspec.Struct, frozen=True):
     details: dict[str, Any]
 
 
-_said = msgspec.json.Decoder(Said).decode
+_decode_details = msgspec.json.Decoder(AuditDetails).decode
 
 
 class Trail:
@@ -84,7 +84,7 @@ class Trail:
         self._gate = gate
         self._metrics = metrics
         self._run = secrets.token_hex(4)
-        self._events: deque[Happened] = deque(maxlen=KEPT)
+        self._events: deque[NumberedEvent] = deque(maxlen=KEPT)
         self._number = 0
         self._owners: dict[str, str] = {}
         self._reading = threading.Lock()
@@ -118,7 +118,7 @@ class Trail:
         oldest = self._events[0].number if self._events else self._number + 1
         return int(number) if oldest - 1 <= int(number) <= self._number else None
 
-    def after(self, number: int) -> list[Happened] | None:
+    def after(self, number: int) -> list[NumberedEvent] | None:
         """The events after this one; None if some of them are forgotten."""
         if number == self._number:
             return []
@@ -137,7 +137,7 @@ class Trail:
         self.over = True
         self._wake()
 
-    def tell(self, event: EventTold) -> None:
+    def tell(self, event: LiveEvent) -> None:
         """Tell operators of something that no entry records."""
         self._publish([(event, "")])
 
@@ -168,7 +168,7 @@ class Trail:
     def _take_in(self) -> bool:
         """One page of each stream; whether there may be more."""
         more = False
-        told: dict[tuple[EventTold, str], None] = {}
+        told: dict[tuple[LiveEvent, str], None] = {}
         with self._gate.store.read() as tx:
             for stream in tx.streams():
                 page = tx.entries(stream, after=self._read.get(stream, 0), limit=PAGE)
@@ -180,26 +180,26 @@ class Trail:
         self._publish(list(told))
         return more
 
-    def _told(self, tx: Reader, row: EntryRow) -> Iterator[tuple[EventTold, str]]:
+    def _told(self, tx: Reader, row: EntryRow) -> Iterator[tuple[LiveEvent, str]]:
         known = KINDS.get(row.event)
         if row.event in LET_GO and row.body is not None:
             name, before = LET_GO[row.event]
-            token = f"{before}{_said(row.body).details.get(name)}"
+            token = f"{before}{_decode_details(row.body).details.get(name)}"
             self._gone[token] = self._gone.get(token, 0) + 1
-            yield EventTold("session"), ""  # nobody's: it only wakes who has to see that they are gone
+            yield LiveEvent("session"), ""  # nobody's: it only wakes who has to see that they are gone
         if known is None or row.body is None:
             return
         kind, naming = known
-        details = _said(row.body).details
+        details = _decode_details(row.body).details
         if row.stream == self._gate.stream:
             self._metrics.happened(tx, row, details)
         if kind in ("decision", "policy"):
-            yield EventTold(kind, str(details.get(naming, ""))), ""
+            yield LiveEvent(kind, str(details.get(naming, ""))), ""
             return
         owner = self._owner(tx, row.session)
-        yield EventTold(kind, str(details.get(naming, "")) if naming else row.session, row.session), owner
+        yield LiveEvent(kind, str(details.get(naming, "")) if naming else row.session, row.session), owner
         for grant in details.get("grants", ()) if row.event == "ANSWERED" else ():
-            yield EventTold("grant", str(grant), row.session), owner
+            yield LiveEvent("grant", str(grant), row.session), owner
 
     def _owner(self, tx: Reader, session: str) -> str:
         if session not in self._owners:
@@ -209,12 +209,12 @@ class Trail:
             self._owners[session] = found.owner if found is not None else ""
         return self._owners[session]
 
-    def _publish(self, told: list[tuple[EventTold, str]]) -> None:
+    def _publish(self, told: list[tuple[LiveEvent, str]]) -> None:
         if not told:
             return
         with self._lock:
             for event, owner in told:
-                self._events.append(Happened(self._number + 1, event, owner))
+                self._events.append(NumberedEvent(self._number + 1, event, owner))
                 self._number += 1
         self._wake()
 

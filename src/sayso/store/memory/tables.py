@@ -13,22 +13,22 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from sayso.core.grants import Key
+from sayso.core.grants import GrantKey
 from sayso.store.bodies import operations_in
 from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DenialRow,
     EntryRow,
-    FiledEntry,
+    EntryTuple,
     GrantRow,
-    Kind,
     LastNamed,
     MetaRow,
     NodeRow,
     QuestionRow,
     QuestionState,
     ReviewRow,
+    RowT,
     SecretRow,
     SendingRow,
     SessionRow,
@@ -98,14 +98,14 @@ class MemoryReader:
     def sessions(
         self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
     ) -> Sequence[SessionRow]:
-        rows = _behind(after, self._group(self._tables.sessions).values())
+        rows = _rows_after(after, self._group(self._tables.sessions).values())
         mine = (row for row in rows if owner in (None, row.owner))
-        return _first(limit, (row for row in mine if row.ended_at is None or not open_only))
+        return _take_first(limit, (row for row in mine if row.ended_at is None or not open_only))
 
     def children(self, session: str) -> Sequence[SessionRow]:
         return [row for row in self._group(self._tables.sessions).values() if row.parent == session]
 
-    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+    def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         wanted = None if keys is None else set(keys)
         rows = self._group(self._tables.grants, session).values()
         return [row for row in rows if wanted is None or (row.kind, row.value) in wanted]
@@ -131,8 +131,9 @@ class MemoryReader:
             if row.ended_at is None and session in (None, row.id) and owner in (None, row.owner)
         ]
         ending = [row for name in opened for row in self.grants(name) if row.expires_at > now]
-        return _first(
-            limit, (row for row in sorted(ending, key=_end) if last is None or _end(row) > _end(last))
+        return _take_first(
+            limit,
+            (row for row in sorted(ending, key=_end_key) if last is None or _end_key(row) > _end_key(last)),
         )
 
     def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
@@ -146,7 +147,7 @@ class MemoryReader:
     def denial(self, session: str, digest: str) -> DenialRow | None:
         return self._group(self._tables.denials, session).get(digest)
 
-    def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]:
+    def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]:
         wanted = set(keys)
         rows = self._group(self._tables.sendings, session).values()
         return [row for row in rows if (row.domain, row.content) in wanted]
@@ -160,7 +161,7 @@ class MemoryReader:
 
     def open_question(self, session: str, digest: str) -> QuestionRow | None:
         rows = reversed(self._group(self._tables.questions).values())
-        return next((row for row in rows if _is(row, session, "open") and row.digest == digest), None)
+        return next((row for row in rows if _matches(row, session, "open") and row.digest == digest), None)
 
     def questions(
         self,
@@ -171,10 +172,10 @@ class MemoryReader:
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        rows = _behind(after, self._group(self._tables.questions).values())
+        rows = _rows_after(after, self._group(self._tables.questions).values())
         if owner is not None and session is None:
             rows = (row for row in rows if (whose := self.session(row.session)) and whose.owner == owner)
-        return _first(limit, (row for row in rows if _is(row, session, state)))
+        return _take_first(limit, (row for row in rows if _matches(row, session, state)))
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         rows = [row for row in self._group(self._tables.questions).values() if row.session == session]
@@ -204,7 +205,7 @@ class MemoryReader:
     ) -> Sequence[CallRow]:
         wanted = set(states)
         rows = (row for row in self._group(self._tables.calls).values() if row.state in wanted)
-        return _first(limit, (row for row in rows if row.workflow is not None or not runs_only))
+        return _take_first(limit, (row for row in rows if row.workflow is not None or not runs_only))
 
     def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
         wanted = set(states)
@@ -223,7 +224,7 @@ class MemoryReader:
         chain = self._group(self._tables.entries, stream)
         return [chain[seq] for seq in range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)]
 
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         rows = self.entries(stream, after=after, limit=limit)
         return [(row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session) for row in rows]
 
@@ -244,17 +245,17 @@ class MemoryReader:
 
     def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
         newest = reversed(self._group(self._tables.checkpoints).values())
-        return _first(limit, itertools.islice(newest, skip, None))
+        return _take_first(limit, itertools.islice(newest, skip, None))
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)
         return sorted(rows, key=lambda row: row.name)
 
-    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+    def every(self, kind: type[RowT]) -> Iterator[RowT]:
         if kind is MetaRow:
             yield from itertools.starmap(kind, self._group(self._tables.meta).items())
             return
-        groups: Table[Kind] = getattr(self._tables, PLACES[kind][0])
+        groups: Table[RowT] = getattr(self._tables, PLACES[kind][0])
         yield from (row for group in groups.values() for row in group.values())
 
     def _group(self, table: Table[Row], group: str = ALL) -> dict[Any, Row]:
@@ -264,11 +265,11 @@ class MemoryReader:
         return next((row for row in reversed(self._group(self._tables.calls).values()) if wanted(row)), None)
 
 
-def _first(limit: int, rows: Iterable[Row]) -> list[Row]:
+def _take_first(limit: int, rows: Iterable[Row]) -> list[Row]:
     return list(itertools.islice(rows, limit))
 
 
-def _behind(after: str, rows: Iterable[Named]) -> Iterator[Named]:
+def _rows_after(after: str, rows: Iterable[Named]) -> Iterator[Named]:
     """The rows after the one with this id: all of them if none is named, none if it is unknown."""
     left = iter(rows)
     if after:
@@ -276,9 +277,9 @@ def _behind(after: str, rows: Iterable[Named]) -> Iterator[Named]:
     return left
 
 
-def _end(row: GrantRow) -> tuple[float, str]:
+def _end_key(row: GrantRow) -> tuple[float, str]:
     return row.expires_at, row.id
 
 
-def _is(row: QuestionRow, session: str | None, state: QuestionState | None) -> bool:
+def _matches(row: QuestionRow, session: str | None, state: QuestionState | None) -> bool:
     return session in (None, row.session) and state in (None, row.state)

@@ -37,7 +37,7 @@ _TYPES = (
 )
 
 
-def where(dsn: str) -> str:
+def describe_database(dsn: str) -> str:
     """The place a person would recognise, without the password."""
     try:
         parts = conninfo.conninfo_to_dict(dsn)
@@ -50,66 +50,66 @@ def where(dsn: str) -> str:
     return f"the PostgreSQL database {parts.get('dbname') or '(default)'} on {host}"
 
 
-def address(dsn: str) -> str:
+def address_without_password(dsn: str) -> str:
     """The whole address without its passwords, to be kept where others may read it."""
-    where(dsn)
+    describe_database(dsn)
     parts = conninfo.conninfo_to_dict(dsn)
     return conninfo.make_conninfo(**{name: str(part) for name, part in parts.items() if name not in _SECRET})
 
 
-def connect(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any, ...]]:
+def connect_to_server(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection without a transaction."""
-    place = where(dsn)
+    place = describe_database(dsn)
     timeout = max(1, round(busy))
     try:
         connection = psycopg.connect(dsn, autocommit=True, connect_timeout=timeout, application_name="sayso")
-        prepare(connection, busy=busy)
+        set_session_limits(connection, busy=busy)
     except psycopg.Error as error:
-        raise unreachable(error, place) from error
+        raise explain_connection_error(error, place) from error
     return connection
 
 
-def prepare(connection: psycopg.Connection[Any], *, busy: float) -> None:
+def set_session_limits(connection: psycopg.Connection[Any], *, busy: float) -> None:
     """Wait so long and no longer for the locks of others; and do not hold our own for ever."""
     connection.execute(f"SET lock_timeout = {max(1, round(busy * 1000))}")  # 0 would be for ever
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.execute("SET default_transaction_isolation = 'read committed'")
 
 
-def set_up(dsn: str, *, busy: float, upgrade: bool) -> None:
+def set_up_database(dsn: str, *, busy: float, upgrade: bool) -> None:
     """See that the schema is the right one; with `upgrade`, bring an older one up to date."""
-    place = where(dsn)
-    with connect(dsn, busy=busy) as connection:
-        run = _Run(connection, place)
-        version = _version(run)
+    place = describe_database(dsn)
+    with connect_to_server(dsn, busy=busy) as connection:
+        run = _StatementRunner(connection, place)
+        version = _read_version(run)
         if version == migrate.LATEST:
             return
         if version > migrate.LATEST or not upgrade:
-            migrate.check(version, place)
+            migrate.check_schema_version(version, place)
         with connection.transaction():
             run.rows(MIGRATING, ())
-            migrate.apply(run, place, translated)
+            migrate.apply_migrations(run, place, translate_statement)
 
 
-def schema(dsn: str, *, busy: float = CONNECT) -> int:
+def database_schema_version(dsn: str, *, busy: float = CONNECT) -> int:
     """The number of the schema in this database; 0 if there is none yet."""
-    with connect(dsn, busy=busy) as connection:
-        return _version(_Run(connection, where(dsn)))
+    with connect_to_server(dsn, busy=busy) as connection:
+        return _read_version(_StatementRunner(connection, describe_database(dsn)))
 
 
 def bytes_used(dsn: str, *, busy: float = CONNECT) -> int:
     """How much room the tables of this schema take, with their indexes."""
-    with connect(dsn, busy=busy) as connection:
-        return int(_Run(connection, where(dsn)).rows(_BYTES, ())[0][0])
+    with connect_to_server(dsn, busy=busy) as connection:
+        return int(_StatementRunner(connection, describe_database(dsn)).rows(_BYTES, ())[0][0])
 
 
-def _version(run: _Run) -> int:
+def _read_version(run: _StatementRunner) -> int:
     known = run.rows("SELECT to_regclass('migrations') IS NOT NULL", ()) == [(True,)]
-    return migrate.version(run) if known else 0
+    return migrate.read_schema_version(run) if known else 0
 
 
 @cache
-def translated(statement: str) -> str:
+def translate_statement(statement: str) -> str:
     """A statement of a migration in the words of PostgreSQL."""
     for ours, theirs in _TYPES:
         statement = ours.sub(theirs, statement)
@@ -117,12 +117,12 @@ def translated(statement: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def placed(statement: str) -> str:
+def to_psycopg_parameters(statement: str) -> str:
     """A statement with its parameters as psycopg marks them."""
     return statement.replace("?", "%s")
 
 
-class _Run:
+class _StatementRunner:
     """Statements outside the transactions of a store."""
 
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], place: str) -> None:
@@ -131,17 +131,17 @@ class _Run:
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
-            cursor = self._connection.execute(placed(statement), parameters)
+            cursor = self._connection.execute(to_psycopg_parameters(statement), parameters)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            raise explain(error, self._place) from error
+            raise explain_postgres_error(error, self._place) from error
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         self.rows(statement, parameters)
         return 0
 
 
-def unreachable(error: psycopg.Error, place: str) -> StoreError:
+def explain_connection_error(error: psycopg.Error, place: str) -> StoreError:
     """What a person needs to know when no connection could be had."""
     said = _first_line(error)
     for pattern, message, hint in _UNREACHABLE:
@@ -152,10 +152,10 @@ def unreachable(error: psycopg.Error, place: str) -> StoreError:
     )
 
 
-def explain(error: Exception, place: str) -> StoreError:
+def explain_postgres_error(error: Exception, place: str) -> StoreError:
     """What a person needs to know of an error of PostgreSQL."""
     said = _first_line(error)
-    for kinds, message, hint in _TOLD:
+    for kinds, message, hint in _BUSY_ERRORS:
         if isinstance(error, kinds):
             return StoreBusy(f"{place} {message}", hint=hint)
     if isinstance(error, psycopg.IntegrityError):
@@ -175,7 +175,7 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-_TOLD = (
+_BUSY_ERRORS = (
     ((psycopg.errors.LockNotAvailable,), "is held by another process", "try again"),
     (
         (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),

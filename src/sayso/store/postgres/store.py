@@ -21,10 +21,10 @@ from typing import Any
 from sayso.core.extras import install_command
 from sayso.store.contract import StoreBusy, StoreError
 from sayso.store.postgres import server
-from sayso.store.postgres.server import explain, placed
+from sayso.store.postgres.server import explain_postgres_error, to_psycopg_parameters
 from sayso.store.sql.statements import EACH
 from sayso.store.sql.transactions import SqlStore, Transaction
-from sayso.store.threads import Look
+from sayso.store.threads import ChangeProbe
 
 try:
     import psycopg
@@ -37,7 +37,7 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its troub
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 CHANNEL = "sayso"
-LOOK = 0.25
+PROBE_INTERVAL = 0.25
 """How often, in seconds, to look for commits that nobody told us of.
 
 Well under the bound, which leaves time for a lost connection to be made again.
@@ -87,16 +87,16 @@ class PostgresTransaction(Transaction):
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         self.check()
         try:
-            return self.connection.execute(placed(statement), parameters).fetchall()
+            return self.connection.execute(to_psycopg_parameters(statement), parameters).fetchall()
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self.ended(explain(error, self._place)) from error
+            raise self.ended(explain_postgres_error(error, self._place)) from error
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         self.check()
         try:
-            return self.connection.execute(placed(statement), parameters).rowcount
+            return self.connection.execute(to_psycopg_parameters(statement), parameters).rowcount
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self.ended(explain(error, self._place)) from error
+            raise self.ended(explain_postgres_error(error, self._place)) from error
 
     def hold(self, what: str) -> bool:
         if not self.xid or what in self._held:
@@ -123,8 +123,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         self._dsn = dsn
         self._busy = busy
         self._most = connections
-        self._place = server.where(dsn)
-        server.set_up(dsn, busy=busy, upgrade=upgrade)
+        self._place = server.describe_database(dsn)
+        server.set_up_database(dsn, busy=busy, upgrade=upgrade)
         super().__init__()
 
     def _start(self) -> None:
@@ -152,11 +152,11 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         try:
             return self._begin_on(self._take(), statement)
         except psycopg.Error as error:
-            raise explain(error, self._place) from error
+            raise explain_postgres_error(error, self._place) from error
 
     def _begin_on(self, connection: Connection, statement: str) -> PostgresTransaction:
         try:
-            found = _last(connection.execute(statement)).fetchone()
+            found = _last_result(connection.execute(statement)).fetchone()
         except psycopg.Error:
             self._give_back(connection)
             raise
@@ -167,13 +167,13 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def _commit(self, transaction: PostgresTransaction, *, urgent: bool) -> None:
         try:
-            cursor = _last(
+            cursor = _last_result(
                 transaction.connection.execute(f"NOTIFY {CHANNEL}; COMMIT" if urgent else "COMMIT")
             )
         except psycopg.Error as error:
             if transaction.connection.broken and self._was_kept(transaction.xid):
                 return
-            raise explain(error, self._place) from error
+            raise explain_postgres_error(error, self._place) from error
         if (
             cursor.statusmessage != "COMMIT"
         ):  # a transaction in which something failed is rolled back silently
@@ -183,7 +183,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """What became of a transaction whose connection was cut while it committed."""
         end = time.monotonic() + self._busy
         try:
-            with server.connect(self._dsn, busy=self._busy) as connection:
+            with server.connect_to_server(self._dsn, busy=self._busy) as connection:
                 while time.monotonic() < end:
                     fate = connection.execute(_FATE, (xid,)).fetchone()
                     if fate != ("in progress",):
@@ -200,8 +200,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 connection.execute("ROLLBACK")
         self._give_back(connection)
 
-    def _look(self) -> Look:
-        return OtherCommits(self._dsn, busy=self._busy)
+    def _look(self) -> ChangeProbe:
+        return PostgresCommitProbe(self._dsn, busy=self._busy)
 
     def _close(self) -> None:
         if self._pool is not None:
@@ -211,7 +211,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         try:
             return self._opened().getconn()
         except psycopg_pool.PoolTimeout as error:
-            server.connect(self._dsn, busy=self._busy).close()  # says what is wrong, if the server is
+            server.connect_to_server(
+                self._dsn, busy=self._busy
+            ).close()  # says what is wrong, if the server is
             raise StoreBusy(
                 f"all {self._most} connections to {self._place} are in use", hint="try again"
             ) from error
@@ -229,7 +231,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                         "connect_timeout": server.CONNECT,
                         "application_name": "sayso",
                     },
-                    configure=lambda connection: server.prepare(connection, busy=self._busy),
+                    configure=lambda connection: server.set_session_limits(connection, busy=self._busy),
                     min_size=1,
                     max_size=self._most,
                     timeout=self._busy,
@@ -239,14 +241,14 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             return self._pool
 
 
-def _last(cursor: psycopg.Cursor[tuple[Any, ...]]) -> psycopg.Cursor[tuple[Any, ...]]:
+def _last_result(cursor: psycopg.Cursor[tuple[Any, ...]]) -> psycopg.Cursor[tuple[Any, ...]]:
     """The cursor on the result of the last of several statements."""
     while cursor.nextset():
         pass
     return cursor
 
 
-class OtherCommits:
+class PostgresCommitProbe:
     """Whether anybody has committed since the last look.
 
     A notification is a hint that comes at once and may be lost. The truth is the list of transactions under
@@ -263,12 +265,12 @@ class OtherCommits:
         try:
             if self._connection.closed:
                 self._connection = self._listen()
-            told = [*self._connection.notifies(timeout=LOOK, stop_after=1)]
+            told = [*self._connection.notifies(timeout=PROBE_INTERVAL, stop_after=1)]
             before, self._seen = self._seen, self._snapshot(self._connection)
         except (psycopg.Error, StoreError):
             self._connection.close()
             self._seen = None
-            over.wait(LOOK)
+            over.wait(PROBE_INTERVAL)
             return False
         return bool(told) or before != self._seen
 
@@ -276,7 +278,7 @@ class OtherCommits:
         self._connection.close()
 
     def _listen(self) -> Connection:
-        connection = server.connect(self._dsn, busy=self._busy)
+        connection = server.connect_to_server(self._dsn, busy=self._busy)
         connection.execute(f"LISTEN {CHANNEL}")
         return connection
 

@@ -22,7 +22,7 @@ _VERSION = "SELECT COALESCE(MAX(number), 0) FROM migrations"
 _APPLIED = "INSERT INTO migrations (number, name) VALUES (?, ?)"
 
 
-class Run(Protocol):
+class StatementRunner(Protocol):
     """What a migration needs of a run."""
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
@@ -40,7 +40,7 @@ LATEST = 2
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
+def load_migrations() -> tuple[Migration, ...]:
     """All migrations this program knows, in order, numbered from 1 without gaps."""
     folder = files("sayso.store").joinpath("migrations")
     found = sorted(
@@ -52,12 +52,12 @@ def migrations() -> tuple[Migration, ...]:
     )
 
 
-def version(run: Run) -> int:
+def read_schema_version(run: StatementRunner) -> int:
     """The number of the last migration that was applied, where there is a table of them."""
     return int(run.rows(_VERSION, ())[0][0])
 
 
-def check(found: int, where: str) -> None:
+def check_schema_version(found: int, where: str) -> None:
     """Refuse a schema that is not the one this program is written for."""
     if found > LATEST:
         raise StoreNewer(
@@ -71,18 +71,18 @@ def check(found: int, where: str) -> None:
         )
 
 
-def apply(run: Run, where: str, translate: Callable[[str], str] = str) -> None:
+def apply_migrations(run: StatementRunner, where: str, translate: Callable[[str], str] = str) -> None:
     """Apply what is missing. Its transaction must hold the lock for migrations."""
     run.change(translate(_TABLE), ())
-    found = version(run)
-    for migration in migrations()[found:]:
-        for statement in statements(migration.text):
+    found = read_schema_version(run)
+    for migration in load_migrations()[found:]:
+        for statement in split_sql_statements(migration.text):
             run.change(translate(statement), ())
         run.change(_APPLIED, (migration.number, migration.name))
-    check(max(found, LATEST), where)
+    check_schema_version(max(found, LATEST), where)
 
 
-def statements(text: str) -> list[str]:
+def split_sql_statements(text: str) -> list[str]:
     """The statements of a migration, without its comments. No statement holds a semicolon of its own."""
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("--"))
     return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]

@@ -11,22 +11,22 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from sayso.core.grants import Key
-from sayso.store.bodies import listed
+from sayso.core.grants import GrantKey
+from sayso.store.bodies import parse_names
 from sayso.store.contract import (
     AnyRow,
     CallRow,
     CheckpointRow,
     DenialRow,
     EntryRow,
-    FiledEntry,
+    EntryTuple,
     GrantRow,
-    Kind,
     LastNamed,
     NodeRow,
     QuestionRow,
     QuestionState,
     ReviewRow,
+    RowT,
     SecretRow,
     SendingRow,
     SessionRow,
@@ -99,7 +99,7 @@ class SqlReader:
     def children(self, session: str) -> Sequence[SessionRow]:
         return self._all(SessionRow, sql.CHILDREN, session)
 
-    def grants(self, session: str, keys: Iterable[Key] | None = None) -> Sequence[GrantRow]:
+    def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         self._hold(session)
         if keys is None:
             return self._all(GrantRow, sql.GRANTS, session)
@@ -128,13 +128,13 @@ class SqlReader:
                 return []
             start = max(start, found[0])
         if session is not None:
-            return self._all(GrantRow, sql.UNEXPIRED_SESSION, *start, session, limit)
+            return self._all(GrantRow, sql.GRANTS_ENDING_SESSION, *start, session, limit)
         if owner is not None:
-            return self._all(GrantRow, sql.UNEXPIRED_OWNER, *start, owner, limit)
-        return self._all(GrantRow, sql.UNEXPIRED, *start, limit)
+            return self._all(GrantRow, sql.GRANTS_ENDING_OWNER, *start, owner, limit)
+        return self._all(GrantRow, sql.GRANTS_ENDING, *start, limit)
 
     def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
-        return self._all(GrantRow, sql.UNREVOKED_RUNS, now)
+        return self._all(GrantRow, sql.ACTIVE_RUN_GRANTS, now)
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
@@ -143,7 +143,7 @@ class SqlReader:
         self._hold(session)
         return self._one(DenialRow, sql.DENIAL, session, digest)
 
-    def sendings(self, session: str, keys: Iterable[Key]) -> Sequence[SendingRow]:
+    def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]:
         self._hold(session)
         return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
@@ -214,7 +214,7 @@ class SqlReader:
 
     def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
         wanted = sorted(set(states))
-        text = sql.repeated(sql.BYTES_OF_CALLS, len(wanted), 1)
+        text = sql.repeat_groups(sql.BYTES_OF_CALLS, len(wanted), 1)
         return int(self._connection.rows(text, (*wanted, session))[0][0])
 
     def head(self, stream: str) -> EntryRow | None:
@@ -224,17 +224,17 @@ class SqlReader:
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return self._all(EntryRow, sql.ENTRIES, stream, after, limit)
 
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[FiledEntry]:
-        return self._connection.rows(sql.FILED, (stream, after, limit))
+    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
+        return self._connection.rows(sql.ENTRY_TUPLES, (stream, after, limit))
 
     def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
         wanted = sorted(set(events))
         if not wanted:
             return []
-        text = sql.repeated(self._connection.last_named, len(wanted), 1)
+        text = sql.repeat_groups(self._connection.last_named, len(wanted), 1)
         found: dict[tuple[str, str], float] = {}
         for event, at, names in self._connection.rows(text, (stream, after, *wanted)):
-            for name in listed(names):
+            for name in parse_names(names):
                 found[name, event] = max(at, found.get((name, event), at))
         return [(*key, found[key]) for key in sorted(found)]
 
@@ -250,12 +250,12 @@ class SqlReader:
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         return self._all(SecretRow, sql.SECRETS, stream, seq)
 
-    def every(self, kind: type[Kind]) -> Iterator[Kind]:
+    def every(self, kind: type[RowT]) -> Iterator[RowT]:
         width = len(sql.TABLES[kind][1])
-        page = self._connection.rows(sql.page(kind, first=True), (PAGE,))
+        page = self._connection.rows(sql.page_statement(kind, first=True), (PAGE,))
         while page:
             yield from (kind(*values[width:]) for values in page)
-            page = self._connection.rows(sql.page(kind, first=False), (*page[-1][:width], PAGE))
+            page = self._connection.rows(sql.page_statement(kind, first=False), (*page[-1][:width], PAGE))
 
     def _hold(self, session: str) -> bool:
         return self._connection.hold(f"session/{session}")
@@ -291,7 +291,7 @@ class SqlReader:
         found: list[Row] = []
         for start in range(0, len(keys), CHUNK):
             chunk = keys[start : start + CHUNK]
-            text = sql.repeated(statement, len(chunk), len(chunk[0]))
+            text = sql.repeat_groups(statement, len(chunk), len(chunk[0]))
             found += self._all(row, text, *chain.from_iterable(chunk), *rest)
         return found
 
@@ -371,7 +371,7 @@ class SqlWriter(SqlReader):
         wanted = sorted(set(states))
         if not wanted:
             return False
-        return self._store(sql.repeated(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
+        return self._store(sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
 
     def drop_results(self, *, before: float) -> int:
         return self._connection.change(sql.DROP_RESULTS, (before,))
@@ -406,7 +406,7 @@ class SqlWriter(SqlReader):
         self.urgent = True
         for kind, alike in groupby(rows, type):
             while chunk := [msgspec.structs.astuple(row) for row in islice(alike, CHUNK)]:
-                text = sql.repeated(sql.put_rows(kind), len(chunk), len(chunk[0]))
+                text = sql.repeat_groups(sql.put_rows_statement(kind), len(chunk), len(chunk[0]))
                 self._connection.change(text, [part for row in chunk for part in row])
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:

@@ -15,12 +15,12 @@ from sayso.store import contract
 EACH = ":each"
 
 
-def _names(row: type[msgspec.Struct]) -> list[str]:
+def _column_names(row: type[msgspec.Struct]) -> list[str]:
     return [f'"{name}"' for name in row.__struct_fields__]
 
 
 def _select(table: str, row: type[msgspec.Struct], rest: str) -> str:
-    return f"SELECT {', '.join(_names(row))} FROM {table} {rest}"  # noqa: S608  only names written in this file
+    return f"SELECT {', '.join(_column_names(row))} FROM {table} {rest}"  # noqa: S608  only names written in this file
 
 
 def _select_pairs(table: str, row: type[msgspec.Struct], rest: str) -> str:
@@ -30,24 +30,24 @@ def _select_pairs(table: str, row: type[msgspec.Struct], rest: str) -> str:
 
 
 def _insert(table: str, row: type[msgspec.Struct]) -> str:
-    names = _names(row)
+    names = _column_names(row)
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  only names written in this file
 
 
-def _put(table: str, row: type[msgspec.Struct], *key: str) -> str:
+def _upsert(table: str, row: type[msgspec.Struct], *key: str) -> str:
     """Insert a row, or give the one with this key the new values."""
     quoted = [f'"{name}"' for name in key]
-    rest = ", ".join(f"{name} = excluded.{name}" for name in _names(row) if name not in quoted)
+    rest = ", ".join(f"{name} = excluded.{name}" for name in _column_names(row) if name not in quoted)
     return f"{_insert(table, row)} ON CONFLICT ({', '.join(quoted)}) DO UPDATE SET {rest}"
 
 
 def _update(table: str, row: type[msgspec.Struct], rest: str) -> str:
-    values = ", ".join(f"{name} = ?" for name in _names(row))
+    values = ", ".join(f"{name} = ?" for name in _column_names(row))
     return f"UPDATE {table} SET {values} {rest}"  # noqa: S608  only names written in this file
 
 
 @lru_cache(maxsize=512)
-def repeated(statement: str, groups: int, width: int) -> str:
+def repeat_groups(statement: str, groups: int, width: int) -> str:
     """The statement with room for this many keys of this many parts."""
     group = f"({', '.join('?' * width)})"
     return statement.replace(EACH, ", ".join([group] * groups))
@@ -71,17 +71,17 @@ TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
 """Where each kind of row is kept, and by what its table is ordered."""
 
 
-def page(row: type[msgspec.Struct], *, first: bool) -> str:
+def page_statement(row: type[msgspec.Struct], *, first: bool) -> str:
     """A page of a table: what it is ordered by, then the row. All but the first begin after a key."""
     table, key = TABLES[row]
     quoted = ", ".join(f'"{name}"' for name in key)
     after = "" if first else f"WHERE ({quoted}) > ({', '.join('?' * len(key))})"
-    return f"SELECT {quoted}, {', '.join(_names(row))} FROM {table} {after} ORDER BY {quoted} LIMIT ?"  # noqa: S608
+    return f"SELECT {quoted}, {', '.join(_column_names(row))} FROM {table} {after} ORDER BY {quoted} LIMIT ?"  # noqa: S608
 
 
-def put_rows(row: type[msgspec.Struct]) -> str:
+def put_rows_statement(row: type[msgspec.Struct]) -> str:
     """Insert many rows at once."""
-    return f"INSERT INTO {TABLES[row][0]} ({', '.join(_names(row))}) VALUES {EACH}"  # noqa: S608  only names written in this file
+    return f"INSERT INTO {TABLES[row][0]} ({', '.join(_column_names(row))}) VALUES {EACH}"  # noqa: S608  only names written in this file
 
 
 META = 'SELECT "value" FROM meta WHERE "name" = ?'
@@ -100,7 +100,7 @@ SESSIONS_OWNER_OPEN = _select(
 )
 SESSION_PLACE = "SELECT place FROM sessions WHERE id = ?"
 CHILDREN = _select("sessions", contract.SessionRow, "WHERE parent = ? ORDER BY place")
-PUT_SESSION = _put("sessions", contract.SessionRow, "id")
+PUT_SESSION = _upsert("sessions", contract.SessionRow, "id")
 # Only what a decision changes: to name the other columns would touch their indexes as well.
 CHANGE_SESSION = "UPDATE sessions SET workspace = ?, head = ?, spends = ?, mac = ? WHERE id = ?"
 
@@ -113,14 +113,16 @@ _OPEN = "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = grants.session AND e
 _OPEN_OWNER = _OPEN.replace("NULL)", "NULL AND owner = ?)")
 _REVOKED = """EXISTS (SELECT 1 FROM spends WHERE spends."grant" = grants.id AND what = 'revoke')"""
 _ENDS_AFTER, _FIRST_FIRST = "(expires_at, id) > (?, ?)", "ORDER BY expires_at, id"
-UNEXPIRED = _select("grants", contract.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN} {_FIRST_FIRST} LIMIT ?")
-UNEXPIRED_OWNER = _select(
+GRANTS_ENDING = _select(
+    "grants", contract.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN} {_FIRST_FIRST} LIMIT ?"
+)
+GRANTS_ENDING_OWNER = _select(
     "grants", contract.GrantRow, f"WHERE {_ENDS_AFTER} AND {_OPEN_OWNER} {_FIRST_FIRST} LIMIT ?"
 )
-UNEXPIRED_SESSION = _select(
+GRANTS_ENDING_SESSION = _select(
     "grants", contract.GrantRow, f"WHERE {_ENDS_AFTER} AND session = ? AND {_OPEN} {_FIRST_FIRST} LIMIT ?"
 )
-UNREVOKED_RUNS = _select(
+ACTIVE_RUN_GRANTS = _select(
     "grants",
     contract.GrantRow,
     f"WHERE expires_at > ? AND kind = 'run' AND {_OPEN} AND NOT {_REVOKED} {_FIRST_FIRST}",
@@ -132,7 +134,7 @@ SPENDS = _select("spends", contract.SpendRow, f'WHERE "grant" IN (VALUES {EACH})
 ADD_SPEND = _insert("spends", contract.SpendRow)
 
 DENIAL = _select("denials", contract.DenialRow, "WHERE session = ? AND digest = ?")
-PUT_DENIAL = _put("denials", contract.DenialRow, "session", "digest")
+PUT_DENIAL = _upsert("denials", contract.DenialRow, "session", "digest")
 
 SENDINGS = _select_pairs(
     "sendings", contract.SendingRow, "WHERE session = ? AND domain = one AND content = two ORDER BY place"
@@ -141,7 +143,7 @@ ADD_SENDING = _insert("sendings", contract.SendingRow)
 
 REVIEWS = _select("reviews", contract.ReviewRow, "ORDER BY name")
 REVIEWS_BY_NAME = _select("reviews", contract.ReviewRow, f"WHERE name IN (VALUES {EACH}) ORDER BY name")
-PUT_REVIEW = _put("reviews", contract.ReviewRow, "name")
+PUT_REVIEW = _upsert("reviews", contract.ReviewRow, "name")
 
 QUESTION = _select("questions", contract.QuestionRow, "WHERE id = ?")
 OPEN_QUESTION = _select(
@@ -182,7 +184,7 @@ CALLS_OF_RUNS = _select(
     contract.CallRow,
     f"WHERE workflow IS NOT NULL AND state IN (VALUES {EACH}) ORDER BY place LIMIT ?",
 )
-PUT_CALL = _put("calls", contract.CallRow, "id")
+PUT_CALL = _upsert("calls", contract.CallRow, "id")
 BYTES_OF_CALLS = f"""
     SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls WHERE state IN (VALUES {EACH}) AND session = ?
     AND NOT EXISTS (
@@ -195,7 +197,7 @@ MOVE_CALL = _update("calls", contract.CallRow, f"WHERE id = ? AND fence = ? AND 
 
 HEAD = _select("entries", contract.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")
 ENTRIES = _select("entries", contract.EntryRow, "WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?")
-FILED = """
+ENTRY_TUPLES = """
 SELECT seq, body, prev, hash, at, event, session FROM entries
 WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?
 """

@@ -12,18 +12,18 @@ from typing import Any, Generic, TypeVar
 from sayso.store.contract import Reader, StoreError, Writer
 from sayso.store.sql.rows import SqlReader, SqlWriter
 from sayso.store.sql.statements import LAST_NAMED
-from sayso.store.threads import Look, Pulse, Single, Watch
+from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
 
 _inherited: list[object] = []  # what a forked process must neither use nor close
 _forks = 0  # how many forks lie between the first process and this one
 
 
-def _forked() -> None:
+def _count_fork() -> None:
     global _forks  # noqa: PLW0603  a process is a fact about the whole program
     _forks += 1
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_count_fork)
 
 
 class Transaction(ABC):
@@ -66,16 +66,16 @@ class Transaction(ABC):
             raise StoreError("this transaction is over: it was left, or something in it failed")
 
 
-Begun = TypeVar("Begun", bound=Transaction)
+TransactionT = TypeVar("TransactionT", bound=Transaction)
 
 
-class SqlStore(ABC, Generic[Begun]):
+class SqlStore(ABC, Generic[TransactionT]):
     """A store on a database, given how to begin, commit, let go and look for what others did.
 
     A process that was forked starts with connections and threads of its own.
     """
 
-    _watch: Watch | None
+    _watch: ChangeWatcher | None
     _closed: bool
     _starting: threading.Lock
 
@@ -110,7 +110,7 @@ class SqlStore(ABC, Generic[Begun]):
         self._here()
         with self._starting:
             if self._watch is None:
-                self._watch = Watch(self._pulse, self._look())
+                self._watch = ChangeWatcher(self._pulse, self._look())
         return self._pulse.wait(seen, timeout)
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class SqlStore(ABC, Generic[Begun]):
                 self._watch.stop()
         self._close()
 
-    def _left(self, transaction: Begun) -> None:
+    def _left(self, transaction: TransactionT) -> None:
         """Whatever was not committed by now is rolled back, and the connection let go."""
         transaction.over = True
         if not transaction.foreign:
@@ -149,21 +149,21 @@ class SqlStore(ABC, Generic[Begun]):
         """All that is open."""
 
     @abstractmethod
-    def _begin_reading(self) -> Begun: ...
+    def _begin_reading(self) -> TransactionT: ...
 
     @abstractmethod
-    def _begin_writing(self, durable: bool) -> Begun: ...
+    def _begin_writing(self, durable: bool) -> TransactionT: ...
 
     @abstractmethod
-    def _commit(self, transaction: Begun, *, urgent: bool) -> None:
+    def _commit(self, transaction: TransactionT, *, urgent: bool) -> None:
         """Keep it all, or raise StoreError."""
 
     @abstractmethod
-    def _end(self, transaction: Begun) -> None:
+    def _end(self, transaction: TransactionT) -> None:
         """Roll back what is not committed, and let the connection go. Raises nothing."""
 
     @abstractmethod
-    def _look(self) -> Look:
+    def _look(self) -> ChangeProbe:
         """A way to see what others commit from now on."""
 
     @abstractmethod

@@ -27,7 +27,7 @@ _WAIT = 0.01
 _making = threading.Lock()
 
 
-def prepare(path: Path) -> None:
+def make_store_file(path: Path) -> None:
     """Make the file and its folder, for the owner alone, if they do not exist. Refuse a network drive."""
     try:
         drive = network_drive(path)
@@ -37,12 +37,12 @@ def prepare(path: Path) -> None:
                 hint="keep the store on a local disk, or use PostgreSQL",
             )
         with _making:
-            _make(path)
+            _make_file(path)
     except OSError as error:
         raise _not_writable(path, error) from error
 
 
-def _make(path: Path) -> None:
+def _make_file(path: Path) -> None:
     """A file that exists is only asked about, never opened here.
 
     To close a file gives up all locks that this process has on it, those of SQLite among them.
@@ -87,7 +87,7 @@ def network_drive(path: Path) -> str | None:
     return kind if _REMOTE.fullmatch(kind) else None
 
 
-def identity(path: Path | str) -> tuple[int, int]:
+def file_identity(path: Path | str) -> tuple[int, int]:
     """Which file this is, whatever it is called."""
     try:
         found = os.stat(path)  # noqa: PTH116  called for every transaction, where a Path costs as much again
@@ -96,14 +96,14 @@ def identity(path: Path | str) -> tuple[int, int]:
     return (found.st_dev, found.st_ino)
 
 
-def connect(path: Path, *, busy: float, full: bool) -> sqlite3.Connection:
+def connect_to_file(path: Path, *, busy: float, full: bool) -> sqlite3.Connection:
     """A connection that never checkpoints by itself, and leaves nothing of what it deletes in the file."""
     try:
         connection = sqlite3.connect(
             path, timeout=busy, isolation_level=None, check_same_thread=False, cached_statements=256
         )
     except sqlite3.Error as error:
-        raise explain(error, path) from error
+        raise explain_sqlite_error(error, path) from error
     try:
         connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -111,55 +111,55 @@ def connect(path: Path, *, busy: float, full: bool) -> sqlite3.Connection:
         connection.execute("PRAGMA trusted_schema = OFF")
     except sqlite3.Error as error:
         connection.close()
-        raise explain(error, path) from error
+        raise explain_sqlite_error(error, path) from error
     return connection
 
 
-def set_up(path: Path, *, busy: float, upgrade: bool) -> None:
+def set_up_file(path: Path, *, busy: float, upgrade: bool) -> None:
     """See that the file is ours and its schema the right one; if it is new or old, mend it under the lock."""
     if sqlite3.sqlite_version_info < OLDEST:
         raise StoreError(
             f"SQLite {sqlite3.sqlite_version} is too old", hint="use a Python with SQLite 3.40 or newer"
         )
-    with closing(connect(path, busy=busy, full=True)) as connection:
-        run = _Run(connection, path)
-        if _ready(run, path, upgrade=upgrade):
+    with closing(connect_to_file(path, busy=busy, full=True)) as connection:
+        run = _StatementRunner(connection, path)
+        if _is_ready(run, path, upgrade=upgrade):
             return
-        with locked(path, wait=busy) as held:
+        with hold_file_lock(path, wait=busy) as held:
             if not held:
                 raise StoreBusy(f"{path} is being set up by another process", hint="try again")
             if run.rows("PRAGMA journal_mode = WAL", ()) != [("wal",)]:
                 raise StoreError(f"{path}: the write-ahead log does not work here", hint="use a local disk")
             run.change("BEGIN IMMEDIATE", ())
-            migrate.apply(run, str(path))
+            migrate.apply_migrations(run, str(path))
             run.change(f"PRAGMA application_id = {APPLICATION}", ())
             run.change("COMMIT", ())
 
 
-def schema(path: Path, *, busy: float = 5.0) -> int:
+def file_schema_version(path: Path, *, busy: float = 5.0) -> int:
     """The number of the schema of this file; 0 if it is empty. Refuses files of others."""
-    with closing(connect(path, busy=busy, full=True)) as connection:
-        return _version(_Run(connection, path), path)
+    with closing(connect_to_file(path, busy=busy, full=True)) as connection:
+        return _read_version(_StatementRunner(connection, path), path)
 
 
-def _ready(run: _Run, path: Path, *, upgrade: bool) -> bool:
+def _is_ready(run: _StatementRunner, path: Path, *, upgrade: bool) -> bool:
     """Whether there is nothing to do. Refuses files of others, and schemas it may not touch."""
-    version = _version(run, path)
+    version = _read_version(run, path)
     if not upgrade or version >= migrate.LATEST:
-        migrate.check(version, str(path))
+        migrate.check_schema_version(version, str(path))
     return version == migrate.LATEST
 
 
-def _version(run: _Run, path: Path) -> int:
+def _read_version(run: _StatementRunner, path: Path) -> int:
     empty = run.rows("SELECT COUNT(*) FROM sqlite_schema", ()) == [(0,)]
     # In this order: whoever is setting it up right now gives it tables and our mark in one transaction.
     ours = run.rows("PRAGMA application_id", ()) == [(APPLICATION,)]
     if not ours and not empty:
         raise StoreError(f"{path} belongs to another program", hint="name another file for the store")
-    return 0 if empty else migrate.version(run)
+    return 0 if empty else migrate.read_schema_version(run)
 
 
-class _Run:
+class _StatementRunner:
     """Statements outside the transactions of a store."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -170,7 +170,7 @@ class _Run:
         try:
             return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.Error as error:
-            raise explain(error, self._path) from error
+            raise explain_sqlite_error(error, self._path) from error
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         self.rows(statement, parameters)
@@ -178,7 +178,7 @@ class _Run:
 
 
 @contextmanager
-def locked(path: Path, *, wait: float) -> Iterator[bool]:
+def hold_file_lock(path: Path, *, wait: float) -> Iterator[bool]:
     """Hold the lock beside this file: True once we have it, False if others kept it for `wait` seconds."""
     try:
         lock = os.open(f"{path}-lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -216,21 +216,21 @@ else:
         return True
 
 
-def explain(error: Exception, path: Path) -> StoreError:
+def explain_sqlite_error(error: Exception, path: Path) -> StoreError:
     """What a person needs to know of an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(error, sqlite3.IntegrityError):
         return StoreError(f"the row does not fit what is stored: {error}")
     if not isinstance(code, int):
         return StoreError(f"{path}: {error}")
-    told = _TOLD.get(code & 0xFF)
+    told = _EXPLANATIONS.get(code & 0xFF)
     if told is None:
         return StoreError(f"{path}: {error}")
     kind, message, hint = told
     return kind(message.format(path=path), hint=hint)
 
 
-_TOLD: dict[int, tuple[type[StoreError], str, str]] = {
+_EXPLANATIONS: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_BUSY: (
         StoreBusy,
         "{path} is locked by another process",

@@ -13,8 +13,8 @@ from typing import Any
 from sayso.store.contract import StoreError
 from sayso.store.sql.transactions import SqlStore, Transaction
 from sayso.store.sqlite import file
-from sayso.store.sqlite.file import connect, explain, locked
-from sayso.store.threads import Look
+from sayso.store.sqlite.file import connect_to_file, explain_sqlite_error, hold_file_lock
+from sayso.store.threads import ChangeProbe
 
 POLL = 0.1
 """How often to look for commits of others. Well under the bound, because threads are late at times."""
@@ -34,14 +34,14 @@ class SqliteTransaction(Transaction):
         try:
             return self.connection.execute(statement, parameters).fetchall()
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
-            raise self.ended(explain(error, self._path)) from error
+            raise self.ended(explain_sqlite_error(error, self._path)) from error
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         self.check()
         try:
             return self.connection.execute(statement, parameters).rowcount
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
-            raise self.ended(explain(error, self._path)) from error
+            raise self.ended(explain_sqlite_error(error, self._path)) from error
 
 
 class SqliteStore(SqlStore[SqliteTransaction]):
@@ -68,9 +68,9 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._clock = clock
         self._busy = busy
         super().__init__()
-        file.prepare(self._path)
-        file.set_up(self._path, busy=busy, upgrade=upgrade)
-        self._file = file.identity(self._path)
+        file.make_store_file(self._path)
+        file.set_up_file(self._path, busy=busy, upgrade=upgrade)
+        self._file = file.file_identity(self._path)
 
     @property
     def path(self) -> Path:
@@ -101,7 +101,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             connection.execute(statement)
         except sqlite3.Error as error:
             connection.close()
-            raise explain(error, self._path) from error
+            raise explain_sqlite_error(error, self._path) from error
         return SqliteTransaction(connection, self._path, self._clock(), full=full)
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
@@ -120,8 +120,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         if self._commits >= COMMITS:
             self._checkpoint()
 
-    def _look(self) -> Look:
-        return OtherCommits(self._connect(full=False))
+    def _look(self) -> ChangeProbe:
+        return SqliteCommitProbe(self._connect(full=False))
 
     def _close(self) -> None:
         if self._commits:
@@ -132,22 +132,22 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _check_file(self) -> None:
         """A file that was moved away while open would go on giving rights that nobody can revoke any more."""
-        if file.identity(self._name) != self._file:
+        if file.file_identity(self._name) != self._file:
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
     def _connect(self, *, full: bool) -> sqlite3.Connection:
-        return connect(self._path, busy=self._busy, full=full)
+        return connect_to_file(self._path, busy=self._busy, full=full)
 
     def _checkpoint(self) -> None:
         """Move the write-ahead log into the file, unless another process is at it. Failing harms nothing."""
         self._commits = 0
-        with suppress(OSError, StoreError, sqlite3.Error), locked(self._path, wait=0.0) as held:
+        with suppress(OSError, StoreError, sqlite3.Error), hold_file_lock(self._path, wait=0.0) as held:
             if held:
                 with closing(self._connect(full=True)) as connection:
                     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-class OtherCommits:
+class SqliteCommitProbe:
     """Whether any other connection, of this process or another, has committed since the last look."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

@@ -12,9 +12,9 @@ import msgspec
 
 from sayso.core.decision import Offer, Question
 from sayso.core.model import Risk
-from sayso.gate.questions.surface import Asked
-from sayso.surfaces.facts import SHORT, Fact, facts_of
-from sayso.surfaces.terminal.layout import Look, odd_characters, wrapped
+from sayso.gate.questions.surface import AskedQuestion
+from sayso.surfaces.facts import SHORT, QuestionFact, facts_of
+from sayso.surfaces.terminal.layout import Screen, odd_characters, wrap_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -24,9 +24,14 @@ FEW_LINES = 3
 MATTERS_MOST = ("Command", "Target", "Arguments", "Because of")
 MOST_OF_A_KIND = 20
 LABELS = 11
-COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}
+RISK_COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}
 
-KEYS = {"once": ("o", "once"), "task": ("t", "task"), "temporary": ("m", "15 min"), "deny": ("d", "deny")}
+ANSWER_KEYS = {
+    "once": ("o", "once"),
+    "task": ("t", "task"),
+    "temporary": ("m", "15 min"),
+    "deny": ("d", "deny"),
+}
 """What is typed for an answer: a letter for the narrow ones, and a word. Wide answers want their word."""
 
 
@@ -37,7 +42,7 @@ class Card(msgspec.Struct, frozen=True):
     folded: bool
 
 
-class Row(msgspec.Struct, frozen=True):
+class CardRow(msgspec.Struct, frozen=True):
     """A line of the card: our own words at the left, then what they are about."""
 
     left: str
@@ -46,74 +51,76 @@ class Row(msgspec.Struct, frozen=True):
     folds: bool = False
 
 
-def card(asked: Asked, look: Look, now: float, *, whole: bool, waiting: int) -> Card:
+def render_card(asked: AskedQuestion, look: Screen, now: float, *, whole: bool, waiting: int) -> Card:
     """The question with every fact and answer; long facts folded, unless it shall be whole."""
     question = asked.question
     facts = list(facts_of(asked, now))
-    shown = facts if whole else _few(facts)
+    shown = facts if whole else _limit_facts(facts)
     rows = [*_fact_rows(shown, look, whole)]
     if len(shown) < len(facts):
-        rows += _fold(f"{len(facts) - len(shown):,} more facts", look)
+        rows += _fold_rows(f"{len(facts) - len(shown):,} more facts", look)
     if odd := sum(odd_characters(fact.text, look) for fact in shown):
-        rows += _careful(odd, look)
-    answers = [*_answer_rows(_answers(question), look, whole)]
+        rows += _warning_rows(odd, look)
+    answers = [*_answer_rows(_answer_choices(question), look, whole)]
     folded = any(row.folds for row in rows + answers)
     if folded:
         answers += _answer_rows([("", "all", "show everything that is folded here")], look, whole)
     title = f"May this run? {question.risk.word.capitalize()} risk."
     if waiting:
         title += f" {waiting} more {'waits' if waiting == 1 else 'wait'}."
-    return Card(_drawn(title, [rows, answers], look, COLOURS[question.risk]), folded)
+    return Card(_draw_frame(title, [rows, answers], look, RISK_COLOURS[question.risk]), folded)
 
 
-def approval(asked: Asked, look: Look, now: float, answer: str) -> str:
+def render_approval(asked: AskedQuestion, look: Screen, now: float, answer: str) -> str:
     """The whole question in its frame, and beneath it what this one answer would grant."""
     question = asked.question
     given = [
-        ("", word_of(one.answer), _says(one, question)) for one in question.offers if one.answer == answer
+        ("", answer_word(one.answer), _describe_offer(one, question))
+        for one in question.offers
+        if one.answer == answer
     ]
     rows = [[*_whole_rows(asked, look, now)], [*_answer_rows(given, look, whole=True)]]
     title = f"Approve this? {question.risk.word.capitalize()} risk."
-    return _drawn(title, rows, look, COLOURS[question.risk])
+    return _draw_frame(title, rows, look, RISK_COLOURS[question.risk])
 
 
-def whole_lines(asked: Asked, look: Look, now: float) -> list[str]:
+def all_fact_lines(asked: AskedQuestion, look: Screen, now: float) -> list[str]:
     """Every fact in plain lines, nothing folded."""
     return [f"{row.left}{row.line}" for row in _whole_rows(asked, look, now)]
 
 
-def page(title: str, text: str, look: Look) -> str:
+def render_page(title: str, text: str, look: Screen) -> str:
     """Lines in the same frame, such as the checks that led to a question."""
-    rows = [Row("", line) for line in wrapped(text, look.width - 2, look)]
-    return _drawn(title, [rows], look, "cyan")
+    rows = [CardRow("", line) for line in wrap_text(text, look.width - 2, look)]
+    return _draw_frame(title, [rows], look, "cyan")
 
 
-def remark(text: str, look: Look) -> str:
+def render_remark(text: str, look: Screen) -> str:
     """Words of our own, which may quote somebody's: only the first line begins at the edge."""
-    return "\n  ".join(wrapped(text, look.width - 2, look)) + "\n"
+    return "\n  ".join(wrap_text(text, look.width - 2, look)) + "\n"
 
 
-def word_of(answer: str) -> str:
-    return KEYS[answer][1] if answer in KEYS else answer
+def answer_word(answer: str) -> str:
+    return ANSWER_KEYS[answer][1] if answer in ANSWER_KEYS else answer
 
 
-def allowing(question: Question) -> list[Offer]:
+def allowing_offers(question: Question) -> list[Offer]:
     return [offer for offer in question.offers if offer.answer != "deny"]
 
 
-def editable(question: Question) -> bool:
+def is_editable(question: Question) -> bool:
     """Whether the arguments may be changed: not those of a workflow, whose steps were not asked about."""
-    return bool(allowing(question)) and question.request.workflow is None
+    return bool(allowing_offers(question)) and question.request.workflow is None
 
 
-def _whole_rows(asked: Asked, look: Look, now: float) -> Iterator[Row]:
+def _whole_rows(asked: AskedQuestion, look: Screen, now: float) -> Iterator[CardRow]:
     facts = list(facts_of(asked, now))
     yield from _fact_rows(facts, look, whole=True)
     if odd := sum(odd_characters(fact.text, look) for fact in facts):
-        yield from _careful(odd, look)
+        yield from _warning_rows(odd, look)
 
 
-def _few(facts: list[Fact]) -> list[Fact]:
+def _limit_facts(facts: list[QuestionFact]) -> list[QuestionFact]:
     """At most so many facts of one kind as a person reads."""
     seen: dict[str, int] = {}
     few = []
@@ -124,67 +131,69 @@ def _few(facts: list[Fact]) -> list[Fact]:
     return few
 
 
-def _fact_rows(facts: Iterable[Fact], look: Look, whole: bool) -> Iterator[Row]:
+def _fact_rows(facts: Iterable[QuestionFact], look: Screen, whole: bool) -> Iterator[CardRow]:
     """A fact's first line stands at its column, the others two further in: none can pass for another fact."""
     width, last = look.width - 2 - LABELS - 2, ""
     for fact in facts:
         label = "" if fact.label == last else fact.label
         last = fact.label
-        lines = wrapped(fact.text, width, look)
+        lines = wrap_text(fact.text, width, look)
         most = MOST_LINES if fact.label in MATTERS_MOST else FEW_LINES
         for number, line in enumerate(islice(lines, None if whole else most)):
-            yield _row(label if number == 0 else "", line if number == 0 else f"  {line}")
+            yield _make_row(label if number == 0 else "", line if number == 0 else f"  {line}")
         if next(lines, None) is not None:
-            yield from _fold(f"{fact.length:,} characters in all", look)
+            yield from _fold_rows(f"{fact.length:,} characters in all", look)
 
 
-def _row(label: str, line: str, style: str = "") -> Row:
-    return Row(label.ljust(LABELS), line, style)
+def _make_row(label: str, line: str, style: str = "") -> CardRow:
+    return CardRow(label.ljust(LABELS), line, style)
 
 
-def _fold(text: str, look: Look) -> Iterator[Row]:
-    for line in wrapped(f"{look.ellipsis} {text}; type all to see them", look.width - 2 - LABELS, look):
-        yield Row(" " * LABELS, line, "dim italic", folds=True)
+def _fold_rows(text: str, look: Screen) -> Iterator[CardRow]:
+    for line in wrap_text(f"{look.ellipsis} {text}; type all to see them", look.width - 2 - LABELS, look):
+        yield CardRow(" " * LABELS, line, "dim italic", folds=True)
 
 
-def _careful(odd: int, look: Look) -> Iterator[Row]:
+def _warning_rows(odd: int, look: Screen) -> Iterator[CardRow]:
     what, they = ("character", "it is") if odd == 1 else ("characters", "they are")
     said = f"{odd:,} {what} above would not show, or could mislead; {they} spelled out with a backslash"
-    for number, line in enumerate(wrapped(said, look.width - 2 - LABELS, look)):
-        yield _row("Careful" if number == 0 else "", line, "bold")
+    for number, line in enumerate(wrap_text(said, look.width - 2 - LABELS, look)):
+        yield _make_row("Careful" if number == 0 else "", line, "bold")
 
 
-def _answer_rows(answers: Iterable[tuple[str, str, str]], look: Look, whole: bool) -> Iterator[Row]:
+def _answer_rows(answers: Iterable[tuple[str, str, str]], look: Screen, whole: bool) -> Iterator[CardRow]:
     """One answer a row, with what it would grant; at high risk all that allow stand behind one word."""
     for key, word, says in answers:
         left = f"{key:2} {word:11}"
         width = look.width - 2 - len(left)
-        lines = wrapped(says, width, look)
+        lines = wrap_text(says, width, look)
         for number, line in enumerate(islice(lines, None if whole else FEW_LINES)):
-            yield Row(left if number == 0 else " " * len(left), line)
+            yield CardRow(left if number == 0 else " " * len(left), line)
         if next(lines, None) is not None:
             note = f"{look.ellipsis} {len(says):,} characters in all"
-            folds = (Row(" " * len(left), line, "dim", folds=True) for line in wrapped(note, width, look))
+            folds = (
+                CardRow(" " * len(left), line, "dim", folds=True) for line in wrap_text(note, width, look)
+            )
             yield from folds
 
 
-def _answers(question: Question) -> Iterator[tuple[str, str, str]]:
-    allowed = [(offer.answer, _says(offer, question)) for offer in allowing(question)]
+def _answer_choices(question: Question) -> Iterator[tuple[str, str, str]]:
+    allowed = [(offer.answer, _describe_offer(offer, question)) for offer in allowing_offers(question)]
     if question.risk < Risk.HIGH:
-        yield from ((*KEYS.get(answer, ("", answer)), says) for answer, says in allowed)
+        yield from ((*ANSWER_KEYS.get(answer, ("", answer)), says) for answer, says in allowed)
     elif len(allowed) == 1:
         yield "", "allow", f"{allowed[0][1]} (the risk is high: type the whole word)"
     elif allowed:
         yield "", "allow", "type the whole word, because the risk is high; then say how:"
-        yield from (("", f"  {word_of(answer)}", says) for answer, says in allowed)
+        yield from (("", f"  {answer_word(answer)}", says) for answer, says in allowed)
     if question.offers_answer("deny"):
-        yield *KEYS["deny"], "this call does not run (or just Enter); a reason may follow"
-    if editable(question):
+        yield *ANSWER_KEYS["deny"], "this call does not run (or just Enter); a reason may follow"
+    if is_editable(question):
         yield "e", "edit", "change the arguments, then allow the changed call once"
     yield "w", "why", "show every check and what it said"
 
 
-def _says(offer: Offer, question: Question) -> str:
+def _describe_offer(offer: Offer, question: Question) -> str:
     """What an answer grants. A command too long for a line was shown above, and is not repeated."""
     command = question.request.call.command
     if command and (len(command) > SHORT or "\n" in command):
@@ -192,11 +201,11 @@ def _says(offer: Offer, question: Question) -> str:
     return offer.words.replace("\n", "\\n")
 
 
-def _drawn(title: str, parts: list[list[Row]], look: Look, colour: str) -> str:
+def _draw_frame(title: str, parts: list[list[CardRow]], look: Screen, colour: str) -> str:
     from rich.text import Text
 
     corner, bar, tee, end, rule = tuple(look.frame)
-    first, *rest = wrapped(title, look.width - 4, look)
+    first, *rest = wrap_text(title, look.width - 4, look)
     head = f"{corner}{rule} {first} "
     lines = [Text(head + rule * (look.width - len(head)), style=f"bold {colour}")]
     lines += [Text(f"{bar}  {line}", style=f"bold {colour}") for line in rest]
@@ -207,10 +216,10 @@ def _drawn(title: str, parts: list[list[Row]], look: Look, colour: str) -> str:
             Text.assemble((f"{bar} ", colour), (row.left, "bold"), (row.line, row.style)) for row in rows
         ]
     lines.append(Text(end + rule * (look.width - 1), style=colour))
-    return _coloured(lines)
+    return _colour_lines(lines)
 
 
-def _coloured(lines: list[Text]) -> str:
+def _colour_lines(lines: list[Text]) -> str:
     """The lines as this terminal takes them: NO_COLOR and TERM=dumb are minded, markup is not read."""
     from rich.console import Console
     from rich.text import Text

@@ -32,11 +32,11 @@ class NoTerminal(Exception):
     """Nobody can be asked here, and why."""
 
 
-class Over(Exception):
+class QuestionOver(Exception):
     """The question was answered elsewhere, or is gone."""
 
 
-class Ended(Exception):
+class PromptEnded(Exception):
     """The person ended the question without an answer, or the terminal has gone: that is a no."""
 
 
@@ -69,7 +69,7 @@ class Device:
             while data:
                 data = data[os.write(self.descriptor, data) :]
         except OSError as error:
-            raise Ended(CLOSED) from error
+            raise PromptEnded(CLOSED) from error
 
     def listen(self, echo: bool) -> None:
         """Take lines from now on, and forget what was typed before."""
@@ -84,7 +84,7 @@ class Device:
         self._set(modes)
 
     def restore(self) -> None:
-        with suppress(Ended):
+        with suppress(PromptEnded):
             self._set(self._own)
         _changed.pop(self.descriptor, None)
 
@@ -97,7 +97,7 @@ class Device:
                 look_up()
             typed += more
             if CTRL_C in typed:
-                raise Ended(INTERRUPTED)
+                raise PromptEnded(INTERRUPTED)
         return typed[:-1].decode("utf-8", "replace")
 
     def _more(self) -> bytes:
@@ -107,20 +107,20 @@ class Device:
                 return b""
             data = os.read(self.descriptor, LONGEST_LINE + 1)
         except OSError as error:
-            raise Ended(CLOSED) from error
+            raise PromptEnded(CLOSED) from error
         if not data:
-            raise Ended(CLOSED)
+            raise PromptEnded(CLOSED)
         return data
 
     def _set(self, modes: list[Any]) -> None:
         try:
             termios.tcsetattr(self.descriptor, termios.TCSAFLUSH, modes)
         except termios.error as error:
-            raise Ended(CLOSED) from error
+            raise PromptEnded(CLOSED) from error
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Device]:
+def open_device(path: str) -> Iterator[Device]:
     """The terminal at this path, with its own modes back at the end. NoTerminal if there is none for us."""
     if termios is None:
         raise NoTerminal("this system has no terminals that can be asked on")
@@ -129,12 +129,12 @@ def opened(path: str) -> Iterator[Device]:
     except OSError as error:
         raise NoTerminal(f"there is no terminal ({error.strerror})") from error
     try:
-        yield _device(descriptor)
+        yield _make_device(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _device(descriptor: int) -> Device:
+def _make_device(descriptor: int) -> Device:
     try:
         device = Device(descriptor)
     except termios.error as error:
@@ -152,7 +152,7 @@ def _in_front(descriptor: int) -> bool:
         return True  # not our controlling terminal, so no business of job control
 
 
-def mend_on_exit() -> None:
+def restore_on_exit() -> None:
     """Put changed modes back when the program ends, by itself or by SIGTERM.
 
     A handler is installed only where the signal would end the program anyway, and it still does.
@@ -161,7 +161,7 @@ def mend_on_exit() -> None:
     atexit.register(_restore_all)
     in_main = threading.current_thread() is threading.main_thread()  # only there a handler can be set
     if in_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _told_to_stop)
+        signal.signal(signal.SIGTERM, _restore_and_stop)
 
 
 def _restore_all() -> None:
@@ -171,7 +171,7 @@ def _restore_all() -> None:
                 termios.tcsetattr(descriptor, termios.TCSANOW, modes)
 
 
-def _told_to_stop(number: int, _frame: object) -> None:
+def _restore_and_stop(number: int, _frame: object) -> None:
     _restore_all()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -14,7 +14,7 @@ WIDEST = 80
 NARROWEST = 30
 
 
-class Look(msgspec.Struct, frozen=True):
+class Screen(msgspec.Struct, frozen=True):
     """What the terminal can show: so many columns, and more than ASCII or not."""
 
     width: int
@@ -30,14 +30,14 @@ class Look(msgspec.Struct, frozen=True):
         return "..." if self.ascii else "…"
 
 
-def look_of(columns: int, environ: Mapping[str, str]) -> Look:
+def detect_screen(columns: int, environ: Mapping[str, str]) -> Screen:
     """At most 80 columns, the last one left free: a terminal that measures a letter wider still has room."""
     named = next((environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if environ.get(name)), "")
     utf_8 = "utf8" in named.lower().replace("-", "")
-    return Look(max(min(columns or WIDEST, WIDEST) - 1, NARROWEST), not utf_8)
+    return Screen(max(min(columns or WIDEST, WIDEST) - 1, NARROWEST), not utf_8)
 
 
-def wrapped(text: str, width: int, look: Look) -> Iterator[str]:
+def wrap_text(text: str, width: int, look: Screen) -> Iterator[str]:
     """The text in lines of this width, nothing left out; only our own line breaks break it elsewhere.
 
     It breaks after a space if there is one in the second half of the line, and never inside a character
@@ -46,20 +46,20 @@ def wrapped(text: str, width: int, look: Look) -> Iterator[str]:
     for part in text.split("\n"):
         line, used = "", 0
         for character in part:
-            piece = spelled(character, look.ascii)
-            more = cells(piece)
+            piece = spell_character(character, look.ascii)
+            more = count_cells(piece)
             if used + more > width:
                 cut = line.rfind(" ") + 1
                 cut = cut if cut > width // 2 else len(line)
                 yield line[:cut]
                 line = line[cut:]
-                used = sum(map(cells, line))
+                used = sum(map(count_cells, line))
             line, used = line + piece, used + more
         yield line
 
 
 @lru_cache(maxsize=4096)
-def spelled(character: str, ascii_only: bool) -> str:
+def spell_character(character: str, ascii_only: bool) -> str:
     """A character as it may stand in the card: nothing that acts, hides, or is what the frame is made of."""
     shown = visible(character)
     if "\u2500" <= character <= "\u259f" or (ascii_only and not shown.isascii()):
@@ -67,13 +67,13 @@ def spelled(character: str, ascii_only: bool) -> str:
     return shown
 
 
-def odd_characters(text: str, look: Look) -> int:
+def odd_characters(text: str, look: Screen) -> int:
     """How many characters are spelled out because they would not show, or would mislead."""
-    return sum(spelled(character, look.ascii) != character for character in text if character != "\n")
+    return sum(spell_character(character, look.ascii) != character for character in text if character != "\n")
 
 
 @lru_cache(maxsize=4096)
-def cells(piece: str) -> int:
+def count_cells(piece: str) -> int:
     """How many columns it takes, measured rather too wide than too narrow."""
     if piece.isascii():
         return len(piece)

@@ -7,35 +7,51 @@ from collections.abc import Callable
 from typing import Any
 
 from sayso.core import words
-from sayso.core.digest import canonical
+from sayso.core.digest import encode_canonical
 from sayso.core.errors import NotCanonical, SaysoError
 from sayso.core.model import Risk
 from sayso.core.words import visible
-from sayso.gate.questions.surface import Asked, Reply
-from sayso.surfaces.facts import arguments_of
-from sayso.surfaces.terminal.card import Card, allowing, approval, card, editable, page, remark, word_of
+from sayso.gate.questions.surface import AskedQuestion, Reply
+from sayso.surfaces.facts import decode_arguments
+from sayso.surfaces.terminal.card import (
+    Card,
+    allowing_offers,
+    answer_word,
+    is_editable,
+    render_approval,
+    render_card,
+    render_page,
+    render_remark,
+)
 from sayso.surfaces.terminal.device import Device
-from sayso.surfaces.terminal.edit import EditorFailed, by_lines, draft_of, editor_of, in_editor, read_draft
-from sayso.surfaces.terminal.layout import Look
+from sayso.surfaces.terminal.edit import (
+    EditorFailed,
+    edit_by_lines,
+    edit_in_editor,
+    find_editor,
+    read_draft,
+    write_draft,
+)
+from sayso.surfaces.terminal.layout import Screen
 
-ANSWER = "Your answer [deny]: "
-WHICH = "Allow how? [deny]: "
-CONFIRM = "Type allow to run it like this [back]: "
-APPROVE = "Type allow to approve this [leave it open]: "
+ANSWER_PROMPT = "Your answer [deny]: "
+WHICH_PROMPT = "Allow how? [deny]: "
+CONFIRM_PROMPT = "Type allow to run it like this [back]: "
+APPROVE_PROMPT = "Type allow to approve this [leave it open]: "
 
-DENY = ("d", "deny", "n", "no")
+DENY_WORDS = ("d", "deny", "n", "no")
 SPELLINGS = {"o": "once", "t": "task", "m": "temporary", "15": "temporary", "15 min": "temporary"}
 
 
-class Prompt:
+class TerminalPrompt:
     """One question on one terminal. `read` shows a prompt and gives the line that was typed."""
 
     def __init__(
         self,
-        asked: Asked,
+        asked: AskedQuestion,
         by: str,
         device: Device,
-        look: Look,
+        look: Screen,
         now: float,
         read: Callable[[str], str],
         look_up: Callable[[], None],
@@ -47,19 +63,19 @@ class Prompt:
 
     def show(self, waiting: int) -> None:
         self._device.write("\n")
-        self._put(card(self._asked, self._look, self._now, whole=False, waiting=waiting))
+        self._put(render_card(self._asked, self._look, self._now, whole=False, waiting=waiting))
 
     def show_whole(self, answer: str) -> None:
         """All of the question, with what this answer would grant."""
-        self._device.write("\n" + approval(self._asked, self._look, self._now, answer))
+        self._device.write("\n" + render_approval(self._asked, self._look, self._now, answer))
 
     def confirm(self) -> bool:
         """Whether the person types the whole word."""
-        return self._read(APPROVE).strip().lower() == "allow"
+        return self._read(APPROVE_PROMPT).strip().lower() == "allow"
 
     def answer(self) -> Reply:
         while True:
-            reply = self._reply_to(self._read(ANSWER).strip())
+            reply = self._reply_to(self._read(ANSWER_PROMPT).strip())
             if reply is not None:
                 return reply
 
@@ -67,15 +83,15 @@ class Prompt:
         """What this line says; None if that was no answer yet."""
         first, _, rest = line.partition(" ")
         word = line.lower()
-        if not line or first.lower().rstrip(",:") in DENY:
+        if not line or first.lower().rstrip(",:") in DENY_WORDS:
             return Reply("deny", self._by, reason=visible(rest.strip()) or None)
         if word in ("w", "why"):
             self._why()
             return None
         if word == "all":
-            self._put(card(self._asked, self._look, self._now, whole=True, waiting=0))
+            self._put(render_card(self._asked, self._look, self._now, whole=True, waiting=0))
             return None
-        if word in ("e", "edit") and editable(self._question):
+        if word in ("e", "edit") and is_editable(self._question):
             return self._edit()
         if self._question.risk >= Risk.HIGH:
             return self._allow(word, line)
@@ -83,22 +99,22 @@ class Prompt:
 
     def _offered(self, word: str, line: str) -> Reply | None:
         answer = SPELLINGS.get(word, word)
-        if any(offer.answer == answer for offer in allowing(self._question)):
+        if any(offer.answer == answer for offer in allowing_offers(self._question)):
             return Reply(answer, self._by, seen=self._seen)
         return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
 
     def _allow(self, word: str, line: str) -> Reply | None:
         """High risk: the whole word, the whole call seen, and if there are several ways, which."""
-        allowed = allowing(self._question)
+        allowed = allowing_offers(self._question)
         if word != "allow" or not allowed:
             return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
         if not self._may_allow():
             return None
         if len(allowed) == 1:
             return Reply(allowed[0].answer, self._by, seen=self._seen)
-        self._say(f"Allow how: {', '.join(word_of(offer.answer) for offer in allowed)}?")
-        which = self._read(WHICH).strip()
-        if not which or which.lower() in DENY:
+        self._say(f"Allow how: {', '.join(answer_word(offer.answer) for offer in allowed)}?")
+        which = self._read(WHICH_PROMPT).strip()
+        if not which or which.lower() in DENY_WORDS:
             return Reply("deny", self._by)
         return self._offered(which.lower(), which)
 
@@ -117,11 +133,11 @@ class Prompt:
         return True
 
     def _choices(self) -> str:
-        allowed = allowing(self._question)
-        yeses = [word_of(offer.answer) for offer in allowed]
+        allowed = allowing_offers(self._question)
+        yeses = [answer_word(offer.answer) for offer in allowed]
         if self._question.risk >= Risk.HIGH and allowed:
             yeses = ["allow"]
-        editing, unfolding = ["edit"] * editable(self._question), ["all"] * self._folded
+        editing, unfolding = ["edit"] * is_editable(self._question), ["all"] * self._folded
         more = ["deny", *editing, "why", *unfolding]
         return f"Answer {', '.join(yeses + more[:-1])} or {more[-1]}."
 
@@ -131,11 +147,11 @@ class Prompt:
         except Exception as error:  # noqa: BLE001  the reason is a help; without it the question still stands
             self._say(f"The checks cannot be shown: {error}")
             return
-        self._device.write(page("Why this is asked", trace, self._look))
+        self._device.write(render_page("Why this is asked", trace, self._look))
 
     def _edit(self) -> Reply | None:
         """The changed call, once it is valid, shown again and confirmed by the whole word."""
-        before = arguments_of(self._question.request.call)
+        before = decode_arguments(self._question.request.call)
         if not before:
             return self._again("This call has no arguments to edit.")
         if not self._may_allow():
@@ -145,7 +161,7 @@ class Prompt:
             values = read_draft(self._draft)
         except (EditorFailed, NotCanonical) as error:
             return self._again(f"Not edited: {error}. Type edit to try again.")
-        if canonical(values) == canonical(before):
+        if encode_canonical(values) == encode_canonical(before):
             return self._again(f"Nothing was changed. {self._choices()}")
         return self._confirm_edit(values)
 
@@ -159,20 +175,20 @@ class Prompt:
             return self._again(f"Not edited: {words.edit_denied(decided.reason)}. Type edit to try again.")
         if decided is not None and not self._may_allow(decided.risk):
             return None
-        self._device.write(page("The call would run with", draft_of(values), self._look))
+        self._device.write(render_page("The call would run with", write_draft(values), self._look))
         if decided is not None:
             self._say(words.edit_decided(self._question.risk.word, decided.risk.word, decided.reason))
-        if self._read(CONFIRM).strip().lower() != "allow":
+        if self._read(CONFIRM_PROMPT).strip().lower() != "allow":
             return self._again(f"Not allowed yet. {self._choices()}")
         seen_edited = None if decided is None else decided.digest
         return Reply("edit", self._by, edited=values, seen=self._seen, seen_edited=seen_edited)
 
     def _drafted(self, before: dict[str, Any]) -> str:
-        editor = editor_of(os.environ)
+        editor = find_editor(os.environ)
         if not editor:
-            return by_lines(before, self._read, self._say)
+            return edit_by_lines(before, self._read, self._say)
         try:
-            return in_editor(self._device, editor, self._draft or draft_of(before), self._look_up)
+            return edit_in_editor(self._device, editor, self._draft or write_draft(before), self._look_up)
         finally:
             self._device.listen(echo=True)
 
@@ -186,4 +202,4 @@ class Prompt:
         return None
 
     def _say(self, text: str) -> None:
-        self._device.write(remark(text, self._look))
+        self._device.write(render_remark(text, self._look))

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sayso.surfaces.terminal.device import LOOKS_UP_EVERY, Over
+from sayso.surfaces.terminal.device import LOOKS_UP_EVERY, QuestionOver
 
 Write = Callable[[list[str]], None]
 
 
-class Line:
+class TerminalQueue:
     """One question has the terminal, in the order they came; the others wait, or leave when they are over."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Line:
             while self._tickets[0] is not ticket and not over.is_set():
                 self._changed.wait(LOOKS_UP_EVERY)
         if over.is_set():
-            raise Over
+            raise QuestionOver
 
     def _taken(self) -> list[str]:
         taken, self._notices = self._notices, []

@@ -12,21 +12,28 @@ from typing import TYPE_CHECKING
 
 from sayso.core.errors import SaysoError
 from sayso.core.words import visible
-from sayso.gate.questions.surface import Asked, Reply
-from sayso.gate.telemetry import kind_and_place
-from sayso.surfaces.terminal.device import Device, Ended, NoTerminal, Over, mend_on_exit, opened
-from sayso.surfaces.terminal.queue import Line
+from sayso.gate.questions.surface import AskedQuestion, Reply
+from sayso.gate.telemetry import describe_error
+from sayso.surfaces.terminal.device import (
+    Device,
+    NoTerminal,
+    PromptEnded,
+    QuestionOver,
+    open_device,
+    restore_on_exit,
+)
+from sayso.surfaces.terminal.queue import TerminalQueue
 
 if TYPE_CHECKING:
-    from sayso.surfaces.terminal.layout import Look
-    from sayso.surfaces.terminal.prompt import Prompt
+    from sayso.surfaces.terminal.layout import Screen
+    from sayso.surfaces.terminal.prompt import TerminalPrompt
 
 CONTROLLING = "/dev/tty"
 IGNORES_KEYS_FOR = 0.5
 
 log = logging.getLogger("sayso.terminal")
 
-_lines: dict[str, Line] = {}
+_queues: dict[str, TerminalQueue] = {}
 """One line for each terminal, however many surfaces a program makes on it."""
 
 
@@ -49,12 +56,12 @@ class Terminal:
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
         ctrl_c_ends_program: bool = False,
     ) -> None:
-        self.who = who or _user()
+        self.who = who or _account_name()
         self._path, self._clock, self._wait = device, clock, wait
-        self._line = _lines.setdefault(device, Line())
+        self._line = _queues.setdefault(device, TerminalQueue())
         self._said_so = False
         self._keeps_signals = ctrl_c_ends_program
-        mend_on_exit()
+        restore_on_exit()
 
     @property
     def by(self) -> str:
@@ -63,71 +70,71 @@ class Terminal:
     def able(self) -> bool:
         """Whether there is a terminal to ask on."""
         try:
-            with opened(self._path):
+            with open_device(self._path):
                 return True
         except NoTerminal as why:
             self._cannot_ask(why)
             return False
 
-    def ask(self, asked: Asked, over: threading.Event) -> Reply | None:
+    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         """The person's answer; a no if they press Ctrl-C or the terminal goes; None if it cannot be asked."""
         try:
-            with self._line.turn(over, self._write), opened(self._path) as device:
+            with self._line.turn(over, self._write), open_device(self._path) as device:
                 device.keeps_signals = self._keeps_signals
                 return self._whole(device, asked, over)
-        except Over:
+        except QuestionOver:
             return None
         except NoTerminal as why:
             self._cannot_ask(why)
             return None
         except Exception as error:  # noqa: BLE001  whatever is wrong with a question or a terminal, it is no answer
-            log.warning("the question could not be shown on the terminal: %s", kind_and_place(error))
+            log.warning("the question could not be shown on the terminal: %s", describe_error(error))
             return None
 
-    def confirm(self, asked: Asked, answer: str) -> bool | None:
+    def confirm(self, asked: AskedQuestion, answer: str) -> bool | None:
         """Show the whole question; whether the person typed `allow` to give this answer to it.
 
         None where there is no terminal to show it on.
         """
         never = threading.Event()
         try:
-            with self._line.turn(never, self._write), opened(self._path) as device:
+            with self._line.turn(never, self._write), open_device(self._path) as device:
                 return self._confirmed(device, asked, answer, never)
         except NoTerminal:
             return None
-        except Ended:
+        except PromptEnded:
             return False
 
     def tell(self, notice: str) -> None:
         """A line at once, or as soon as the open question lets it through."""
         self._line.tell(notice, self._write)
 
-    def _whole(self, device: Device, asked: Asked, over: threading.Event) -> Reply:
+    def _whole(self, device: Device, asked: AskedQuestion, over: threading.Event) -> Reply:
         """One question, from its card to the line that says how it ended."""
-        from sayso.surfaces.terminal.card import word_of
+        from sayso.surfaces.terminal.card import answer_word
 
         try:
             reply = self._converse(device, asked, over)
-            ending = f"You answered: {word_of(reply.answer)}.\n"
-        except Over:
-            with suppress(Ended):
-                device.write(f"\n{_taken_down(asked)}\n")
+            ending = f"You answered: {answer_word(reply.answer)}.\n"
+        except QuestionOver:
+            with suppress(PromptEnded):
+                device.write(f"\n{_describe_ending(asked)}\n")
             raise
-        except Ended as end:
+        except PromptEnded as end:
             reply = Reply("deny", self.by, reason=str(end))
             ending = f"\nDenied: {end}.\n"
         finally:
             device.restore()
-        with suppress(Ended):
+        with suppress(PromptEnded):
             device.write(ending)
         return reply
 
-    def _converse(self, device: Device, asked: Asked, over: threading.Event) -> Reply:
+    def _converse(self, device: Device, asked: AskedQuestion, over: threading.Event) -> Reply:
         prompt = self._prompt(device, asked, over)
         self._let_read(device, lambda: prompt.show(self._line.waiting), over)
         return prompt.answer()
 
-    def _confirmed(self, device: Device, asked: Asked, answer: str, over: threading.Event) -> bool:
+    def _confirmed(self, device: Device, asked: AskedQuestion, answer: str, over: threading.Event) -> bool:
         prompt = self._prompt(device, asked, over)
         try:
             self._let_read(device, lambda: prompt.show_whole(answer), over)
@@ -143,11 +150,11 @@ class Terminal:
         _look_up(over)
         device.listen(echo=True)
 
-    def _prompt(self, device: Device, asked: Asked, over: threading.Event) -> Prompt:
-        from sayso.surfaces.terminal.layout import look_of
-        from sayso.surfaces.terminal.prompt import Prompt
+    def _prompt(self, device: Device, asked: AskedQuestion, over: threading.Event) -> TerminalPrompt:
+        from sayso.surfaces.terminal.layout import detect_screen
+        from sayso.surfaces.terminal.prompt import TerminalPrompt
 
-        known, look = self._line.waiting, look_of(device.columns, os.environ)
+        known, look = self._line.waiting, detect_screen(device.columns, os.environ)
 
         def read(words: str) -> str:
             device.write(words)
@@ -165,18 +172,18 @@ class Terminal:
             if news:
                 # What was typed so far is forgotten with its line, so that what is seen is what counts.
                 device.listen(echo=True)
-                device.write("\n" + _shown(news, look) + words)
+                device.write("\n" + _format_notices(news, look) + words)
 
-        return Prompt(asked, self.by, device, look, self._clock(), read, lambda: _look_up(over))
+        return TerminalPrompt(asked, self.by, device, look, self._clock(), read, lambda: _look_up(over))
 
     def _write(self, notices: list[str]) -> None:
         """Notices on the terminal; in the log if that cannot be."""
-        from sayso.surfaces.terminal.layout import look_of
+        from sayso.surfaces.terminal.layout import detect_screen
 
         try:
-            with opened(self._path) as device:
-                device.write(_shown(notices, look_of(device.columns, os.environ)))
-        except (NoTerminal, Ended):
+            with open_device(self._path) as device:
+                device.write(_format_notices(notices, detect_screen(device.columns, os.environ)))
+        except (NoTerminal, PromptEnded):
             for notice in notices:
                 log.warning("%s", visible(notice))
 
@@ -188,16 +195,16 @@ class Terminal:
 
 def _look_up(over: threading.Event) -> None:
     if over.is_set():
-        raise Over
+        raise QuestionOver
 
 
-def _shown(notices: list[str], look: Look) -> str:
-    from sayso.surfaces.terminal.card import remark
+def _format_notices(notices: list[str], look: Screen) -> str:
+    from sayso.surfaces.terminal.card import render_remark
 
-    return "".join(remark(f"sayso: {visible(notice)}", look) for notice in notices)
+    return "".join(render_remark(f"sayso: {visible(notice)}", look) for notice in notices)
 
 
-def _user() -> str:
+def _account_name() -> str:
     """The account's name as the system has it: the environment could be anybody's."""
     try:
         import pwd
@@ -211,7 +218,7 @@ def _user() -> str:
         return f"user {os.getuid()}"
 
 
-def _taken_down(asked: Asked) -> str:
+def _describe_ending(asked: AskedQuestion) -> str:
     """Why the question is no longer asked here: who answered it elsewhere, if somebody did."""
     try:
         ended = None if asked.ended is None else asked.ended()

@@ -1,0 +1,162 @@
+"""Where `sayso check` decides: on the operator's store, in a session of it or in none, or without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sayso.cli.policy_choice import print_note
+from sayso.cli.short_ids import expand_session_id
+
+if TYPE_CHECKING:
+    from sayso.core.decision import Decision
+    from sayso.core.model import Request
+    from sayso.core.policy import Policy
+    from sayso.gate.deciding.check import CheckResult
+    from sayso.gate.gate import Gate
+
+STATELESS = (
+    "decided without a store: domains count as just reviewed unless the file says when,"
+    " and notices as having somewhere to go"
+)
+OTHER_POLICY = "the gate of this store runs under another policy than this was decided by"
+
+
+class CheckTarget(NamedTuple):
+    """What is asked about: an operation, or a call of a tool."""
+
+    confidence: float
+    operation: str | None = None
+    tool: str = ""
+    args: dict[str, Any] | None = None
+
+
+class Decider:
+    """One place to decide a check in; without a gate, there is no store."""
+
+    def __init__(self, policy: Policy, gate: Gate | None, where: str | None, session: str | None) -> None:
+        self._policy = policy
+        self._gate = gate
+        self._where = where
+        self._session = session
+        self._remarks: tuple[str, ...] = (STATELESS,) if gate is None else ()
+        if gate is not None:
+            from sayso.gate.open import policy_in_force
+
+            self._remarks = () if policy_in_force(gate) in (None, policy.digest) else (OTHER_POLICY,)
+
+    def decide(self, wish: CheckTarget) -> tuple[Request, CheckResult]:
+        """The request for what is asked about, as a door would make it, and what would be decided."""
+        import time
+
+        from sayso.gate.deciding.check import check_alone, check_on_store
+
+        request = self._request(wish)
+        if self._gate is None:
+            return request, check_alone(request, self._policy, time.time())
+        return request, check_on_store(self._gate, request, in_session=self._session is not None)
+
+    def alert(self, request: Request, decision: Decision) -> bool:
+        """Record what is blocked, and alert the operator; False where there is no store to record it in."""
+        from sayso.gate.deciding.check import alert_blocked
+        from sayso.gate.open import open_to_act
+
+        if self._gate is None or decision.verdict.value != "deny":
+            return False
+        acting = open_to_act(self._policy, self._where)
+        try:
+            alert_blocked(acting, request, decision)
+        finally:
+            acting.store.close()
+        return True
+
+    def tell(self, request: Request, decision: Decision) -> dict[str, Any]:
+        from sayso.gate.as_json import decision_to_json, question_to_json
+
+        return decision_to_json(decision) | question_to_json(decision, request, self._policy)
+
+    def remark(self) -> None:
+        for text in self._remarks:
+            print_note(text)
+
+    def _request(self, wish: CheckTarget) -> Request:
+        from sayso.core.model import Declaration, Operation
+        from sayso.gate.deciding.request import make_call, make_request, read_request
+
+        who, workspace = self._who()
+        if wish.operation is not None:
+            called = make_call(f"{wish.operation} (check)", folder=workspace, workspace=workspace)
+            return make_request(called, [Operation(wish.operation)], confidence=wish.confidence, **who)
+        if self._session is None:
+            return request_in_folder(wish.tool, wish.args or {}, wish.confidence, self._policy, **who)
+        call = make_call(wish.tool, wish.args, folder=workspace, workspace=workspace)
+        return read_request(call, Declaration(), self._policy, confidence=wish.confidence, **who)
+
+    def _who(self) -> tuple[dict[str, Any], str]:
+        """Who asks: the agent of the session, or nobody in particular; and the session's workspace."""
+        if self._gate is None or self._session is None:
+            return {"session": ""} if self._gate is not None else {}, ""
+        from sayso.doors.python.calls.embedded import origin_of_session
+        from sayso.gate.gate import load_open_session, select_all_rows
+
+        with self._gate.store.read() as tx:
+            row = load_open_session(self._gate, tx, self._session, select_all_rows()).row
+        return {"agent": row.agent, "session": row.id, "origin": origin_of_session(row)}, row.workspace
+
+
+@contextmanager
+def open_decider(
+    policy: Policy, preset: str | None, store: str | None, session: str | None
+) -> Iterator[Decider]:
+    from sayso.core.errors import MalformedRequest
+
+    if preset is not None and session is not None:
+        raise MalformedRequest(
+            "a session is in a store, and --preset decides without one", hint="leave one out"
+        )
+    gate = None if preset is not None else _open_existing_store(policy, store, session)
+    try:
+        named = None if gate is None or session is None else expand_session_id(gate, session)
+        yield Decider(policy, gate, store, named)
+    finally:
+        if gate is not None:
+            gate.store.close()
+
+
+def request_in_folder(
+    tool: str, args: Mapping[str, Any], confidence: float, policy: Policy, **who: Any
+) -> Request:
+    """The request for a call of this tool, as a door would make it for a program in the working folder."""
+    from sayso.core.model import Declaration
+    from sayso.doors.python.calls.door import workspace_here
+    from sayso.gate.deciding.request import make_call, read_request
+
+    call = make_call(tool, args, folder=_working_folder(), workspace=workspace_here())
+    return read_request(call, Declaration(), policy, confidence=confidence, **who)
+
+
+def _open_existing_store(policy: Policy, store: str | None, session: str | None) -> Gate | None:
+    """The operator's store, opened to look; None if there is none yet. One that is unused is begun."""
+    from sayso.gate.open import NoStore, UnusedStore, open_gate, open_to_look
+
+    try:
+        return open_to_look(store, policy=policy)
+    except UnusedStore:
+        open_gate(policy, store).store.close()
+        return open_to_look(store, policy=policy)
+    except NoStore as error:
+        if session is not None:
+            raise
+        if store is not None:
+            print_note(error.message)
+        return None
+
+
+def _working_folder() -> str:
+    """The working folder; none if it is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""

@@ -1,0 +1,258 @@
+"""The gate in this process: its use cases, its surfaces, and the calls this process holds."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.decision import Decision, Question
+from sayso.core.ledger import IN_PROGRESS, State
+from sayso.core.model import Call, Declaration, Origin, Request
+from sayso.core.session import Scope
+from sayso.doors.python.calls.capability import Capability
+from sayso.doors.python.calls.door import (
+    AGENT,
+    NO_CALL_KEYS,
+    CallKeys,
+    Door,
+    PendingAsk,
+    WaitResult,
+    workspace_here,
+)
+from sayso.doors.python.calls.holders import PROGRAM, has_left, name_holder
+from sayso.doors.python.calls.results import ConsentDenied
+from sayso.gate.call_rows import Attempt, UnknownCall
+from sayso.gate.deciding.authorize import Bundle
+from sayso.gate.deciding.request import make_request, read_request, with_state
+from sayso.gate.gate import Gate, UnknownSession
+from sayso.gate.ledger import lease, outcome, recovery, start, workflows
+from sayso.gate.ledger.replay import replay_call
+from sayso.gate.ledger.workflows import check_workflow
+from sayso.gate.questions.answer import cancel_question
+from sayso.gate.questions.asker import Asker
+from sayso.gate.questions.explain import preview_decision
+from sayso.gate.questions.read import find_question
+from sayso.gate.questions.surface import Surface
+from sayso.gate.questions.wait import LONGEST
+from sayso.gate.row_watcher import RowWatcher
+from sayso.gate.sessions import sessions
+from sayso.gate.sessions.messages import ask_in_conversation
+from sayso.store.contract import QuestionRow, Reader, SessionRow
+
+NOBODY = "nobody can be asked: there is no surface that could show the question"
+
+
+class EmbeddedDoor(Door):
+    """A gate of this process."""
+
+    def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
+        super().__init__()
+        self.gate = gate
+        self.asker = Asker(gate, surfaces)
+        self.endings = RowWatcher(gate, _is_over, "sayso-endings")
+        """Who waits here for calls that somebody else runs."""
+        self.holder = name_holder()
+
+    def check_host(self) -> None:
+        """Whoever has the gate in their own process is its host."""
+
+    def row(self, session: str) -> SessionRow:
+        with self.gate.store.read() as tx:
+            row = tx.session(session)
+        if row is None:
+            raise UnknownSession("there is no such session")
+        return row
+
+    def question(self, name: str) -> Question:
+        return find_question(self.gate, name).question
+
+    # --- how calls are decided and kept ---
+
+    def requested(
+        self, call: Call, declared: Declaration, session: str, workflow: str | None = None
+    ) -> Request:
+        row = self.row(session)
+        here = msgspec.structs.replace(call, workspace=row.workspace)
+        who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of_session(row)}
+        if workflow is not None:
+            return make_request(here, declared.operations, workflow=workflow, **who)
+        return read_request(here, declared, self.gate.policy, **who)
+
+    def check_workflow(self, name: str, operations: Sequence[str]) -> None:
+        check_workflow(self.gate.policy, name, operations)
+
+    def preview(self, request: Request, scope: Scope) -> Decision:
+        return preview_decision(self.gate, request, scope)
+
+    def begin(
+        self, request: Request, scope: Scope, keys: CallKeys = NO_CALL_KEYS, bundle: Bundle | None = None
+    ) -> Attempt:
+        return start.start_call(
+            self.gate,
+            request,
+            scope,
+            holder=self.holder,
+            host_id=keys.host_id,
+            key=keys.key,
+            effect_key=keys.effect,
+            bundle=bundle,
+        )
+
+    def begin_ungated(self, request: Request, scope: Scope, keys: CallKeys) -> Attempt:
+        return start.start_ungated(
+            self.gate,
+            request,
+            scope,
+            holder=self.holder,
+            host_id=keys.host_id,
+            key=keys.key,
+            effect_key=keys.effect,
+        )
+
+    def look(self, call: str, session: str) -> Attempt:
+        return start.load_attempt(self.gate, call, session)
+
+    def look_now(self, call: str, session: str) -> Attempt:
+        return start.load_attempt_now(self.gate, call, session)
+
+    def session_of(self, call: str, around: str | None) -> str:
+        with self.gate.store.read() as tx:
+            row = tx.call(call)
+            session = None if row is None else tx.session(row.session)
+            here = None if around is None else tx.session(around)
+        if session is None or not self._is_ours(session, here):
+            raise UnknownCall(f"there is no call {call}", hint=words.NAME_ITS_SESSION)
+        return session.id
+
+    def _is_ours(self, session: SessionRow, here: SessionRow | None) -> bool:
+        """Whether the session belongs to the owner at this point of the program, or to the program itself."""
+        if here is not None:
+            return session.owner == here.owner
+        return session.owner in (PROGRAM, self.holder) or has_left(session.owner)
+
+    def wanted(self, call: str) -> Request:
+        return start.load_request_to_retry(self.gate, call)
+
+    def again(
+        self,
+        call: str,
+        scope: Scope,
+        *,
+        state: str | None = None,
+        effect: str | None = None,
+        meant: bytes | None = None,
+    ) -> Attempt:
+        return start.retry_call(
+            self.gate, call, scope, holder=self.holder, state=state, effect_key=effect, meant=meant
+        )
+
+    def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
+        return replay_call(self.gate, call, session, holder=self.holder, state=state)
+
+    def end(
+        self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
+    ) -> None:
+        outcome.end_call(self.gate, call, fence, state, result, unkept)
+
+    def beat(self, call: str, fence: int) -> None:
+        lease.keep_alive(self.gate, call, fence)
+
+    def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
+        lease.park_call(self.gate, call, fence, question, note)
+
+    def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
+        return lease.unpark_call(self.gate, call, scope, holder=self.holder, fence=fence)
+
+    def keep_note(self, call: str, fence: int, note: workflows.RunNote) -> None:
+        workflows.save_note(self.gate, call, fence, note)
+
+    # --- how people are asked ---
+
+    def asks(self, attempt: Attempt) -> PendingAsk:
+        question = self.question(attempt.question or "")
+        asked = max(question.items, key=lambda item: item.risk)
+        return PendingAsk(
+            question.id,
+            asked.operation,
+            asked.ruling.reason,
+            asked.risk,
+            question.request.digest,
+            question.offers,
+        )
+
+    def show(self, capability: Capability, attempt: Attempt) -> threading.Event:
+        question = self.question(attempt.question or "")
+        return self.asker.show(question, lambda edited: self.edited(question.request, capability, edited))
+
+    def edited(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
+        """The same call with other arguments, which must fit the function as well."""
+        plain = capability.shape.edited(arguments, request.call.arguments)
+        said = request.operations if request.declared is None else request.declared.operations
+        edited = self.request(capability, plain, request.session, said, request.call.folder)
+        return with_state(edited, self.state_of(capability, edited))
+
+    def wait(self, attempt: Attempt, seconds: float) -> WaitResult:
+        return _wait_result_of(self.asker.wait(attempt.question or "", seconds))
+
+    def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[WaitResult]:
+        async def waited() -> WaitResult:
+            return _wait_result_of(await self.asker.await_answer(attempt.question or "", seconds))
+
+        return waited()
+
+    def wait_end(self, call: str, seconds: float) -> None:
+        self.endings.wait(call, min(seconds, LONGEST))
+        recovery.recover_call(self.gate, call)
+
+    def await_end(
+        self, call: str, seconds: float, left: asyncio.Future[None] | None = None
+    ) -> Awaitable[None]:
+        async def ended() -> None:
+            await self.endings.await_over(call, min(seconds, LONGEST), left)
+            await asyncio.to_thread(recovery.recover_call, self.gate, call)
+
+        return ended()
+
+    def put(self, question: str) -> str | None:
+        return ask_in_conversation(self.gate, question)
+
+    def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
+        """If nobody can be asked, the question is taken back, and the call with it."""
+        if self.asker.able:
+            return
+        operation = self.question(attempt.question or "").items[0].operation
+        cancel_question(self.gate, attempt.question or "", NOBODY)
+        self.again(attempt.call, scope)
+        raise ConsentDenied(operation, NOBODY, "no_surface")
+
+    def tell_left(self, operation: str) -> None:
+        self.asker.tell(words.agent_left(operation, self.gate.policy.settings.question_lasts))
+
+    # --- sessions ---
+
+    def open_own(self) -> str:
+        return sessions.open_session(self.gate, agent=AGENT, owner=self.holder, workspace=workspace_here())
+
+    def end_session(self, session: str) -> None:
+        sessions.close_session(self.gate, session)
+
+
+def origin_of_session(row: SessionRow) -> Origin:
+    return Origin.AGENT if row.parent is None else Origin.SUBAGENT
+
+
+def _is_over(tx: Reader, call: str) -> bool:
+    """Whether nobody runs this call, or nobody can say so any more."""
+    row = tx.call(call)
+    if row is None or row.state not in IN_PROGRESS:
+        return True
+    return row.lease_until is not None and row.lease_until <= tx.now
+
+
+def _wait_result_of(row: QuestionRow) -> WaitResult:
+    return WaitResult(row.state, row.answer)

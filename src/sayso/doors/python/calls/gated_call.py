@@ -1,0 +1,227 @@
+"""One gated call from question to end: decided, asked if need be, entered once, and reported.
+
+The procedures here are generators (see steps): the same for sync and async callers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sayso.core import words
+from sayso.core.ledger import NotNow, State
+from sayso.core.session import Scope
+from sayso.doors.python.calls.capability import Capability, call_function
+from sayso.doors.python.calls.door import Door, PendingAsk, WaitResult
+from sayso.doors.python.calls.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout
+from sayso.doors.python.calls.scope import (
+    Frame,
+    Job,
+    job_around,
+    note_start,
+    outer_consent,
+    outer_resting_on,
+    scope_here,
+    session_around,
+)
+from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Wait, Work
+from sayso.doors.python.values.plain import keep_result
+from sayso.gate.call_rows import Attempt
+from sayso.gate.telemetry import AskingSpan, RunningSpan
+
+TAKEN_OVER = "somebody else has gone on with this run"
+
+STATE_WORDS = {
+    "running": "the call is running, started by somebody else",
+    "waiting": "the call waits for an answer, in the hands of whoever runs it",
+    "succeeded": "the call has been run by somebody else",
+    "failed": "the call has failed",
+    "ambiguous": "nobody knows whether the call ran: the operator has to say what happened",
+    "expired": "nobody answered in time",
+    "cancelled": words.WITHDRAWN,
+}
+"""What is told of a call that is over, or in other hands."""
+
+
+def run_gated_call(
+    door: Door, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Steps[Outcome]:
+    """A call of a decorated function, wherever it is made. Inside a run it waits in place for its answer."""
+    session = session_around(door)  # looked up here: in the thread of some work, other code is around
+    if session is None:
+        session = yield Work(door.own_session)
+    job = job_around(door, session)
+    if job is not None and job.stopped is not None:
+        raise job.stopped
+    plain, objects = capability.shape.written(args, kwargs)
+    request, scope = door.request(capability, plain, session), scope_here(door, session)
+    attempt: Attempt = yield Work(lambda: door.start(capability, request, scope))
+    try:
+        attempt = yield from obtain_consent(door, capability, attempt, scope, _patience(capability, job), job)
+    except (ConsentRequired, ConsentDenied) as error:
+        if job is not None:
+            job.stopped = error
+        raise
+    note_start(door, attempt.record.request.operations[0].name)
+    outer = outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
+    frame = Frame(door, session, outer=outer)
+    done: Outcome = yield from enter_function(door, capability, attempt, objects, frame)
+    yield from report_outcome(door, attempt.call, attempt.fence, done)
+    return done
+
+
+def obtain_consent(
+    door: Door,
+    capability: Capability,
+    attempt: Attempt,
+    scope: Scope,
+    patience: float | None,
+    job: Job | None = None,
+) -> Steps[Attempt]:
+    """The attempt once it may run. Waits for a person as long as patience lasts; otherwise raises."""
+    until = None if patience is None else time.monotonic() + patience
+    while not attempt.runs:
+        if attempt.state != "pending" or attempt.question is None:
+            raise _make_denied(attempt)
+        now = attempt
+        asks: PendingAsk = yield Work(lambda now=now: door.asks(now))  # type: ignore[misc]
+        if until is None:
+            raise _make_required(attempt, asks, ConsentRequired)
+        yield Work(lambda now=now: door.check_able(capability, now, scope))  # type: ignore[misc]
+        left = until - time.monotonic()
+        if not left > 0:  # nor a number at all
+            raise _make_required(attempt, asks, ConsentTimeout)
+        waited: WaitResult = yield from _ask_and_wait(door, capability, attempt, asks, left, job)
+        if waited.state == "open":
+            raise _make_required(attempt, asks, ConsentTimeout)
+        attempt = yield Work(lambda now=now: door.retry(capability, now, scope))  # type: ignore[misc]
+    return attempt
+
+
+def enter_function(
+    door: Door,
+    capability: Capability,
+    attempt: Attempt,
+    objects: Mapping[str, Any],
+    frame: Frame,
+    *,
+    crossing: bool = False,
+) -> Steps[Outcome]:
+    """The function itself, with the arguments that were approved.
+
+    `crossing`: whoever drives this is async and the function is not, or the other way round.
+    """
+    call, fence = attempt.call, attempt.fence
+    request = attempt.record.request
+    door.keeper.hold(call, fence)
+    with RunningSpan(call, request) as run:
+        try:
+            args, kwargs = capability.shape.read(request.call.arguments, objects)
+            function = capability.function
+            where: dict[str, Any] = {"folder": request.call.folder, "crossing": crossing}
+            done: Outcome = yield Enter(frame, lambda: call_function(function, args, kwargs, **where))
+        except BaseException:  # it never came to the function
+            yield Work(lambda: door.end(call, fence, "failed"))
+            raise
+        finally:
+            door.keeper.drop(call)
+        run.ended(describe_ending(done, frame.job), done.error)
+    return done
+
+
+class End(NamedTuple):
+    """How a call ended, as it is written down: with its result, or with why there is none."""
+
+    state: State
+    result: bytes | None
+    unkept: str | None
+
+
+def end_of(done: Outcome) -> End:
+    if done.error is not None:
+        return End(state_after_error(done.error), None, error_text(done.error))
+    return End("succeeded", *keep_result(done.value))
+
+
+def error_text(error: BaseException) -> str:
+    """An error as every caller reads it."""
+    return f"{type(error).__name__}: {error}"
+
+
+def state_text(attempt: Attempt) -> str:
+    """A call that is over, or in other hands, in a sentence; if it failed, how."""
+    said, why = STATE_WORDS.get(attempt.state, f"the call is {attempt.state}"), attempt.record.unkept
+    if why is None or attempt.state not in ("failed", "ambiguous"):
+        return said
+    return why if attempt.state == "failed" else f"{said} ({why})"
+
+
+def report_outcome(door: Door, call: str, fence: int, done: Outcome) -> Steps[None]:
+    """Write down how the call ended, and what it returned."""
+    end = end_of(done)
+    yield Work(lambda: door.end(call, fence, *end))
+
+
+def describe_ending(done: Outcome, job: Job | None) -> str:
+    """How a run ended, in a word; stopped if a gate on its way was not passed."""
+    if job is not None and job.stopped is not None:
+        return "stopped"
+    return "succeeded" if done.error is None else state_after_error(done.error)
+
+
+def _ask_and_wait(
+    door: Door, capability: Capability, attempt: Attempt, asks: PendingAsk, left: float, job: Job | None
+) -> Steps[WaitResult]:
+    """Put the question to people and wait. The run around it is parked meanwhile, so that nobody holds it."""
+    if job is not None:
+        yield Work(lambda: door.park(job, asks.question))
+    over: threading.Event | None = None
+    with AskingSpan(asks.question, attempt.record.request) as wait:
+        try:
+            over = yield Work(lambda: door.show(capability, attempt))
+            waited: WaitResult = yield Wait(
+                lambda: door.wait(attempt, left), lambda: door.await_answer(attempt, left)
+            )
+        finally:
+            if over is not None:
+                over.set()
+            if job is not None:
+                yield from _unpark_run(door, job, asks)
+        wait.over(waited.state, waited.answer)
+    if job is not None and job.stopped is not None:  # its own consent ended while it waited
+        raise job.stopped
+    return waited
+
+
+def _unpark_run(door: Door, job: Job, asks: PendingAsk) -> Steps[None]:
+    """Hold the run again, however the wait in it ended: whoever holds it says what became of it."""
+    try:
+        yield Work(lambda: door.unpark(job))
+    except NotNow as error:  # somebody else goes on with it, from the top
+        raise ConsentDenied(asks.operation, TAKEN_OVER, "running") from error
+
+
+def _patience(capability: Capability, job: Job | None) -> float | None:
+    return capability.wait if job is None else max(0.0, job.deadline - time.monotonic())
+
+
+def state_after_error(error: BaseException) -> State:
+    """Failed if the tool says so; ambiguous if nobody can say what happened."""
+    if isinstance(error, BaseExceptionGroup):
+        return "ambiguous" if "ambiguous" in map(state_after_error, error.exceptions) else "failed"
+    unsure = (Ambiguous, TimeoutError, ConnectionError)
+    return "failed" if isinstance(error, Exception) and not isinstance(error, unsure) else "ambiguous"
+
+
+def _make_denied(attempt: Attempt) -> ConsentDenied:
+    """The call may not run, or not by us: it is over, or somebody else has it."""
+    record, operation = attempt.record, attempt.record.request.operations[0].name
+    if attempt.state == "denied":
+        return ConsentDenied(operation, record.reason, record.rule)
+    return ConsentDenied(operation, state_text(attempt), attempt.state)
+
+
+def _make_required(attempt: Attempt, asks: PendingAsk, kind: type[ConsentRequired]) -> ConsentRequired:
+    return kind(asks.operation, asks.reason, asks.risk, asks.digest, asks.offers, asks.question, attempt.call)

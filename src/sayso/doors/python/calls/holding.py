@@ -1,0 +1,136 @@
+"""Who is inside a block: the code that its function runs, and the tasks and threads that code started.
+
+A block is held by the Python frame of the function in which it stands. Whatever runs inside has that frame on
+its stack; a task or a thread with a copy of the context has it on the stack of the thread it was entered in,
+or among the coroutines its task waits for. A generator that stops in its block leaves the stack, and its
+consumer, and whatever the consumer starts meanwhile, is outside. In doubt something is outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from contextvars import ContextVar, Token
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
+from typing import Any
+
+STOPS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+"""What can stop in the middle of a block and hand over to whoever asked for the next piece."""
+SUSPENDED = (CoroutineType, GeneratorType, AsyncGeneratorType)
+MOST = 10_000
+
+_looking = threading.RLock()
+_entered: ContextVar[None] = ContextVar("sayso_entered")
+
+
+class Holding:
+    """A block while it lasts: the function that holds it, and the thread, task and context it is held in."""
+
+    def __init__(self, frame: FrameType) -> None:
+        self._holder: FrameType | None = _beyond_contextlib(frame)
+        self._stops = bool(self._holder.f_code.co_flags & STOPS)
+        self._thread, task = _here()
+        self._task = None if task is None else weakref.ref(task)
+        self._token: Token[None] = _entered.set(None)
+
+    def over(self) -> None:
+        """The block was left. What it left behind still knows whose work it is."""
+        self._holder = None
+
+    def surrounds(self, *, is_open: bool) -> bool:
+        """Whether this point of the program is inside the block; once closed, whether it comes from it."""
+        thread, task = _here()
+        if thread == self._thread and task is (None if self._task is None else self._task()):
+            return self._holder is not None and self._holder in _stack(sys._getframe(1))  # noqa: SLF001
+        if self._stops or self._same_context():
+            return False
+        return not is_open or self._goes_on()
+
+    def _goes_on(self) -> bool:
+        """Whether the function is at work in the block now: it runs, or waits for something in its task.
+
+        While one look follows the other, it may have changed from one to the other; so both are taken twice.
+        """
+        return self._runs() or self._waits() or self._runs() or self._waits()
+
+    def _runs(self) -> bool:
+        holder = self._holder
+        return holder is not None and holder in _stack(_top_of(self._thread))
+
+    def _waits(self) -> bool:
+        holder, task = self._holder, None if self._task is None else self._task()
+        return holder is not None and task is not None and holder in _awaiting(task.get_coro())
+
+    def _same_context(self) -> bool:
+        """Whether this is the very context the block was entered in, shared instead of copied."""
+        try:
+            _entered.reset(self._token)
+        except (ValueError, RuntimeError):
+            return False
+        self._token = _entered.set(None)
+        return True
+
+
+def _here() -> tuple[int, asyncio.Task[Any] | None]:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop runs here
+        task = None
+    return threading.get_ident(), task
+
+
+def _top_of(thread: int) -> FrameType | None:
+    """What this thread does now.
+
+    Before Python 3.12 a collection of garbage in the middle of this question can hang the process: it holds a
+    lock of the interpreter that the end of a thread-local value wants as well (python/cpython#106883). So
+    nothing is collected meanwhile.
+    """
+    if sys.version_info >= (3, 12):
+        return sys._current_frames().get(thread)  # noqa: SLF001  there is no other way to ask
+    with _looking:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return sys._current_frames().get(thread)  # noqa: SLF001
+        finally:
+            if collects:
+                gc.enable()
+
+
+def _beyond_contextlib(frame: FrameType) -> FrameType:
+    """The function whose block it is, where an ExitStack enters it for that function."""
+    while frame.f_globals.get("__name__") == "contextlib" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _awaiting(coroutine: Any) -> Iterator[FrameType]:
+    """The frames of a suspended coroutine and of what it waits for, outermost first."""
+    for _ in range(MOST):
+        if coroutine is None:
+            return
+        for name in ("cr_frame", "gi_frame", "ag_frame"):
+            frame = getattr(coroutine, name, None)
+            if frame is not None:
+                yield frame
+        coroutine = _inner_coroutine(coroutine)
+
+
+def _inner_coroutine(coroutine: Any) -> Any:
+    for name in ("cr_await", "gi_yieldfrom", "ag_await"):
+        if hasattr(coroutine, name):
+            return getattr(coroutine, name)
+    # what steps an async generator, or wraps a coroutine, does not say which; it only holds it
+    return next((one for one in gc.get_referents(coroutine) if isinstance(one, SUSPENDED)), None)

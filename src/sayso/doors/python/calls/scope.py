@@ -1,0 +1,264 @@
+"""Where in the program a call is made: open scopes, carried by contextvars and closed when their call ends.
+
+A frame is opened by an outer call, a click, a safe caller, a session or a workflow step. What runs inside
+sees it, tasks it starts as well, as long as it is open; threads of their own do not. A closed frame gives
+nothing, so work that outlives the call it was started in is on its own.
+
+A context says what surrounded it when it was copied, and not whether that was inside the block: a generator
+that stops in a block leaves its frame to its consumer. So a frame is bound to the code that holds it (see
+holding), and counts only for what runs inside that.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Generic, TypeVar
+
+import msgspec
+
+from sayso.core.decision import Item
+from sayso.core.model import Risk, Verdict
+from sayso.core.session import OuterCall, Run, Scope, join_outers
+from sayso.doors.python.calls.holding import Holding
+from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
+from sayso.gate.call_rows import Attempt
+from sayso.gate.ledger.workflows import RunNote
+
+CARRYING = frozenset(
+    {
+        "approved_call",
+        "slash_command",
+        "user_initiated",
+        "allowlist",
+        "operation_grant",
+        "workflow_grant",
+        "remembered",
+        "task_grant",
+        "plan",
+    }
+)
+"""The rules whose consent an outer call passes on to what it calls (rule 11)."""
+
+
+class Job:
+    """One run under way: the gates inside it wait in place, and once one of them fails it is stopped."""
+
+    def __init__(
+        self, call: str, fence: int, deadline: float, note: RunNote, scope: Scope, folder: str
+    ) -> None:
+        self.call = call
+        self.fence = fence
+        self.deadline = deadline
+        self.note = note
+        self.scope = scope
+        """Where in the program the run itself was started."""
+        self.folder = folder
+        """The working folder that it was allowed to run in."""
+        self.started: list[str] = []
+        self.stopped: ConsentRequired | ConsentDenied | None = None
+        self.waiting = 0
+        """How many gates inside wait for a person now; while any does, the run is parked."""
+        self.parking = threading.Lock()
+
+
+class Frame:
+    """One scope. It belongs to one gate and one session, and says nothing about any other."""
+
+    def __init__(
+        self,
+        gate: object,
+        session: str,
+        *,
+        outer: OuterCall | None = None,
+        clicked: str | None = None,
+        reducers: Mapping[str, Risk] | None = None,
+        run: Run | None = None,
+        individual: bool = False,
+        job: Job | None = None,
+    ) -> None:
+        self.gate = gate
+        self.session = session
+        self.outer = outer
+        self.clicked = clicked
+        self.reducers = reducers or {}
+        self.run = run
+        self.individual = individual
+        self.job = job
+        self.open = True
+        self.around: Frame | None = None
+        self.held: Holding | None = None
+
+    def enter(self, holding: Holding) -> None:
+        """From now on, until it is left, the frame is around what the holder of this block does."""
+        self.around = _visible(_innermost.get())
+        self.held = holding
+        _innermost.set(self)
+
+    def leave(self) -> None:
+        """The frame gives nothing any more. Left elsewhere than it was entered, it is passed over there."""
+        self.open = False
+        if self.held is not None:
+            self.held.over()
+        if _innermost.get() is self:
+            _innermost.set(self.around)
+
+    @property
+    def surrounds(self) -> bool:
+        """Whether this point of the program is inside the block, or was left behind by it."""
+        return self.held is not None and self.held.surrounds(is_open=self.open)
+
+
+_innermost: ContextVar[Frame | None] = ContextVar("sayso_scope", default=None)
+
+
+T = TypeVar("T")
+
+
+class Scoped(Generic[T]):
+    """A block of a program that is in a frame: everything in it, and what it calls, as long as it lasts.
+
+    The frame is made when the block is entered, and bound to the function in which the block stands. One that
+    is entered for another function, by a generator or a helper that returns, is not around that function.
+    """
+
+    def __init__(self, make: Callable[[], Frame], value: T) -> None:
+        self._make = make
+        self._value = value
+        self._frames: list[Frame] = []
+
+    def __enter__(self) -> T:
+        frame = self._make()
+        frame.enter(Holding(sys._getframe(1)))  # noqa: SLF001  the one way to know whose block this is
+        self._frames.append(frame)
+        return self._value
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._frames.pop().leave()
+
+
+def inside(frame: Frame) -> Scoped[None]:
+    """Everything in this block, and what it calls, is in the frame; afterwards the frame is closed."""
+    return Scoped(lambda: frame, None)
+
+
+def frames(gate: object, session: str) -> Iterator[Frame]:
+    """The open frames around this point of the program, innermost first."""
+    return (frame for frame in _around(gate, session) if frame.open)
+
+
+def scope_here(gate: object, session: str) -> Scope:
+    """What the frames around this point come to.
+
+    A step that wants a consent of its own keeps out what is around it, from work that it leaves behind too. A
+    call approved inside the step still carries what that call does, and so does a run started inside it.
+    """
+    outers: list[OuterCall] = []
+    reducers: dict[str, Risk] = {}
+    clicked: str | None = None
+    run: Run | None = None
+    step: Frame | None = None
+    for frame in _around(gate, session):
+        if frame.open:
+            clicked = clicked if clicked is not None else frame.clicked
+            reducers = {**frame.reducers, **reducers}
+        step = step or (frame if frame.individual else None)
+        if step is None and frame.open:
+            outers += [] if frame.outer is None else [frame.outer]
+            run = run or frame.run
+    alone = step is not None and run is None and not outers
+    return Scope(
+        user_initiated=clicked,
+        outer=join_outers(outers),
+        reducers=reducers,
+        run=step.run if step is not None and alone else run,
+        individual=alone,
+    )
+
+
+def job_around(gate: object, session: str) -> Job | None:
+    """The `run` this point of the program is in."""
+    return next((frame.job for frame in frames(gate, session) if frame.job is not None), None)
+
+
+def calls_around(gate: object) -> list[str]:
+    """The calls of this gate, of whichever session, that this point of the program is inside of."""
+    found: list[str] = []
+    frame = _visible(_innermost.get())
+    while frame is not None:
+        if frame.open and frame.gate is gate and frame.job is not None:
+            found.append(frame.job.call)
+        frame = _visible(frame.around)
+    return found
+
+
+def note_start(gate: object, operation: str) -> None:
+    """Tell every `run` around, of whichever session, that something inside it that needs consent begins."""
+    frame = _visible(_innermost.get())
+    while frame is not None:
+        if frame.open and frame.gate is gate and frame.job is not None:
+            frame.job.started.append(operation)
+        frame = _visible(frame.around)
+
+
+def session_around(gate: object) -> str | None:
+    """The session of the innermost frame of this gate.
+
+    A closed frame gives no consent, but still says whose work this is: what outlives its call is stopped with
+    the session it was started in.
+    """
+    frame = _visible(_innermost.get())
+    while frame is not None and frame.gate is not gate:
+        frame = _visible(frame.around)
+    return None if frame is None else frame.session
+
+
+def outer_consent(items: tuple[Item, ...], scope: Scope) -> OuterCall | None:
+    """What a call allowed like this, in this scope, passes on to the calls inside it.
+
+    What a safe caller lowered was asked for and approved as lower: no more than that is passed on.
+    """
+    granted = [
+        item for item in items if item.ruling.verdict is Verdict.ALLOW and item.ruling.rule in CARRYING
+    ]
+    if not granted:
+        return None
+    risks: dict[str, Risk] = {}
+    for item in granted:
+        risk = _lower_risk(item.risk, item, scope)
+        risks[item.operation] = max(risk, risks.get(item.operation, risk))
+    grants = tuple(dict.fromkeys(grant for item in granted for grant in item.ruling.grants))
+    return OuterCall(risks, max(_lower_risk(item.weight, item, scope) for item in granted), grants)
+
+
+def outer_resting_on(outer: OuterCall | None, attempt: Attempt) -> OuterCall | None:
+    """The same, resting on this start as well: it is gone with what was cleared, or was named, since."""
+    if outer is None:
+        return None
+    grants = (*outer.grants, attempt.call)
+    return msgspec.structs.replace(outer, grants=grants, clearings=attempt.record.clearings)
+
+
+def _lower_risk(risk: Risk, item: Item, scope: Scope) -> Risk:
+    return min(risk, scope.reducers.get(item.operation, risk))
+
+
+def _around(gate: object, session: str) -> Iterator[Frame]:
+    """Every frame of this session around this point, innermost first, closed ones too."""
+    frame = _visible(_innermost.get())
+    while frame is not None:
+        if frame.gate is gate and frame.session == session:
+            yield frame
+        frame = _visible(frame.around)
+
+
+def _visible(frame: Frame | None) -> Frame | None:
+    """This frame, or the next one around it that is around this point of the program."""
+    while frame is not None and not frame.surrounds:
+        frame = frame.around
+    return frame

@@ -1,0 +1,240 @@
+"""Arguments between Python and the digested bytes: what is approved is what runs.
+
+A call's arguments are written down as plain values, digested, and decoded from those very bytes for the run.
+What cannot be written down and read back as the same value is refused before anybody is asked. Objects that
+only live in this process (`self`, a connection named in `live`) are passed as they are; the call is bound to
+that one object.
+"""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+import threading
+import typing
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+from weakref import ref
+
+from sayso.core.digest import decode_canonical, encode_canonical, sha256
+from sayso.core.errors import NotCanonical, SaysoError
+from sayso.doors.python.values.plain import NotPlain, read_argument, write_argument
+
+_EMPTY = inspect.Parameter.empty
+_SELF = ("self", "cls")
+MOST_TOLD = 3
+"""How many faults of one argument are told."""
+
+
+class WrongArguments(SaysoError, TypeError):
+    """The arguments do not fit the function, or cannot be written down. Nobody was asked."""
+
+    code = "wrong_arguments"
+
+
+class Shape:
+    """The parameters of one function: how to write a call of it down, and how to read it back."""
+
+    def __init__(self, function: Callable[..., Any], live: Collection[str] = ()) -> None:
+        self.signature = inspect.signature(function)
+        live = (live,) if isinstance(live, str) else live
+        names = list(self.signature.parameters)
+        unknown = sorted(set(live) - set(names))
+        if unknown:
+            raise WrongArguments(f"{function.__qualname__} has no parameter {', '.join(unknown)}")
+        several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        if any(self.signature.parameters[name].kind in several for name in live):
+            raise WrongArguments(f"{function.__qualname__}: only single parameters can be live")
+        self.owner = names[0] if names and names[0] in _SELF and "." in function.__qualname__ else None
+        self.live = frozenset(live) | ({self.owner} if self.owner else set())
+        self._function = function
+        self._hints: dict[str, Any] | None = None
+
+    @cached_property
+    def schema(self) -> str:
+        """The digest of the signature: a function that changed is another tool."""
+        function = self._function
+        return sha256(f"{function.__module__}.{function.__qualname__}{self.signature}".encode())
+
+    def written(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A call as plain values by parameter, and its live objects; refused if it came back unequal."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise WrongArguments(f"{self._name}: {error}") from None
+        bound.apply_defaults()
+        plain: dict[str, Any] = {}
+        objects: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            if name in self.live:
+                objects[name], plain[name] = value, live_object_mark(value)
+            else:
+                plain[name] = self._plain(name, value)
+        return plain, objects
+
+    def given(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters that came as plain values, checked against the types, with defaults filled in."""
+        self.check_no_live()
+        typed = {name: self._typed(name, value) for name, value in params.items()}
+        return self._written_again(typed)
+
+    def check_no_live(self) -> None:
+        """Refuse a function that cannot be called from written arguments alone."""
+        if self.live:
+            raise WrongArguments(
+                f"{self._name} cannot be run by name: it needs {', '.join(sorted(self.live))}",
+                hint="call it from Python, or wrap it in a function without",
+            )
+
+    def write_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Some parameters as plain values, checked against the types."""
+        return {name: self._plain(name, self._typed(name, value)) for name, value in values.items()}
+
+    def read_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Some parameters, from plain values, as the types that the function declares."""
+        return {name: self._typed(name, value) for name, value in values.items()}
+
+    def edited(self, arguments: Mapping[str, Any], before: bytes) -> dict[str, Any]:
+        """Arguments a person edited, checked like any others. The live objects stay those of the call."""
+        known: dict[str, Any] = decode_canonical(before)
+        if set(arguments) - self.live != set(known) - self.live:
+            raise WrongArguments(f"{self._name} takes exactly: {', '.join(sorted(set(known) - self.live))}")
+        typed = {
+            name: known[name] if name in self.live else self._typed(name, arguments[name]) for name in known
+        }
+        plain = self._written_again(typed)
+        return plain | {name: known[name] for name in self.live}
+
+    def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What to call the function with, from the bytes that were digested."""
+        values: dict[str, Any] = decode_canonical(arguments)
+        typed = {
+            name: objects[name] if name in self.live else self._typed(name, value)
+            for name, value in values.items()
+        }
+        return self._called(typed)
+
+    def hint(self, name: str) -> Any:
+        """The type of a parameter, by its name; Parameter.empty if none is said."""
+        if self._hints is None:
+            self._hints = self._read_hints()
+        hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            return dict[str, Any if hint is _EMPTY else hint]  # type: ignore[misc]
+        return hint
+
+    def _written_again(self, typed: dict[str, Any]) -> dict[str, Any]:
+        """Values by parameter as Python itself binds them, so that no name among `**kwargs` hides another."""
+        args, kwargs = self._called(typed)
+        return self.written(args, kwargs)[0]
+
+    def _called(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        ordered = {name: values[name] for name in self.signature.parameters if name in values}
+        bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
+        bound.apply_defaults()  # without them, what follows a missing one would be passed under another name
+        return bound.args, bound.kwargs
+
+    def _plain(self, name: str, value: Any) -> Any:
+        try:
+            kept = decode_canonical(encode_canonical(write_argument(value, self.hint(name))))
+        except (NotPlain, NotCanonical) as error:
+            raise WrongArguments(
+                f"{self._name}: {name} cannot be written down ({type(value).__name__}: {_error_line(error)})",
+                hint="pass plain values, or name the parameter in live=(…)",
+            ) from error
+        back = self._typed(name, kept)
+        if back != value:
+            raise WrongArguments(
+                f"{self._name}: {name} would not come back as the same value: the {type(value).__name__} "
+                f"would be read as {type(back).__name__}",
+                hint=f"declare exactly that type in the signature ({name}: {type(value).__name__}), "
+                "or pass plain values",
+            )
+        return kept
+
+    def _typed(self, name: str, value: Any) -> Any:
+        if name not in self.signature.parameters:
+            raise WrongArguments(f"{self._name} has no parameter {name!r}")
+        hint = self.hint(name)
+        if hint is _EMPTY or hint is Any:
+            return value
+        try:
+            return read_argument(value, hint)
+        except Exception as error:  # the types of a program run code of its own when they are read
+            hint = f"pass what {name} is declared to be"
+            if isinstance(error, NameError):
+                hint = "define that type at the top of a module"
+            raise WrongArguments(f"{self._name}: {name}: {_error_line(error)}", hint=hint) from error
+
+    def _read_hints(self) -> dict[str, Any]:
+        """The types of what is written down; those of live objects and of the result are not needed."""
+        bare = inspect.unwrap(self._function)
+        written = set(self.signature.parameters) - self.live
+        said = {name: hint for name, hint in bare.__annotations__.items() if name in written}
+        try:
+            return typing.get_type_hints(
+                SimpleNamespace(__annotations__=said), globalns=bare.__globals__, include_extras=True
+            )
+        except (NameError, TypeError, AttributeError) as error:
+            raise WrongArguments(f"{self._name}: its types cannot be read: {error}") from error
+
+    @property
+    def _name(self) -> str:
+        return self._function.__qualname__
+
+
+def live_object_mark(value: object) -> str:
+    """What a live object is called in the digest: its `consent_id`, or a mark that only this object has."""
+    named = getattr(value, "consent_id", None)
+    if isinstance(named, str):
+        return f"{_type_name(value)} {named}"
+    return f"{_type_name(value)} #{_marks.of(value)}"
+
+
+class _Marks:
+    """A mark for every object, by what it is and not by what it equals, as long as it lives."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[ref[Any], str]] = {}
+        self._lock = threading.RLock()  # an object may die while another gets its mark
+
+    def of(self, value: object) -> str:
+        with self._lock:
+            held = self._known.get(id(value))
+            if held is not None and held[0]() is value:
+                return held[1]
+            mark, place = secrets.token_hex(8), id(value)
+            with suppress(TypeError):  # of some nothing can be remembered: no approval is ever used again
+                self._known[place] = (ref(value, lambda gone: self._forget(place, gone)), mark)
+            return mark
+
+    def _forget(self, place: int, gone: ref[Any]) -> None:
+        with self._lock:
+            held = self._known.get(place)
+            if held is not None and held[0] is gone:
+                del self._known[place]
+
+
+_marks = _Marks()
+
+
+def _error_line(error: Exception) -> str:
+    """The error in one line; what pydantic found field by field, without the values."""
+    errors = getattr(error, "errors", None)
+    if callable(errors):
+        found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors()[:MOST_TOLD]]
+        return "; ".join(one.removeprefix(": ") for one in found)
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _type_name(value: object) -> str:
+    kind = value if isinstance(value, type) else type(value)
+    return f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,219 @@
+"""Python values as plain ones (JSON) and back, for arguments and results.
+
+- Arguments are written so that the same value always gives the same text (sets are sorted), and are read back
+  as the type the function declares.
+- Results are written as they are, or not at all: a value without a JSON form is never replaced by another.
+- Pydantic is used where a program uses it, and never imported here.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path, PurePath
+from types import UnionType
+from typing import Any
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.digest import encode_canonical
+from sayso.gate.ledger.outcome import KEPT_RESULT
+
+AGAIN = {"by_alias": True, "round_trip": True}
+"""A model is written so that it can be validated again: by its aliases, without computed fields."""
+
+
+class NotPlain(ValueError):
+    """The value has no JSON form, or not one it could be read back from."""
+
+
+def write_argument(value: object, hint: Any = None) -> Any:
+    """The plain form of an argument of this type; the same for equal values."""
+    adapter = pydantic_adapter(hint)
+    if adapter is None:
+        return _write(value, _argument_hook, order="deterministic")
+    return _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
+
+
+def read_argument(value: object, hint: Any) -> Any:
+    """The value as the type that the function declares. Raises ValueError or TypeError if it does not fit."""
+    adapter = pydantic_adapter(hint)
+    if adapter is not None:
+        return _read_by_pydantic(value, adapter)
+    try:
+        return msgspec.convert(value, hint, dec_hook=_read, str_keys=True)
+    except msgspec.ValidationError:
+        raise
+    except TypeError:  # a union that msgspec cannot tell apart by itself
+        arms = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, UnionType) else ()
+        if not arms:
+            raise
+        return _read_first(value, arms)
+
+
+def write_result(value: object) -> Any:
+    """The plain form of a result. NotPlain if something in it has none."""
+    return msgspec.json.decode(_result_text(value))
+
+
+def keep_result(value: object) -> tuple[bytes | None, str | None]:
+    """What the ledger keeps of a result: its JSON text, or the reason why there is none."""
+    try:
+        text = _result_text(value)
+    except NotPlain as error:
+        return None, str(error)
+    return (text, None) if len(text) <= KEPT_RESULT else (None, words.RESULT_TOO_LARGE)
+
+
+def _result_text(value: object) -> bytes:
+    plain = _write(value, _result_hook)
+    try:
+        json.dumps(plain, allow_nan=False)  # msgspec writes null instead of NaN
+        whole, text = msgspec.json.encode(value, enc_hook=_result_hook), msgspec.json.encode(plain)
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
+        raise NotPlain(words.not_exactly_in_json(type(value).__name__)) from error
+    if len(whole) != len(text):  # two keys of one spelling became one
+        raise NotPlain(words.not_exactly_in_json(type(value).__name__))
+    return text
+
+
+def _write(value: object, hook: Callable[[Any], Any], order: Any = None) -> Any:
+    try:
+        return msgspec.to_builtins(value, builtin_types=(), str_keys=True, enc_hook=hook, order=order)
+    except NotPlain:
+        raise
+    except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
+        raise NotPlain(words.no_json_form(type(value).__name__)) from error
+
+
+def _argument_hook(value: Any) -> Any:
+    if not _is_model(value):
+        return _write_path(value)
+    return _dump(lambda **how: value.model_dump(**how, **AGAIN), value)
+
+
+def _result_hook(value: Any) -> Any:
+    if not _is_model(value):
+        return _write_path(value)
+    with _own_code_of(value):
+        return value.model_dump(mode="json")
+
+
+def _is_model(value: Any) -> bool:
+    return not isinstance(value, type) and callable(getattr(type(value), "model_dump", None))
+
+
+def _dump(dump: Callable[..., Any], value: object) -> Any:
+    with _own_code_of(value):
+        return _sort_sets(dump(mode="json"), dump(mode="python"))
+
+
+@contextmanager
+def _own_code_of(value: object) -> Iterator[None]:
+    """Around code of a model, which may fail in any way: then there is no plain form."""
+    try:
+        yield
+    except Exception as error:
+        raise NotPlain(words.model_failed(type(value).__name__, type(error).__name__)) from error
+
+
+def _write_path(value: Any) -> str:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise NotPlain(words.no_json_form(type(value).__name__))
+
+
+def _sort_sets(plain: Any, live: Any) -> Any:
+    """A dumped model with the values of its sets in one order, whatever order they were put in."""
+    if isinstance(live, (set, frozenset)) and isinstance(plain, list):
+        return sorted(plain, key=encode_canonical)
+    if isinstance(live, dict) and isinstance(plain, dict) and len(live) == len(plain):
+        pairs = zip(plain.items(), live.values(), strict=True)
+        return {name: _sort_sets(one, other) for (name, one), other in pairs}
+    if isinstance(live, (list, tuple)) and isinstance(plain, list) and len(live) == len(plain):
+        return [_sort_sets(one, other) for one, other in zip(plain, live, strict=True)]
+    return plain
+
+
+def _read(kind: type, value: object) -> object:
+    """What msgspec does not know: paths, and models inside other types."""
+    if isinstance(kind, type) and isinstance(value, kind):
+        return value
+    if isinstance(kind, type) and issubclass(kind, PurePath) and isinstance(value, str):
+        return Path(value) if kind in (Path, PurePath) else kind(value)
+    validate = getattr(kind, "model_validate_json", None)
+    if validate is None:
+        raise NotImplementedError(f"{kind!r} cannot be read back")
+    return validate(msgspec.json.encode(value))
+
+
+def _read_by_pydantic(value: object, adapter: Any) -> Any:
+    """Validated from JSON, also where an object was given: what is approved is what is written down."""
+    try:
+        plain = write_argument(value)
+    except NotPlain:  # a type that only pydantic can write
+        plain = _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
+    read = adapter.validate_json(msgspec.json.encode(plain))
+    if plain != value and read != value:
+        raise NotPlain(words.not_the_same_again(type(value).__name__))
+    return read
+
+
+def _read_first(value: object, arms: tuple[Any, ...]) -> Any:
+    """The value as the first of these types that takes it."""
+    for arm in arms:
+        try:
+            return read_argument(value, arm)
+        except (TypeError, ValueError, NotImplementedError):
+            continue
+    names = ", ".join(getattr(arm, "__name__", str(arm)) for arm in arms)
+    raise NotPlain(words.none_of(type(value).__name__, names))
+
+
+def pydantic_adapter(hint: Any) -> Any | None:
+    """Pydantic's own reader of this type, where pydantic has to read it; None where msgspec does."""
+    if not _is_pydantics(hint):
+        return None
+    try:
+        return _adapter(hint)
+    except TypeError:  # a type that has no hash
+        return _adapter.__wrapped__(hint)
+
+
+@lru_cache(maxsize=1_024)
+def _adapter(hint: Any) -> Any:
+    return sys.modules["pydantic"].TypeAdapter(hint)
+
+
+def _is_pydantics(hint: Any) -> bool:
+    """Whether pydantic has to read this type: it is one of its own, or says something to pydantic."""
+    if "pydantic" not in sys.modules:
+        return False
+    try:
+        return _mentions_pydantic(hint)
+    except TypeError:  # a type that has no hash
+        return any(map(_of_pydantic, _parts(hint)))
+
+
+@lru_cache(maxsize=1_024)
+def _mentions_pydantic(hint: Any) -> bool:
+    return any(map(_of_pydantic, _parts(hint)))
+
+
+def _parts(hint: Any) -> Iterator[Any]:
+    yield hint
+    yield from getattr(hint, "__metadata__", ())
+    for part in typing.get_args(hint):
+        yield from _parts(part)
+
+
+def _of_pydantic(part: Any) -> bool:
+    if isinstance(part, type):
+        own = hasattr(part, "__pydantic_validator__") or hasattr(part, "__get_pydantic_core_schema__")
+        return own or part.__module__.partition(".")[0] == "pydantic"
+    return type(part).__module__.partition(".")[0] in ("pydantic", "pydantic_core", "annotated_types")

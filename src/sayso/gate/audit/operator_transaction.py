@@ -1,0 +1,32 @@
+"""What an operator does: one transaction, and then a signed checkpoint that covers it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sayso.core.errors import SaysoError
+from sayso.gate.audit.checkpoints import sign_audit
+from sayso.gate.gate import Gate, writing
+from sayso.store.contract import Writer
+
+log = logging.getLogger("sayso")
+
+
+@contextmanager
+def operator_act(gate: Gate) -> Iterator[Writer]:
+    """The transaction of an operator's act. Once it is committed, the trail is signed as it stands then."""
+    with writing(gate) as tx:
+        yield tx
+    sign_off(gate)
+
+
+def sign_off(gate: Gate) -> None:
+    """Sign the trail. What was done stands: a trail that cannot be signed is told, and fails nothing."""
+    if gate.key is None:
+        return
+    try:
+        sign_audit(gate)
+    except SaysoError as error:
+        log.warning("no checkpoint was signed: %s", error)

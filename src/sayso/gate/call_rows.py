@@ -1,0 +1,316 @@
+"""A call between its row in the ledger and what is told of it.
+
+- The whole row of a call is sealed: what runs after an approval, its state, its number and its keys.
+- While it waits to be tried, runs or is parked, the sealed row of its session names it with how it stands.
+  So a genuine row of before that was put back by hand is noticed: it is not run, gone on with or ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from sayso.core.decision import Decision, Item
+from sayso.core.errors import SaysoError
+from sayso.core.grants import DAY
+from sayso.core.ledger import CallStanding, NotNow
+from sayso.core.model import Request, Verdict
+from sayso.core.terms import Terms, terms_of
+from sayso.gate.gate import Gate, refuse_tampered
+from sayso.gate.rows.row_seals import SessionState, Untried
+from sayso.gate.rows.sessions import (
+    LoadedSession,
+    RowSelection,
+    keep_within_bounds,
+    load_kept,
+    load_session,
+    save_session_row,
+    with_call,
+    with_untried,
+)
+from sayso.gate.rows.tampering import Tampered
+from sayso.store.contract import CallRow, Reader, Writer
+
+RESULT_LASTS = DAY
+
+
+class UnknownCall(SaysoError):
+    code = "unknown_call"
+    advice = "`sayso calls` lists them"
+
+
+class KeyReused(SaysoError):
+    """An id or key that stands for one call was used for another."""
+
+    code = "key_reused"
+
+
+class EffectTaken(KeyReused):
+    """Another call had the effect of this one, has it now, or may have had it. The refusal is recorded."""
+
+    def __init__(self, request: Request, call: str, message: str, hint: str, *, again: bool) -> None:
+        super().__init__(message, hint=hint)
+        self.request = request
+        self.call = call
+        self.again = again
+
+
+class TamperedCall(Tampered):
+    """The row of the call was not written by this gate as it stands. It is not run."""
+
+    code = "tampered_call"
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What the ledger keeps of a call: the request, and what was decided about it.
+
+    `effect_turn` says which of the calls with its effect key it is, once it was started.
+    """
+
+    request: Request
+    verdict: Verdict
+    rule: str
+    reason: str
+    items: tuple[Item, ...]
+    announce: str | None = None
+    terms: Mapping[str, Terms] = {}
+    """What the policy said of each operation when this was decided."""
+    clearings: int = 0
+    """How often all consent of the session had been cleared by then."""
+    entries: int = 1
+    """How often the function was entered under this start."""
+    made_in: tuple[str, ...] = ()
+    """The other sessions that a replayed call comes from."""
+    effect_turn: int = 0
+    unkept: str | None = None
+    """Why there is no result: why what it returned is not kept, or how it failed."""
+    story: tuple[str, int] | None = None
+    """The entry, by stream and number, that its story begins with; None if it is told with another call."""
+    questions: tuple[str, ...] = ()
+    """The questions of that story, in order."""
+    silent: bool = False
+    """Whoever holds it has promised no heartbeats: its lease does not say that somebody is there."""
+    claimed: bool = False
+    """Only the agent whose call it is says how it ended. A failure may be none: its effect counts as had."""
+
+    @property
+    def decision(self) -> Decision:
+        return Decision(self.verdict, self.rule, self.reason, self.announce, self.items, (), ())
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """Where a call stands after somebody tried to run it. `fence` is 0 unless this attempt may run it now.
+
+    `note` is what a holder left with a call that is not over.
+    """
+
+    call: str
+    state: str
+    fence: int
+    record: Record
+    question: str | None = None
+    result: bytes | None = None
+    note: bytes | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether whoever got this attempt is the one to run the call.
+
+        A run that was taken back where it waited, and may not go on, is held only to say how it ended.
+        """
+        return self.fence > 0 and self.record.verdict is Verdict.ALLOW
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_record = msgspec.json.Decoder(Record).decode
+
+
+def load_call_row(gate: Gate, tx: Reader, call: str) -> CallRow:
+    """The row of this call, if it is as this gate left it."""
+    row = tx.call(call)
+    if row is None:
+        raise UnknownCall(f"there is no call {call}")
+    return check_call_row(gate, tx, row)
+
+
+def check_call_row(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+    """The same row; an error if it was changed or put back by hand."""
+    finding = find_fault(gate, tx, row)
+    if finding is None:
+        return row
+    if gate.sealer.open_call(row) is not None:
+        _session_of(gate, tx, row)  # if that is what is wrong, it is said as such
+    gate.sealer.doubts.note(finding, row.session)
+    raise TamperedCall(finding, hint="make it anew, and look at the audit")
+
+
+def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
+    """The same row for whoever is only shown it; None if it was changed by hand, which is reported once.
+
+    Results are dropped when they are old, and so are the marks of sessions: then the seal alone counts.
+    """
+    kept = load_kept(tx, gate.sealer, row.session)
+    finding = None if kept is None else find_fault_beside(row, kept)
+    if gate.sealer.open_call(row, any_result=True) is None:
+        finding = f"call {row.id} was changed by hand"
+    if finding is not None:
+        gate.sealer.doubts.note_once(finding, row.session)
+    return row if finding is None else None
+
+
+def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
+    """What is wrong with this row; None if nothing is."""
+    if gate.sealer.open_call(row) is None:
+        return f"call {row.id} was changed by hand"
+    found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
+    void = None if found is None or found.believed else gate.sealer.void_session(found.row)
+    if found is None or not (found.believed or void):
+        return f"call {row.id} has no session that can be believed"
+    return find_fault_beside(row, void or found.kept)
+
+
+def find_fault_beside(row: CallRow, kept: SessionState) -> str | None:
+    """What is wrong with this row, held against what is kept in its session; None if nothing is."""
+    same = kept.calls.get(row.id) == _standing_label(row) and kept.untried.get(row.id) == _find_untried(row)
+    return None if same or is_forgotten(row, kept) else f"call {row.id} was put back by hand"
+
+
+def is_forgotten(row: CallRow, kept: SessionState) -> bool:
+    """Whether its session no longer knows if this call was tried: it is too old, and cannot be any more."""
+    named = row.id in kept.calls or row.id in kept.untried
+    return _find_untried(row) is not None and not named and row.at <= kept.forgotten
+
+
+def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision, **more: Any) -> CallRow:
+    """The row with what the ledger keeps of this decision, without what it changed elsewhere.
+
+    `more` is of the record.
+    """
+    bare = tuple(
+        msgspec.structs.replace(item, ruling=msgspec.structs.replace(item.ruling, effects=()))
+        for item in decision.items
+    )
+    terms = terms_of(gate.policy, ((item.operation, item.risk) for item in bare))
+    said = (decision.verdict, decision.rule, decision.reason, bare, decision.announce, terms)
+    return with_record(gate, row, Record(request, *said, **more))
+
+
+def with_record(gate: Gate, row: CallRow, kept: Record) -> CallRow:
+    """The row with this kept in it, sealed."""
+    return gate.sealer.call(row, _encode(kept))
+
+
+def with_effect_turn(gate: Gate, row: CallRow, turn: int) -> CallRow:
+    return with_record(gate, row, msgspec.structs.replace(load_record(gate, row), effect_turn=turn))
+
+
+def with_refusal(kept: Record, no: Decision) -> Record:
+    """What is kept of a call that was started and does not go on."""
+    return msgspec.structs.replace(kept, verdict=no.verdict, rule=no.rule, reason=no.reason, announce=None)
+
+
+def load_record(gate: Gate, row: CallRow) -> Record:
+    """What was kept of the call; an error if somebody else wrote it."""
+    kept = find_record(gate, row)
+    if kept is None:
+        finding = f"call {row.id} was changed by hand"
+        gate.sealer.doubts.note(finding, row.session)
+        raise TamperedCall(finding, hint="make it anew, and look at the audit")
+    return kept
+
+
+def find_record(gate: Gate, row: CallRow, *, any_result: bool = False) -> Record | None:
+    """The same; None if it cannot be believed. With `any_result`, whatever became of its result."""
+    kept = gate.sealer.open_call(row, any_result=any_result)
+    return None if kept is None else _decode_record(kept)
+
+
+def standing_of(row: CallRow) -> CallStanding:
+    return msgspec.convert(
+        {"state": row.state, "fence": row.fence, "holder": row.holder, "lease_until": row.lease_until},
+        CallStanding,
+    )
+
+
+def with_standing(row: CallRow, where: CallStanding) -> CallRow:
+    """The row with this standing; `put` and `moved` seal it."""
+    return msgspec.structs.replace(
+        row, state=where.state, fence=where.fence, holder=where.holder, lease_until=where.lease_until
+    )
+
+
+def add_call_row(gate: Gate, tx: Writer, row: CallRow, *, named: bool = False) -> CallRow:
+    """Store a call that is new. `named`: its session says already how it stands."""
+    row = gate.sealer.call(row)
+    tx.put_call(row)
+    if not named:
+        _name_in_session(gate, tx, None, row)
+    return row
+
+
+def move_call_row(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, named: bool = False) -> CallRow:
+    """Store the call as it stands now, unless somebody moved it since it was read."""
+    after = gate.sealer.call(after)
+    if not tx.move_call(after, states=(before.state,), fence=before.fence):
+        raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+    if not named:
+        _name_in_session(gate, tx, before, after)
+    return after
+
+
+def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: CallRow) -> None:
+    """Let the session say how the call stands, as long as it is not over."""
+    stands, untried = _standing_label(after), _find_untried(after)
+    if before is not None and (stands, untried) == (_standing_label(before), _find_untried(before)):
+        return
+    if before is None and stands is None and untried is None:
+        return
+    found = _session_of(gate, tx, after)
+    if not found.believed and stands is None and untried is None:
+        return  # it ends in a session of an earlier epoch, which says no more
+    if not found.believed:
+        refuse_tampered(gate, after.session, found)
+    was = found.kept
+    calls, waiting = with_call(was.calls, after.id, stands), with_untried(was.untried, after.id, untried)
+    if calls is not was.calls or waiting is not was.untried:
+        kept = msgspec.structs.replace(was, calls=calls, untried=waiting)
+        save_session_row(tx, gate.sealer, found.row, keep_within_bounds(kept, tx.now))
+
+
+def _session_of(gate: Gate, tx: Reader, row: CallRow) -> LoadedSession:
+    found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
+    if found is None or not (found.believed or gate.sealer.void_session(found.row)):
+        refuse_tampered(gate, row.session, found)
+    if found is None:
+        raise UnknownCall(f"there is no session of call {row.id}")
+    return found
+
+
+def running_label(fence: int) -> str:
+    """How a call stands that runs under this number."""
+    return f"running {fence}"
+
+
+def _standing_label(row: CallRow) -> str | None:
+    """How a call stands that is under way. What a parked call has noted belongs to it."""
+    if row.state == "running":
+        return running_label(row.fence)
+    if row.state != "waiting":
+        return None
+    return f"waiting {row.fence} {sha256(row.result or b'').hexdigest()[:32]}"
+
+
+def _find_untried(row: CallRow) -> Untried | None:
+    """How a call stands that waits to be tried: it was asked about, or given back before it was entered."""
+    return Untried(row.fence, row.at) if row.state in ("pending", "allowed") else None
+
+
+def attempt_from_row(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:
+    """The call for whoever tried it. Its result is told for a day after it ended."""
+    fresh = row.ended_at is not None and abs(tx.now - row.ended_at) < RESULT_LASTS
+    result, note = (row.result if fresh else None), (row.result if row.ended_at is None else None)
+    fence = row.fence if mine else 0
+    return Attempt(row.id, row.state, fence, load_record(gate, row), row.question, result, note)

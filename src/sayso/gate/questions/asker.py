@@ -1,0 +1,163 @@
+"""Asking people on every surface at once, and waiting for their answers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sayso.core import words
+from sayso.core.decision import Question
+from sayso.core.errors import SaysoError
+from sayso.core.model import Request
+from sayso.gate.gate import Gate
+from sayso.gate.questions.answer import answer_question, edit_and_allow
+from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.explain import decide_edit, describe_why_asked
+from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
+from sayso.gate.questions.wait import LONGEST, load_question_row
+from sayso.gate.row_watcher import RowWatcher
+from sayso.gate.telemetry import log_surface_failure
+from sayso.store.contract import QuestionRow, Reader
+
+Edit = Callable[[Mapping[str, Any]], Request]
+"""Makes the request for edited arguments, or refuses them."""
+
+
+class Asker:
+    """Shows questions on the surfaces of one gate, and wakes who waits for their answers."""
+
+    def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
+        self._gate = gate
+        self._surfaces = tuple(surfaces)
+        self._lock = threading.Lock()
+        self._shown: dict[str, _ShownQuestion] = {}
+        self._answers = RowWatcher(gate, _is_closed, "sayso-answers")
+
+    @property
+    def able(self) -> bool:
+        """Whether anybody can be asked."""
+        return any(surface.able() for surface in self._surfaces)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait here for answers."""
+        return self._answers.waiting
+
+    def awaits(self, question: str) -> bool:
+        """Whether somebody waits here for the answer to this question."""
+        return self._answers.awaits(question)
+
+    def show(self, question: Question, edit: Edit) -> threading.Event:
+        """Put the question on every surface, once for all who ask it here at the same time.
+
+        Set the event once it is no longer of interest; it is taken down with the last who was interested.
+        """
+        row = load_question_row(self._gate, question.id)
+        with self._lock:
+            shown = self._shown.setdefault(question.id, _ShownQuestion())
+            interest = _Interest(lambda: self._take_down(question.id, shown))
+            shown.interested += 1
+            if shown.interested > 1:
+                return interest
+        asked = AskedQuestion(
+            question,
+            ends_at(self._gate, row),
+            lambda: describe_why_asked(self._gate, question),
+            lambda values: decide_edit(self._gate, question, edit(values)),
+            lambda: self._how_it_ended(question.id),
+        )
+        for surface in self._surfaces:
+            if surface.able():
+                name = f"sayso-{surface.name}-{question.id}"
+                args = (surface, asked, shown.over, edit)
+                threading.Thread(target=self._ask, name=name, args=args, daemon=True).start()
+        return interest
+
+    def _how_it_ended(self, question: str) -> str | None:
+        row = load_question_row(self._gate, question)
+        if row.state == "cancelled":
+            return words.describe_question_taken_back(row.by, row.reason)
+        if row.state != "answered" or row.answer is None:
+            return None
+        return words.elsewhere_notice(row.answer, row.by or "", row.reason)
+
+    def tell(self, notice: str) -> None:
+        for surface in self._surfaces:
+            surface.tell(notice)
+
+    def wait(self, question: str, seconds: float) -> QuestionRow:
+        """The question once it is closed, or as it stands when the time is over."""
+        self._answers.wait(question, min(seconds, LONGEST))
+        return load_question_row(self._gate, question)
+
+    async def await_answer(
+        self, question: str, seconds: float, left: asyncio.Future[None] | None = None
+    ) -> QuestionRow:
+        """The same for a coroutine. It also ends when `left` is done: whoever waits is gone."""
+        await self._answers.await_over(question, min(seconds, LONGEST), left)
+        return await asyncio.to_thread(load_question_row, self._gate, question)
+
+    def let_go(self) -> None:
+        """Nobody waits here any more: whoever does is woken with the question as it stands."""
+        self._answers.let_go()
+
+    def _ask(self, surface: Surface, asked: AskedQuestion, over: threading.Event, edit: Edit) -> None:
+        """One surface's turn. Whatever goes wrong there, the question stays as it is."""
+        while not over.is_set():
+            try:
+                reply = surface.ask(asked, over)
+                if reply is None:
+                    return
+                self._take(surface, asked.question, reply, edit)
+            except SaysoError as error:
+                surface.tell(str(error))
+            except Exception as error:  # noqa: BLE001  a foreign surface: the others can still answer
+                log_surface_failure(surface.name, asked.question.id, error)
+                return
+            else:
+                return
+
+    def _take_down(self, question: str, shown: _ShownQuestion) -> None:
+        with self._lock:
+            shown.interested -= 1
+            if shown.interested == 0:
+                self._shown.pop(question, None)
+                shown.over.set()
+
+    def _take(self, surface: Surface, question: Question, reply: Reply, edit: Edit) -> None:
+        how: dict[str, Any] = {"by": reply.by, "reason": reply.reason, "seen": reply.seen}
+        if reply.answer == "edit":
+            how["seen_edited"] = reply.seen_edited
+            stands = edit_and_allow(self._gate, question.id, edit(reply.edited or {}), **how)
+        else:
+            stands = answer_question(self._gate, question.id, reply.answer, **how)
+        if not stands.yours:
+            surface.tell(f"already {stands.state}: {stands.answer or 'no answer'} by {stands.by or 'nobody'}")
+
+
+class _ShownQuestion:
+    """A question on the surfaces, and how many here are interested in its answer."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.interested = 0
+
+
+class _Interest(threading.Event):
+    """One caller's interest in a question. Set once it is over."""
+
+    def __init__(self, lose: Callable[[], None]) -> None:
+        super().__init__()
+        self._lose = lose
+
+    def set(self) -> None:
+        if not self.is_set():
+            super().set()
+            self._lose()
+
+
+def _is_closed(tx: Reader, question: str) -> bool:
+    row = tx.question(question)
+    return row is None or row.state != "open"

@@ -1,0 +1,12 @@
+"""What the user started with a click of their own, written down before anything runs for it."""
+
+from __future__ import annotations
+
+from sayso.gate.gate import Gate, writing
+from sayso.gate.rows.journal import record
+
+
+def record_user_start(gate: Gate, session: str, operation: str) -> None:
+    """A scope of the user's own begins. If this cannot be written, nothing in it runs."""
+    with writing(gate) as tx:
+        record(tx, "USER_INITIATED", session=session, operations=(operation,), stream=gate.stream)

@@ -1,0 +1,151 @@
+"""What differs between two policies besides decisions about operations, and whether that loosens."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.model import Tier
+from sayso.core.policy import Domain, Policy, Tool
+from sayso.policy.build import settings_to_dict
+
+
+class OtherChange(msgspec.Struct, frozen=True):
+    """A part of the policy that changed. Whatever cannot be proven stricter counts as loosened."""
+
+    what: str
+    before: str
+    after: str
+    loosens: bool
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.before} -> {self.after}"
+
+
+def find_other_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    """Settings that shape grants, contacts, details of proposals, and how calls become operations."""
+    yield from _setting_changes(a, b)
+    yield from _phrase_changes(a, b)
+    for kind in ("vip_contacts", "family_contacts"):
+        yield from _contact_changes(kind, getattr(a, kind), getattr(b, kind))
+    for name in dict.fromkeys((*a.domains, *b.domains)):
+        yield from _domain_changes(name, a.domains.get(name), b.domains.get(name))
+    yield from _tool_changes(a, b)
+
+
+_STRICTER_SETTING: dict[str, Callable[[Any, Any], bool]] = {
+    "grant_pins": lambda before, after: after == "exact",
+    "on_failure": lambda before, after: after == "clear",
+    "task_idle_turns": lambda before, after: after < before,
+    "trust_hook_messages": lambda before, after: not after,
+    "notices": lambda before, after: False,
+    "question_lasts": lambda before, after: after < before,
+    "approval_lasts": lambda before, after: after < before,
+    "open_questions": lambda before, after: after < before,
+    "questions_per_hour": lambda before, after: after < before,
+}
+
+_STRICTER_DETAIL: dict[str, Callable[[Any, Any], bool]] = {
+    "cooling_period_hours": lambda before, after: after is not None and after >= (before or 0),
+    "undo_window_days": lambda before, after: after is not None and after >= (before or 0),
+    "require_diff": lambda before, after: bool(after),
+    "content_from": lambda before, after: before is None,
+}
+
+
+def _setting_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    first, second = settings_to_dict(a.settings), settings_to_dict(b.settings)
+    for name, stricter in _STRICTER_SETTING.items():
+        before, after = getattr(a.settings, name), getattr(b.settings, name)
+        if before != after:
+            loosens = not stricter(before, after)
+            yield OtherChange(
+                f"settings.{name}", _format_value(first[name]), _format_value(second[name]), loosens
+            )
+
+
+def _phrase_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    """More ways to stop and refuse, and fewer to agree, are stricter."""
+    for kind in ("stop", "refuse", "assent"):
+        before, after = set(getattr(a.phrases, kind)), set(getattr(b.phrases, kind))
+        loosens = bool(after - before if kind == "assent" else before - after)
+        if before != after:
+            yield OtherChange(f"phrases.{kind}", _join_phrases(before), _join_phrases(after), loosens)
+
+
+def _join_phrases(phrases: set[str]) -> str:
+    return ", ".join(sorted(phrases)) or "nothing"
+
+
+def _contact_changes(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[OtherChange]:
+    """A contact is somebody who can be written to: fewer of them is stricter."""
+    for name in dict.fromkeys((*a, *b)):
+        before, after = a.get(name), b.get(name)
+        if before != after:
+            yield OtherChange(
+                f"{kind}.{name}", _format_value(before), _format_value(after), after is not None
+            )
+
+
+def _domain_changes(name: str, a: Domain | None, b: Domain | None) -> Iterator[OtherChange]:
+    first, second = a or Domain(), b or Domain()
+    for detail, stricter in _STRICTER_DETAIL.items():
+        before, after = getattr(first, detail), getattr(second, detail)
+        if before != after:
+            yield OtherChange(
+                f"{name}.{detail}", _format_value(before), _format_value(after), not stricter(before, after)
+            )
+
+
+def _tool_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    """How a tool's calls become operations.
+
+    Which of two readings is stricter depends on a call's arguments, so every change counts as loosened,
+    unless all it does is to make more calls a blocked operation.
+    """
+    if a.tools == b.tools:
+        return
+    for name in dict.fromkeys(tool.tool for tool in (*a.tools, *b.tools)):
+        before, after = _entries_for(a, name), _entries_for(b, name)
+        if before != after:
+            loosens = not _only_blocks(before, after, b)
+            yield OtherChange(f"tool {name}", _format_entries(before), _format_entries(after), loosens)
+
+
+def _only_blocks(before: tuple[Tool, ...], after: tuple[Tool, ...], policy: Policy) -> bool:
+    """Whether the entries are the same but for new ones, each of which denies every call it is for."""
+    new = [tool for tool in after if tool not in before]
+    return tuple(tool for tool in after if tool in before) == before and all(
+        tool.operation is not None
+        and tool.resolve is None
+        and tool.command is None
+        and policy.entry(tool.operation).tier is Tier.BLOCKED
+        for tool in new
+    )
+
+
+def _entries_for(policy: Policy, name: str) -> tuple[Tool, ...]:
+    """Every entry that could be used for calls of tools with such a name, in order."""
+    return tuple(tool for tool in policy.tools if _overlap(tool.tool, name))
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether some name may fit both patterns; told generously."""
+    wild = any(c in "*?[" for c in one) and any(c in "*?[" for c in other)
+    return wild or fnmatch.fnmatchcase(one, other) or fnmatch.fnmatchcase(other, one)
+
+
+def _format_entries(chain: tuple[Tool, ...]) -> str:
+    return ", then ".join(_format_entry(tool) for tool in chain) or "unlisted"
+
+
+def _format_entry(tool: Tool) -> str:
+    made = " ".join(part for part in (tool.resolve, tool.operation or tool.domain) if part)
+    return f"{made} when {tool.when}" if tool.when else made
+
+
+def _format_value(value: object) -> str:
+    return "nothing" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

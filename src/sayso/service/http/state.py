@@ -1,0 +1,78 @@
+"""What one running service holds besides the gate: its settings, limits, live events and counters."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.figures.activity import Activity
+from sayso.service.http.lanes import Lanes
+from sayso.service.http.limits import Limits
+from sayso.service.live.last_used import LastUses
+from sayso.service.live.metrics import Metrics
+from sayso.service.live.trail import Trail
+from sayso.service.live.waiters import Waiters
+from sayso.service.shapes import LiveEvent
+
+
+class ServiceSettings(msgspec.Struct, frozen=True):
+    """What whoever starts the service decides. Nothing in a request changes it."""
+
+    open_metrics: bool = False
+    """Whether /metrics is told without a token. Only where the service is reached from this machine alone."""
+    rate: float = 1_000.0
+    """Requests a second that one token may make, and how many at once."""
+    burst: int = 2_000
+    waits: int = 2_000
+    """How many waits and event streams one token may have open."""
+    all_waits: int = 4_000
+    """How many agents and hosts may have open together; operators are not counted out."""
+    body_rate: float = 256 * 1024.0
+    """Bytes of bodies a second that one token may send, and how many at once."""
+    body_burst: int = 8 * 1024 * 1024
+    held: int = 16 * 1024 * 1024
+    """Bytes that the calls of one session that are not over may hold."""
+    strangers: int = 1_000
+    """Connections on which no token was shown, and how many seconds each may stay."""
+    stranger_stays: float = 30.0
+    ping: float = 5.0
+    """Seconds between the heartbeats of an event stream: who misses two knows that it is not live."""
+    slowest_body: float = 10.0
+    """Seconds in which a body has to arrive."""
+    origins: tuple[str, ...] = ()
+    """Where browsers find the page: passkeys are made and used there, and nowhere else."""
+
+
+class ServiceState:
+    """One service in one process."""
+
+    def __init__(self, door: EmbeddedDoor, settings: ServiceSettings | None = None) -> None:
+        self.door = door
+        self.settings = settings or ServiceSettings()
+        self.limits = _limits(self.settings)
+        self.lanes = Lanes()
+        self.metrics = Metrics()
+        self.trail = Trail(door.gate, self.metrics)
+        self.uses = LastUses()
+        self.activity = Activity()
+        self.waiters = Waiters(self._tell_waiting)
+
+    def _tell_waiting(self, question: str) -> None:
+        self.trail.tell(LiveEvent("waiting", question, question.rpartition(".")[0]))
+
+    def let_go(self) -> None:
+        """The service ends: whoever waits for an answer or for events is let go. Called in its loop."""
+        self.door.asker.let_go()
+        self.door.endings.let_go()
+        self.trail.close()
+
+
+def _limits(settings: ServiceSettings) -> Limits:
+    return Limits(
+        settings.rate,
+        settings.burst,
+        settings.waits,
+        all_waits=settings.all_waits,
+        bytes_rate=settings.body_rate,
+        bytes_burst=settings.body_burst,
+    )
