@@ -78,8 +78,8 @@ class Noting:
         self._seen += len(new)
         (self.durable if durable else self.quick).extend(row.body for row in new if row.body is not None)
 
-    def changed(self, seen: int, timeout: float) -> int:
-        return self._store.changed(seen, timeout)
+    def wait_for_change(self, seen: int, timeout: float) -> int:
+        return self._store.wait_for_change(seen, timeout)
 
     def close(self) -> None:
         self._store.close()

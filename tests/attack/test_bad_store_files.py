@@ -272,7 +272,7 @@ def test_a_store_that_was_closed_is_refused_and_closing_again_does_nothing(path:
     with pytest.raises(StoreError, match="was closed"), store.read():
         pytest.fail("reads a store that is closed")
     with pytest.raises(StoreError, match="was closed"):
-        store.changed(0, 0.0)
+        store.wait_for_change(0, 0.0)
 
 
 @pytest.mark.parametrize("value", ["\ud800", "a" * 10])

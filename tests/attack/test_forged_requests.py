@@ -213,7 +213,7 @@ def test_an_approval_whose_operations_lack_one_of_the_call_does_not_let_the_call
     )
     decision = decided(call, Session(grants={partial.key: (HeldGrant(partial),)}))
     assert decision.verdict is Verdict.ASK
-    assert [item.operation for item in decision.asked] == ["mail.send"]
+    assert [item.operation for item in decision.items_to_ask] == ["mail.send"]
     assert not decision.grants
 
 

@@ -297,7 +297,7 @@ def test_two_identical_calls_never_run_at_once_on_free_retries() -> None:
     with a_bank(ValueError("no")) as (bank, _):
         call = bank.fail_once()
         gate = bank.gate.gate
-        request = bank.gate.door.look(call, bank.session.id).record.request
+        request = bank.gate.door.find_call(call, bank.session.id).record.request
         first = start_call(gate, request, holder="one")
         second = start_call(gate, request, holder="two")
         assert (first.runs, second.runs, second.state) == (True, False, "pending")
@@ -308,7 +308,7 @@ def test_what_was_lost_is_never_retried_for_free_even_once_it_is_known_to_have_f
     with a_bank(ValueError("no")) as (bank, clock):
         call = bank.fail_once("task")
         gate = bank.gate.gate
-        request = bank.gate.door.look(call, bank.session.id).record.request
+        request = bank.gate.door.find_call(call, bank.session.id).record.request
         lost = start_call(gate, request, holder="one")
         assert lost.runs
         clock.now += 5 * MINUTES
@@ -341,7 +341,7 @@ def test_no_free_retry_serves_under_a_stricter_policy(stricter: str) -> None:
         bank = Bank(gate, gate.session(agent="a"), ValueError("no"))
         bank.fail_once()
         name = bank.session.id
-        request = gate.door.look(next(one.id for one in _calls(gate)), name).record.request
+        request = gate.door.find_call(next(one.id for one in _calls(gate)), name).record.request
         strict = open_gate(load_text(stricter), store, key=KEY)
         clock.now += 90
         assert not start_call(strict, request, holder="one").runs

@@ -229,7 +229,7 @@ def test_no_retry_over_mcp_runs_an_approved_call_in_another_folder(project: Path
         call = program.run("drop", NOTES)
         program.answer()
         os.chdir(project / "keep")
-        session, wanted = gate.named(program.session.id), {"operation_id": call, "wait": 0}
+        session, wanted = gate.session_by_id(program.session.id), {"operation_id": call, "wait": 0}
         asked = use_tool(gate, session, TOOLS["retry"], wanted)
         told = asyncio.run(asked)
         assert told["status"] == "error"

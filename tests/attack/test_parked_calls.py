@@ -138,7 +138,7 @@ def end(gate: Sayso, session: Session) -> None:
 
 
 def stop_the_parent(gate: Sayso, session: Session) -> None:
-    gate.named(gate.door.row(session.id).parent or "").hear("stop")
+    gate.session_by_id(gate.door.row(session.id).parent or "").hear("stop")
 
 
 def end_the_parent(gate: Sayso, session: Session) -> None:
@@ -256,7 +256,7 @@ def test_no_run_goes_on_under_a_policy_that_was_tightened_since(
     call = parked(program, session, name)
     answer_open(program.gate, "once")
     later = Program(store, policy, mode)
-    assert retry(later.gate, later.gate.named(session.id), call) == status
+    assert retry(later.gate, later.gate.session_by_id(session.id), call) == status
     assert program.entered == [name]
     assert later.entered == []
 
@@ -280,7 +280,7 @@ def test_another_process_under_a_policy_no_stricter_goes_on(store: Store, policy
     call = parked(program, session, "send")
     answer_open(program.gate, "once")
     later = Program(store, policy)
-    assert in_python(later.gate, later.gate.named(session.id), call) == "ok"
+    assert in_python(later.gate, later.gate.session_by_id(session.id), call) == "ok"
 
 
 def test_one_yes_enters_the_function_three_times_at_most_whatever_the_note_says(store: Store) -> None:

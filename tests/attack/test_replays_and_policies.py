@@ -52,7 +52,7 @@ def end_the_maker(gate: Sayso, maker: Session, later: Session) -> None:
 
 
 def stop_the_makers_parent(gate: Sayso, maker: Session, later: Session) -> None:
-    gate.named(gate.door.row(maker.id).parent or "").hear("stop")
+    gate.session_by_id(gate.door.row(maker.id).parent or "").hear("stop")
 
 
 def end_the_makers_parent(gate: Sayso, maker: Session, later: Session) -> None:
@@ -64,7 +64,7 @@ def stop_the_later(gate: Sayso, maker: Session, later: Session) -> None:
 
 
 def stop_the_laters_parent(gate: Sayso, maker: Session, later: Session) -> None:
-    gate.named(gate.door.row(later.id).parent or "").hear("stop")
+    gate.session_by_id(gate.door.row(later.id).parent or "").hear("stop")
 
 
 def end_the_laters_parent(gate: Sayso, maker: Session, later: Session) -> None:
@@ -154,8 +154,8 @@ def test_no_approval_serves_under_a_policy_that_was_tightened_since(
     answer_open(program.gate, "once")
     later = Program(store, policy, mode)
     for tried in (
-        later.gate.named(session.id).retry(asked.operation_id or "", wait=0),
-        later.gate.named(session.id).run("send", wait=0),
+        later.gate.session_by_id(session.id).retry(asked.operation_id or "", wait=0),
+        later.gate.session_by_id(session.id).run("send", wait=0),
     ):
         assert tried.status in ("timeout", "blocked")
     assert (program.sent, later.sent) == ([], [])
@@ -172,4 +172,4 @@ def test_an_approval_serves_under_a_policy_that_is_no_stricter(
     asked = session.run("send", wait=0)
     answer_open(program.gate, "once")
     later = Program(store, policy, mode)
-    assert later.gate.named(session.id).retry(asked.operation_id or "", wait=0).status == "ok"
+    assert later.gate.session_by_id(session.id).retry(asked.operation_id or "", wait=0).status == "ok"

@@ -106,14 +106,14 @@ class OverConnection:
         return self.gate.session(parent=parent).id
 
     def run(self, session: str) -> tuple[str, str]:
-        result = self.gate.named(session).run("send", wait=0)
+        result = self.gate.session_by_id(session).run("send", wait=0)
         return result.operation_id or "", result.status
 
     def retry(self, session: str, call: str) -> str:
-        return self.gate.named(session).retry(call, wait=0).status
+        return self.gate.session_by_id(session).retry(call, wait=0).status
 
     def replay(self, session: str, call: str) -> tuple[str, str]:
-        result = self.gate.named(session).replay(call, wait=0)
+        result = self.gate.session_by_id(session).replay(call, wait=0)
         return result.operation_id or "", result.status
 
     def hear(self, session: str, text: str) -> None:

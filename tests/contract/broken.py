@@ -185,7 +185,7 @@ class ForgetsItsOwnEntries(MemoryWriter):
 
 
 class ClaimsEntriesOfOthers(MemoryWriter):
-    def added(self, stream: str) -> EntryRow | None:
+    def newest_own_entry(self, stream: str) -> EntryRow | None:
         return self.head(stream)
 
 
@@ -195,8 +195,8 @@ class ReadsEntriesBackwards(MemoryWriter):
 
 
 class FilesTheHashBeforeForItsOwn(MemoryWriter):
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
-        found = super().filed(stream, after=after, limit=limit)
+    def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
+        found = super().entry_tuples(stream, after=after, limit=limit)
         return [(seq, body, own, prev, *beside) for seq, body, prev, own, *beside in found]  # type: ignore[misc]
 
 
@@ -295,7 +295,7 @@ class PagesQuestionsById(MemoryWriter):
 class Unexpired(MemoryWriter):
     """What the next ones spoil: this much of a page of grants, in this order."""
 
-    def unexpired(
+    def grants_ending_after(
         self,
         now: float,
         *,
@@ -307,7 +307,7 @@ class Unexpired(MemoryWriter):
         return self.spoiled(now, session, owner, after)[:limit]
 
     def spoiled(self, now: float, session: str | None, owner: str | None, after: str) -> Sequence[GrantRow]:
-        return super().unexpired(now, session=session, owner=owner, after=after, limit=10_000)
+        return super().grants_ending_after(now, session=session, owner=owner, after=after, limit=10_000)
 
 
 class ListsExpiredGrants(Unexpired):
@@ -334,8 +334,8 @@ class HidesRevokedGrants(Unexpired):
 
 
 class KeepsRevokedRuns(MemoryWriter):
-    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
-        return [row for row in self.unexpired(now, limit=10_000) if row.kind == "run"]
+    def active_run_grants(self, now: float) -> Sequence[GrantRow]:
+        return [row for row in self.grants_ending_after(now, limit=10_000) if row.kind == "run"]
 
 
 class CountsBytesOfOtherSessions(MemoryWriter):
@@ -437,7 +437,7 @@ class LetsTwoWriteAtOnce(MemoryStore):
 
 
 class NeverTellsOfChanges(MemoryStore):
-    def changed(self, seen: int, timeout: float) -> int:
+    def wait_for_change(self, seen: int, timeout: float) -> int:
         return max(seen, 1)
 
 
@@ -477,8 +477,8 @@ class Remembers:
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         return self._whole.write(durable=durable)
 
-    def changed(self, seen: int, timeout: float) -> int:
-        return self._whole.changed(seen, timeout)
+    def wait_for_change(self, seen: int, timeout: float) -> int:
+        return self._whole.wait_for_change(seen, timeout)
 
     def close(self) -> None:
         self._whole.close()
@@ -507,7 +507,7 @@ class CommitsEveryStatement(SqliteStore):
 
 
 class NeverLooksAtOthers(SqliteStore):
-    def _look(self) -> ChangeProbe:
+    def _open_probe(self) -> ChangeProbe:
         return _Blind()
 
 

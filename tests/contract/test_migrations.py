@@ -153,7 +153,7 @@ def test_what_was_stored_before_lists_were_made_by_the_end_of_grants_is_in_them(
         place.put("calls", names[1], astuple(call(state, state=state))[:-1])
     store = place.open()
     with store.read() as r:
-        assert r.unexpired(NOON) == [grant("g1", expires_at=UNKNOWN_EXPIRY)]
+        assert r.grants_ending_after(NOON) == [grant("g1", expires_at=UNKNOWN_EXPIRY)]
         states = ("running", "succeeded")
         assert [(row.id, row.workflow) for row in r.calls(states=states, runs_only=True)] == [("running", "")]
         assert len(r.calls(states=states)) == 2

@@ -47,7 +47,7 @@ def test_a_server_that_was_restarted_is_used_again() -> None:
     with closing(Server()) as server, closing(PostgresStore(new_schema(server.address), busy=2.0)) as store:
         with store.write() as w:
             w.set_meta("before", "1")
-        seen = store.changed(0, PATIENCE)
+        seen = store.wait_for_change(0, PATIENCE)
         server.stop()
         with pytest.raises(StoreError, match=r"no server answers there|connection was lost"), store.write():
             pytest.fail("a transaction without a server")
@@ -55,7 +55,7 @@ def test_a_server_that_was_restarted_is_used_again() -> None:
         with store.write() as w:
             assert w.meta("before") == "1"
             w.set_meta("after", "1")
-        assert store.changed(seen, PATIENCE) != seen
+        assert store.wait_for_change(seen, PATIENCE) != seen
 
 
 def test_connections_that_were_cut_are_replaced(store: PostgresStore, address: str) -> None:

@@ -87,11 +87,11 @@ def test_a_commit_of_another_process_wakes_a_waiter_and_is_read(shared: Shared) 
     script = "with store.write() as w: w.add_spend(replace(rows.SPEND, what='revoke'))"
     store = shared.make()
     with shared.process(script) as process:
-        seen = store.changed(0, 0.0)
+        seen = store.wait_for_change(0, 0.0)
         go(process)
         spends = list[object]()
         while not spends:
-            mark = store.changed(seen, PATIENCE)
+            mark = store.wait_for_change(seen, PATIENCE)
             assert mark != seen
             seen = mark
             with store.read() as r:
@@ -171,19 +171,19 @@ def in_a_child(work: Callable[[], bool]) -> bool:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_process_has_connections_of_its_own(shared: Shared) -> None:
     store = shared.make()
-    seen = store.changed(0, PATIENCE)
+    seen = store.wait_for_change(0, PATIENCE)
     with store.write() as w:
         w.set_meta("parent", "1")
 
     def child() -> bool:
         with store.write() as w:
             w.set_meta("child", "1")
-        first = store.changed(0, PATIENCE)
+        first = store.wait_for_change(0, PATIENCE)
         store.close()
         return w.now > 0 and first > 0
 
     assert in_a_child(child)
-    assert store.changed(seen, PATIENCE) != seen
+    assert store.wait_for_change(seen, PATIENCE) != seen
     with store.read() as r:
         assert (r.meta("parent"), r.meta("child")) == ("1", "1")
 

@@ -70,8 +70,8 @@ class MortalStore:
             self._committed()
         self._fate.point("after the commit")
 
-    def changed(self, seen: int, timeout: float) -> int:
-        return self._store.changed(seen, timeout)
+    def wait_for_change(self, seen: int, timeout: float) -> int:
+        return self._store.wait_for_change(seen, timeout)
 
     @property
     def bound(self) -> float:

@@ -63,11 +63,11 @@ class Stumbling(MemoryStore):
         super().__init__()
         self.stumbled = threading.Event()
 
-    def changed(self, seen: int, timeout: float) -> int:
+    def wait_for_change(self, seen: int, timeout: float) -> int:
         if not self.stumbled.is_set():
             self.stumbled.set()
             raise ValueError("a fault of the driver")
-        return super().changed(seen, timeout)
+        return super().wait_for_change(seen, timeout)
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -127,7 +127,7 @@ def test_a_name_that_stands_for_another_function_now_is_not_replayed(desk: Desk,
         def send(text: str, everywhere: bool = True) -> None:
             ran.append(text)
 
-        assert gate.named(desk.made_in.id).replay(queued, wait=0).status == "error"
+        assert gate.session_by_id(desk.made_in.id).replay(queued, wait=0).status == "error"
     assert ran == []
 
 

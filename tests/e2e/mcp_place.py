@@ -113,7 +113,7 @@ class Place:
                 found = look(tx)
             if found:
                 return found
-            before, mark = mark, store.changed(mark, PATIENCE)
+            before, mark = mark, store.wait_for_change(mark, PATIENCE)
             assert mark != before, "nothing happened"
 
     def asked(self) -> Any:

@@ -374,7 +374,7 @@ def test_values_that_are_pruned_or_erased_while_verifying_are_no_fault(gate: Gat
     erase_value(gate, erased, "note")
     assert pruned < erased
     for run in (read, *runs):
-        walk.look(run, [None if row[1] is None else read_raw_body(row[1]) for row in run])
+        walk.check_run(run, [None if row[1] is None else read_raw_body(row[1]) for row in run])
     assert walk.findings + walk.end() == []
 
 

@@ -184,7 +184,7 @@ class Player:
         match node:
             case Give(operation, risk, uses):
                 try:
-                    at = None if risk is None else Risk.of(WORDS[risk])
+                    at = None if risk is None else Risk.parse(WORDS[risk])
                     give_grant(gate, session, by="ana", operation=operation, risk=at, uses=uses)
                 except GrantRefused:
                     self.events.append(("refused", operation))

@@ -64,7 +64,7 @@ class World:
 
 
 def _risk(number: int | None) -> Risk | None:
-    return None if number is None else Risk.of(WORDS[number])
+    return None if number is None else Risk.parse(WORDS[number])
 
 
 DESK = {

@@ -137,7 +137,7 @@ class Conversation(RuleBasedStateMachine):
         assert self.player.step({"hear": text})["kind"] == "stop"
         self.stopped = True
         self.before_the_stop = self.known()
-        assert all(held.grant.kind == "command" for held in self.player.session.held)
+        assert all(held.grant.kind == "command" for held in self.player.session.all_grants)
         assert not self.player.session.questions
 
     @rule(text=st.sampled_from(PROHIBITIONS))
@@ -145,14 +145,14 @@ class Conversation(RuleBasedStateMachine):
         """A prohibition outside a yes leaves nothing but standing consent, and none that it forbids."""
         assert self.player.step({"hear": text})["kind"] == "refusal"
         self.stopped = False
-        left = [held.grant for held in self.player.session.held if not held.revoked]
+        left = [held.grant for held in self.player.session.all_grants if not held.revoked]
         assert all(grant.kind == "command" for grant in left)
         assert "push" not in text or all("push" not in grant.value for grant in left)
 
     def revoke_all(self) -> None:
         self.player.step({"hear": "Revoke all consent"})
         self.stopped = False
-        assert not [held for held in self.player.session.held if not held.revoked]
+        assert not [held for held in self.player.session.all_grants if not held.revoked]
 
     @precondition(lambda self: self.player.question is not None)
     @rule(choice=st.data())
@@ -214,7 +214,7 @@ class Conversation(RuleBasedStateMachine):
         if self.stopped:
             assert told["rule"] == "approved_call"
             assert not set(told["grants"]) & self.before_the_stop
-        given = {held.grant.id: held.grant.given_at for held in self.player.session.held}
+        given = {held.grant.id: held.grant.given_at for held in self.player.session.all_grants}
         assert all(self.player.now - given[name] < DAY for name in told["grants"] if name in given)
 
     @precondition(lambda self: self.last_call is not None)
@@ -241,7 +241,7 @@ class Conversation(RuleBasedStateMachine):
         assert self.player.last is not None
         asked, (_, decision) = self.player.question.items, self.player.last
         return [(one.operation, one.risk) for one in asked] == [
-            (one.operation, one.risk) for one in decision.asked
+            (one.operation, one.risk) for one in decision.items_to_ask
         ]
 
     @rule(plan=PLANS)
@@ -297,16 +297,16 @@ class Conversation(RuleBasedStateMachine):
 
     def end_task(self) -> None:
         self.player.step({"end_task": True})
-        assert not [held for held in self.player.session.held if held.grant.ends_with == "task"]
+        assert not [held for held in self.player.session.all_grants if held.grant.ends_with == "task"]
 
     # What holds after every step
 
     def known(self) -> set[str]:
-        return {held.grant.id for held in self.player.session.held}
+        return {held.grant.id for held in self.player.session.all_grants}
 
     @invariant()
     def grants_are_numbered_once_and_live_a_day_at_the_most(self) -> None:
-        grants = [held.grant for held in self.player.session.held]
+        grants = [held.grant for held in self.player.session.all_grants]
         assert len({grant.id for grant in grants}) == len(grants)
         assert all(grant.expires_at - grant.given_at <= DAY for grant in grants)
         assert all(grant.session == self.player.session.id for grant in grants)

@@ -81,7 +81,7 @@ def test_the_strictest_operation_decides_and_a_question_lists_only_those_that_as
         decision = decide(*world.parts)
         verdicts = [item.ruling.verdict for item in decision.items]
         assert STRICTNESS[decision.verdict] == max(STRICTNESS[verdict] for verdict in verdicts)
-        assert len(decision.asked) == verdicts.count(Verdict.ASK)
+        assert len(decision.items_to_ask) == verdicts.count(Verdict.ASK)
 
     hold(check, seed=101)
 
@@ -212,7 +212,7 @@ def test_taking_a_grant_away_never_allows_more() -> None:
 
 def test_after_a_revoke_no_decision_uses_that_grant() -> None:
     def check(world: World) -> None:
-        for held in world.view.session.held:
+        for held in world.view.session.all_grants:
             revoked = apply_effects(world.view.session, [GrantRevoked(held.grant.key, held.grant.id)])
             after = changed(world, view=changed(world.view, session=revoked))
             assert held.grant.id not in decide(*after.parts).grants
@@ -227,7 +227,7 @@ def test_a_grant_that_was_used_up_is_not_used_again() -> None:
         after = apply_effects(world.view.session, decision.effects)
         spent = {
             held.grant.id
-            for held in after.held
+            for held in after.all_grants
             if held.grant.uses is not None and held.used >= held.grant.uses
         }
         again = decide(world.request, world.policy, changed(world.view, session=after), world.now)

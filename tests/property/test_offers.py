@@ -38,7 +38,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     @property
     def risk(self) -> Risk:
-        return max(item.risk for item in self.decision.asked)
+        return max(item.risk for item in self.decision.items_to_ask)
 
     def answered(self, given: str) -> Session:
         question = next(iter(self.session.questions.values()))
@@ -91,15 +91,15 @@ def of_the_asked(asked: Asked, decision: Decision) -> Iterator[Item]:
 
 def rests_on_what_runs_out(asked: Asked, decision: Decision) -> bool:
     """Whether another operation of the call uses up something of its own, which no answer refills."""
-    counted = {held.grant.id for held in asked.session.held if held.grant.uses is not None}
+    counted = {held.grant.id for held in asked.session.all_grants if held.grant.uses is not None}
     return bool(counted & set(decision.grants)) or any(
         isinstance(effect, SlashUsed) for effect in decision.effects
     )
 
 
 def new_grants(asked: Asked, session: Session) -> list[Grant]:
-    before = {held.grant.id for held in asked.session.held}
-    return [held.grant for held in session.held if held.grant.id not in before]
+    before = {held.grant.id for held in asked.session.all_grants}
+    return [held.grant for held in session.all_grants if held.grant.id not in before]
 
 
 def test_only_an_ask_has_offers_and_they_begin_with_once_unless_time_is_untrusted_and_end_with_deny() -> None:
@@ -210,7 +210,7 @@ def test_an_answer_for_the_task_ends_with_the_task() -> None:
 def test_whatever_was_answered_ends_when_everything_is_cleared() -> None:
     def check(asked: Asked, given: str) -> None:
         cleared = apply_effects(asked.answered(given), (ConsentCleared("everything", "the session ended"),))
-        assert not cleared.held
+        assert not cleared.all_grants
         assert not asked.again(cleared).grants
 
     for_each_offer(check, ("once", *WIDER), seed=208)

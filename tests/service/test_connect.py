@@ -246,7 +246,7 @@ def test_an_agent_proposes_calls_in_its_own_session_alone(home: Home, served: Se
         theirs = gate.session(agent="helper")
         with pytest.raises(UnknownSession):
             agent.session(theirs.id)
-        call = agent.proposed("push", {"force": True})
+        call = agent.propose("push", {"force": True})
         assert call.asked
         assert call.text is None
 

@@ -44,7 +44,7 @@ class Program:
 
 
 def by_message(home: Home, operator: Connected, session: str, name: str) -> None:
-    operator.named(session).hear(f"Revoke consent for: {name}")
+    operator.session_by_id(session).hear(f"Revoke consent for: {name}")
 
 
 def by_program(home: Home, operator: Connected, session: str, name: str) -> None:

@@ -105,11 +105,11 @@ def test_the_last_use_is_the_newest_of_all_streams_and_read_only_once(service: S
     service.told("agent", "POST", "/v1/calls", READ)
     early = clock.now
     uses = LastUses()
-    assert uses.known(service.gate)["files.read"].allowed_at == early
+    assert uses.read_uses(service.gate)["files.read"].allowed_at == early
     with service.gate.store.write() as tx:
         tx.prune_entries("main", before=10_000)
     clock.now += 60
     with service.gate.store.write() as tx:
         record(tx, "DECIDED", operations=("files.read",), stream="worker")
-    assert uses.known(service.gate)["files.read"].allowed_at == clock.now
-    assert LastUses().known(service.gate)["files.read"].allowed_at == clock.now
+    assert uses.read_uses(service.gate)["files.read"].allowed_at == clock.now
+    assert LastUses().read_uses(service.gate)["files.read"].allowed_at == clock.now

@@ -96,14 +96,14 @@ def test_who_waits_in_short_requests_waits_all_the_while(service: Service) -> No
             with waiters.waiting("q"):
                 now[0] += 20
             now[0] += BETWEEN / 2
-            known = waiters.known("q")
+            known = waiters.find_waits("q")
             assert known is not None
             assert known.now
         now[0] += BETWEEN
-        known = waiters.known("q")
+        known = waiters.find_waits("q")
         assert known is not None
         assert not known.now
-        assert waiters.known("other") is None
+        assert waiters.find_waits("other") is None
 
     service.runner.run(play())
     assert told == ["q"]

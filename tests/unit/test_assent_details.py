@@ -111,7 +111,7 @@ def test_a_yes_in_another_task_than_the_one_it_was_asked_in_allows_the_call_once
     told, after = heard(other, "yes")
     assert (told.answered, grants(told)) == ("once", ["call"])
     assert "answered: once" in told.did
-    assert [held.grant.given_by for held in after.held] == ["user"]
+    assert [held.grant.given_by for held in after.all_grants] == ["user"]
 
 
 def test_a_yes_to_high_or_low_risk_is_never_taken_for_the_whole_task() -> None:
@@ -212,9 +212,9 @@ def test_an_accepted_plan_is_not_accepted_a_second_time() -> None:
 def test_a_change_to_a_plan_under_way_ends_its_consent_until_the_new_one_is_agreed_to() -> None:
     session = apply_effects(Session(turn=4), report_plan(Session(turn=4), PLAN, shown=True).effects)
     _, session = heard(session, "yes")
-    assert session.held
+    assert session.all_grants
     told, after = heard(session, "yes, but skip b.py")
-    assert not after.held
+    assert not after.all_grants
     assert after.plan is not None
     assert (after.plan.accepted, after.plan.since) == (False, after.turn)
     assert after.pending == PendingPrompt("plan", after.turn, plan="session.p1")
@@ -238,7 +238,7 @@ def test_a_change_to_a_new_plan_leaves_the_consent_of_the_one_under_way_alone() 
     )
     _, after = heard(session, "yes, but skip b.py")
     assert after.shelved == under_way
-    assert [held.grant.id for held in after.held] == ["g1"]
+    assert [held.grant.id for held in after.all_grants] == ["g1"]
 
 
 def test_a_new_plan_accepted_ends_the_task_of_the_one_under_way_and_begins_its_own() -> None:
@@ -250,7 +250,7 @@ def test_a_new_plan_accepted_ends_the_task_of_the_one_under_way_and_begins_its_o
     assert after.task.name == "new plan"
     assert after.plan is not None
     assert (after.plan.id, after.plan.accepted, after.shelved) == ("session.p1", True, None)
-    assert [held.grant.bound_to for held in after.held] == ["session.t2"]
+    assert [held.grant.bound_to for held in after.all_grants] == ["session.t2"]
     assert told.cleared
 
 

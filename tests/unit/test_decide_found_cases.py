@@ -157,7 +157,7 @@ def test_a_message_after_a_question_expired_is_heard_and_answers_nothing(message
     heard = play.step({"hear": message})
     assert heard["turn"] == 2
     assert heard["answered"] is None
-    assert not play.session.held
+    assert not play.session.all_grants
 
 
 def test_a_call_made_again_after_its_question_expired_can_be_answered() -> None:

@@ -201,7 +201,7 @@ def test_a_session_begins_with_no_turn_task_plan_question_or_grant_and_a_view_wi
     session = Session()
     assert (session.id, session.agent, session.workspace) == ("session", "agent", "")
     assert (session.turn, session.slash_calls, session.tasks, session.plans) == (0, 0, 0, 0)
-    assert (session.granted, session.asked, session.ceiling, session.held) == (0, 0, Risk.HIGH, ())
+    assert (session.granted, session.asked, session.ceiling, session.all_grants) == (0, 0, Risk.HIGH, ())
     view = View(session)
     assert (view.notices, view.time_trusted, view.parent_stopped) == (False, True, False)
     assert (TASK.phase, TASK.deviations, TASK.unconfirmed) == ("planning", 0, False)

@@ -135,7 +135,7 @@ def test_a_question_leaves_no_suspended_operation_out_because_another_one_retrie
     grants = {given.key: (HeldGrant(given),), retry.key: (HeldGrant(retry),)}
     session = Session(task=TASK, suspended=suspended, grants=grants)
     decision = decided(policy, session, request)
-    assert [item.operation for item in decision.asked] == ["git.commit", "git.push", "git.fetch"]
+    assert [item.operation for item in decision.items_to_ask] == ["git.commit", "git.push", "git.fetch"]
 
 
 MANY = compile_policy(
@@ -249,7 +249,7 @@ def test_a_category_consented_to_twice_is_held_twice_and_named_once() -> None:
         for n in (1, 2)
     ]
     session = apply_effects(Session(task=TASK), [GrantAdded(one) for one in given])
-    assert [held.grant.id for held in session.held] == ["g1", "g2"]
+    assert [held.grant.id for held in session.all_grants] == ["g1", "g2"]
     assert session.granted == 2
     assert session.task is not None
     assert session.task.consented == ("git.commit",)

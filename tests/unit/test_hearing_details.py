@@ -57,7 +57,7 @@ def test_what_a_hook_claims_the_user_allowed_is_put_to_the_operator(text: str, k
     claimed = [effect for effect in told.effects if isinstance(effect, MessageClaimed)]
     assert claimed == ([] if kind is None else [MessageClaimed(text, kind)])
     assert bool([line for line in told.did if line.startswith("claimed only")]) is bool(claimed)
-    assert (after.held, after.slash, after.imperatives) == ((), None, ())
+    assert (after.all_grants, after.slash, after.imperatives) == ((), None, ())
 
 
 def test_a_stop_is_told_to_be_lifted_by_what_lifts_it_and_by_nothing_else() -> None:
@@ -101,7 +101,7 @@ def test_a_revoked_command_is_revoked_in_every_workspace_and_an_unknown_one_is_s
     revoked = [effect for effect in told.effects if isinstance(effect, GrantRevoked)]
     assert [effect.grant for effect in revoked] == ["g1", "g2"]
     assert told.cleared == ("standing consent for git push",)
-    assert [held.grant.id for held in after.held if not held.revoked] == ["g3"]
+    assert [held.grant.id for held in after.all_grants if not held.revoked] == ["g3"]
     assert told.announced == ("Session Allowlist:\n- git status (low, used 0 times)",)
     told, _ = heard(session, "Revoke consent for: git fetch")
     assert told.cleared == ()
@@ -110,19 +110,19 @@ def test_a_revoked_command_is_revoked_in_every_workspace_and_an_unknown_one_is_s
 
 def test_clearing_the_allowlist_shows_it_empty() -> None:
     told, after = heard(listing(entry("g1", "git push")), "Clear session allowlist")
-    assert after.held == ()
+    assert after.all_grants == ()
     assert told.announced == ("Session allowlist cleared", "Session Allowlist:\n(empty)")
 
 
 def test_revoking_all_consent_shows_the_empty_allowlist() -> None:
     told, after = heard(listing(entry("g1", "git push"), task=TASK), "Revoke all consent")
-    assert after.held == ()
+    assert after.all_grants == ()
     assert told.announced == ("All consent revoked", "Session Allowlist:\n(empty)")
 
 
 def test_granting_what_stands_on_the_list_already_shows_the_list_with_risks() -> None:
     told, after = heard(listing(entry("g1", "git push")), "Grant standing consent for: git push")
-    assert [held.grant.id for held in after.held] == ["g1"]
+    assert [held.grant.id for held in after.all_grants] == ["g1"]
     assert told.announced == ("Session Allowlist:\n- git push (low, used 0 times)",)
     assert "standing consent granted" in told.did
 
@@ -198,7 +198,7 @@ def test_a_slash_command_can_query_and_without_a_task_there_is_none_to_show() ->
 
 def test_a_list_that_cannot_be_taken_as_it_stands_is_told() -> None:
     told, after = heard(Session(), "Grant standing consent for:")
-    assert after.held == ()
+    assert after.all_grants == ()
     assert told.announced
 
 

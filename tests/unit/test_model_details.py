@@ -34,14 +34,14 @@ REQUEST = Request(Call("tool"), (Operation("some.work"),), "digest", "arguments"
     ],
 )
 def test_each_word_of_the_seeds_means_its_risk(risk: Risk, aliases: tuple[str, ...]) -> None:
-    assert {Risk.of(alias) for alias in aliases} == {risk}
+    assert {Risk.parse(alias) for alias in aliases} == {risk}
     assert risk.word == aliases[0]
 
 
 @pytest.mark.parametrize("word", ["Low", "", "tier 4", 0, None, True, ["low"]])
 def test_any_other_word_is_no_risk(word: object) -> None:
     with pytest.raises(MalformedRequest):
-        Risk.of(word)
+        Risk.parse(word)
 
 
 def test_the_words_that_are_written_to_files_and_wires_stay_the_same() -> None:
@@ -148,7 +148,7 @@ def test_a_source_is_the_rule_in_the_seeds_words(rule: str, source: str) -> None
 def test_a_decision_lists_what_is_asked_and_weighs_what_is_riskiest() -> None:
     items = (item(Verdict.ALLOW, Risk.HIGH), item(Verdict.ASK, Risk.LOW), item(Verdict.DENY, Risk.MODERATE))
     made = decision(Verdict.DENY, "blocked", *items)
-    assert (made.asked, made.risk, made.offers) == ((items[1],), Risk.HIGH, ())
+    assert (made.items_to_ask, made.risk, made.offers) == ((items[1],), Risk.HIGH, ())
     question = Question("q1", REQUEST, items, (), "Proceed?", turn=1, opened_at=0.0)
     assert (question.risk, question.task) == (Risk.HIGH, None)
 

@@ -95,7 +95,7 @@ def test_a_yes_grants_nothing_that_is_blocked_high_or_always_asked() -> None:
     )
     names = ["files.edit", "files.send", "files.show", "files.wipe"]
     text = beside_policy(plan_from_parts(["a.py"], ["rename it"], None, None, names), policy)
-    assert (text.covered, text.asked, text.blocked) == (
+    assert (text.operations_covered, text.asked, text.blocked) == (
         ("files.edit",),
         ("files.send", "files.show"),
         ("files.wipe",),
@@ -123,7 +123,7 @@ def test_a_change_said_to_a_question_narrows_the_plan_under_way_too() -> None:
     assert session.plan is not None
     assert not session.plan.accepted
     assert session.plan.text.covers == {}
-    assert not [held for held in session.held if held.grant.group]
+    assert not [held for held in session.all_grants if held.grant.group]
     assert "plan consent (you changed the plan)" in told.cleared
 
 
@@ -151,7 +151,7 @@ def suspended() -> Session:
 def test_the_end_of_a_suspended_plan_leaves_the_one_that_waits(effect: PlanEnded | PlanDeviated) -> None:
     session = suspended()
     after = apply_effects(session, (effect,))
-    assert (after.plan, after.shelved, after.held) == (session.plan, None, ())
+    assert (after.plan, after.shelved, after.all_grants) == (session.plan, None, ())
 
 
 def test_a_suspended_plan_does_not_miss_a_deviation() -> None:

@@ -39,7 +39,7 @@ class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reading: str | None = None
 
     def as_operation(self) -> Operation:
-        risk, reading = (None if word is None else Risk.of(word) for word in (self.risk, self.reading))
+        risk, reading = (None if word is None else Risk.parse(word) for word in (self.risk, self.reading))
         return Operation(self.operation, risk=risk, reading=reading)
 
 

@@ -94,7 +94,7 @@ def as_told(decision: Decision) -> Expected:
 
 def worst_of(operations: Sequence[Mapping[str, Any]]) -> str:
     """The risk of a decision: that of its riskiest operation; empty if it tells none."""
-    risks = [Risk.of(one["risk"]) for one in operations]
+    risks = [Risk.parse(one["risk"]) for one in operations]
     return max(risks).word if risks else ""
 
 
@@ -290,7 +290,7 @@ def compare(checked: Expected | None, made: Expected, ran: Sequence[str]) -> Non
 
 def in_ledger(gate: Sayso, session: Session, call: str) -> Expected:
     """What the ledger says was decided of a call."""
-    record = gate.door.look(call, session.id).record
+    record = gate.door.find_call(call, session.id).record
     risk = max((item.risk for item in record.items), default=Risk.LOW)
     return Expected(record.verdict.value, record.rule, risk.word)
 

@@ -190,7 +190,7 @@ class HttpPlayer:
     def _request(self, call: Mapping[str, Any]) -> Request:
         if call.get("origin", "agent") not in {origin.value for origin in Origin}:
             raise RefusedByService("no door sets such an origin")
-        risk, reading = (Risk.of(call[key]) if key in call else None for key in ("risk", "reading"))
+        risk, reading = (Risk.parse(call[key]) if key in call else None for key in ("risk", "reading"))
         args = call.get("args", {})
         operations = [
             add_content_digest(Operation(name, risk=risk, reading=reading, declared=True), args, self._policy)
@@ -208,7 +208,7 @@ class HttpPlayer:
 
     def _declare(self, call: Mapping[str, Any]) -> None:
         """The policy, with tools that say of this call what the vector says."""
-        risk = Risk.of(call["risk"]) if "risk" in call else None
+        risk = Risk.parse(call["risk"]) if "risk" in call else None
         target = None if "target" not in call else f"args.{target_argument(call)}"
         named = None if call.get("command") is None else f"args.{command_argument(call)}"
         tool = Tool(tool_of(call), operation=call["operations"][0], risk=risk, target=target, command=named)

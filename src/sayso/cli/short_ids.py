@@ -96,7 +96,7 @@ def grant_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     """Every grant that has not expired, those that are used up or revoked among them."""
     after = ""
     with gate.store.read() as tx:
-        while page := tx.unexpired(tx.now, after=after, limit=PAGE):
+        while page := tx.grants_ending_after(tx.now, after=after, limit=PAGE):
             yield from ((row.id, _about_grant(gate, row)) for row in page)
             after = page[-1].id
 

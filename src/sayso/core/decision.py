@@ -67,7 +67,7 @@ class Decision(msgspec.Struct, frozen=True):
         return SOURCES.get(self.rule, self.rule)
 
     @property
-    def asked(self) -> tuple[Item, ...]:
+    def items_to_ask(self) -> tuple[Item, ...]:
         """What a question has to list: only the operations that need asking."""
         return tuple(item for item in self.items if item.ruling.verdict is Verdict.ASK)
 

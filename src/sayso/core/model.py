@@ -27,7 +27,7 @@ class Risk(enum.IntEnum):
         return self.name.lower()
 
     @classmethod
-    def of(cls, word: object) -> Self:
+    def parse(cls, word: object) -> Self:
         """The risk a word means, aliases included; any other word is an error, never a guess."""
         known = _RISK_WORDS.get(word) if isinstance(word, str) else None
         if known is None:

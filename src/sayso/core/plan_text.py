@@ -48,14 +48,14 @@ class PlanText(msgspec.Struct, frozen=True):
         return {criterion: what for criterion, what in found.items() if what}
 
     @property
-    def covered(self) -> tuple[str, ...]:
+    def operations_covered(self) -> tuple[str, ...]:
         """The operations that a yes covers."""
         return tuple(name for name in self.operations if name not in self.asked and name not in self.blocked)
 
     @property
     def covers(self) -> dict[str, tuple[str, ...]]:
         """What a yes covers: each operation with its targets."""
-        return {name: self.targets_of(name) for name in self.covered}
+        return {name: self.targets_of(name) for name in self.operations_covered}
 
     def targets_of(self, operation: str) -> tuple[str, ...]:
         """The targets that the plan names for an operation; without any, only calls without a target fit."""

@@ -175,7 +175,7 @@ class Policy(msgspec.Struct, frozen=True):
         meant to be that one, or to be mistaken for it.
         """
         found = self.table.get(name)
-        return found if found is not None else self._unlisted(name)
+        return found if found is not None else self._default_entry(name)
 
     def entries_for(self, tool: str) -> list[Tool]:
         """The entries that are about this tool, in their order; some may fit other arguments only.
@@ -190,7 +190,7 @@ class Policy(msgspec.Struct, frozen=True):
         like = [index for index in self.tools_like if fnmatchcase(tool, self.tools[index].tool)]
         return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
 
-    def _unlisted(self, name: str) -> Entry:
+    def _default_entry(self, name: str) -> Entry:
         twin = self.folded.get(fold_spelling(name))
         if twin is not None:
             raise MalformedRequest(f"{name!r} is not {twin!r}", hint=f"write {twin} exactly")

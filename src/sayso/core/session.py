@@ -160,7 +160,7 @@ class Session(SessionHead, frozen=True):
     """The calls under way whose consent has not been taken back."""
 
     @property
-    def held(self) -> tuple[HeldGrant, ...]:
+    def all_grants(self) -> tuple[HeldGrant, ...]:
         """Every grant of the session, in the order given."""
         return tuple(held for row in self.grants.values() for held in row)
 
@@ -289,7 +289,7 @@ def _ending_with(session: Session, effect: fx.GrantRevoked) -> tuple[HeldGrant, 
     row = session.grants.get(effect.key, ())
     questions = {held.grant.question for held in row if held.grant.id == effect.grant} - {None}
     over = {effect.grant, *questions}
-    others = (held for held in session.held if held.grant.id != effect.grant)
+    others = (held for held in session.all_grants if held.grant.id != effect.grant)
     return tuple(
         held for held in others if _approves_by(held, questions) or not over.isdisjoint(held.grant.stems)
     )
@@ -325,7 +325,7 @@ def _clear_consent(session: Session, effect: fx.ConsentCleared) -> Session:
 
 def _keep_grants(session: Session, wanted: Callable[[Grant], bool]) -> Session:
     """The session with the grants wanted, and without retries that stem from one that is not."""
-    gone = {held.grant.id for held in session.held if not wanted(held.grant)}
+    gone = {held.grant.id for held in session.all_grants if not wanted(held.grant)}
     rows = {key: tuple(held for held in row if _is_kept(held, gone)) for key, row in session.grants.items()}
     return _replace(session, grants={key: row for key, row in rows.items() if row})
 

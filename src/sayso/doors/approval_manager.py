@@ -87,7 +87,7 @@ class ApprovalManager:
         with self._state:
             return frozenset(
                 _approval_name(held.grant)
-                for held in self._session.held
+                for held in self._session.all_grants
                 if held.grant.kind == "tool" and not spent(held, now)
             )
 
@@ -100,7 +100,7 @@ class ApprovalManager:
         that JSON cannot hold) is denied, and the log says why.
         """
         try:
-            return self._approved(_ToolUse.of(tool_name, tool_args, risk_level))
+            return self._approved(_ToolUse.from_call(tool_name, tool_args, risk_level))
         except SaysoError as error:
             log.warning("denied: %s", visible(str(error)))
         except Exception as error:  # noqa: BLE001  at a door every fault is a no
@@ -191,7 +191,7 @@ class _ToolUse(msgspec.Struct, frozen=True):
     level: RiskLevel
 
     @classmethod
-    def of(cls, tool: object, args: object, level: object) -> Self:
+    def from_call(cls, tool: object, args: object, level: object) -> Self:
         if not isinstance(tool, str) or not isinstance(args, Mapping):
             raise MalformedRequest("a tool has a name, and its arguments are a mapping")
         given, name = dict(args), str.__str__(tool)
@@ -209,7 +209,7 @@ def _now() -> float:
 def _risk(level: object) -> Risk:
     if isinstance(level, Risk):
         return level
-    return Risk.of(level.value if isinstance(level, RiskLevel) else level)
+    return Risk.parse(level.value if isinstance(level, RiskLevel) else level)
 
 
 def _policy_of(mode: object) -> Policy:

@@ -66,7 +66,7 @@ def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
     """One transaction of the gate. Once it is on the disk, the store raises the mark beside the key."""
     with gate.store.write(durable=durable) as tx:
         yield tx
-        if tx.added(gate.stream) is None:
+        if tx.newest_own_entry(gate.stream) is None:
             check_goes_on(tx, tx.head(gate.stream))
 
 

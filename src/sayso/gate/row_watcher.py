@@ -104,7 +104,7 @@ class RowWatcher:
             try:
                 with self._gate.store.read() as tx:
                     over = [name for name in names if self._over(tx, name)]
-                mark = self._gate.store.changed(mark, LOOK_AGAIN) if not over else mark
+                mark = self._gate.store.wait_for_change(mark, LOOK_AGAIN) if not over else mark
             except Exception:  # noqa: BLE001  who waits reads for himself, and is told
                 over = names
             self._wake(list(over))

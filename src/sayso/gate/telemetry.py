@@ -103,7 +103,7 @@ class DecidingSpan(Span):
         self._session = session
         self._decided: tuple[Request, Decision, Question | None, bool] | None = None
 
-    def decided(
+    def set_decision(
         self, request: Request, decision: Decision, question: Question | None, *, opened: bool
     ) -> None:
         """What came of it. `opened`: the question is new, and not one that was open already."""
@@ -118,14 +118,16 @@ class DecidingSpan(Span):
             and (self.recording or GATE.isEnabledFor(logging.INFO))
         ):
             with suppress(Exception):
-                self._tell(*self._decided)
+                self._log_decision(*self._decided)
         if isinstance(error, SaysoError) and error.code in TAMPERED:
             _log_line(
-                GATE, logging.WARNING, "refused in session %(session)s: %(error)s", self._refused(error)
+                GATE, logging.WARNING, "refused in session %(session)s: %(error)s", self._refusal_facts(error)
             )
         super().__exit__(kind, error, trace)
 
-    def _tell(self, request: Request, decision: Decision, question: Question | None, opened: bool) -> None:
+    def _log_decision(
+        self, request: Request, decision: Decision, question: Question | None, opened: bool
+    ) -> None:
         facts = _request_facts(request) | {
             "verdict": decision.verdict.value,
             "rule": decision.rule,
@@ -140,7 +142,7 @@ class DecidingSpan(Span):
             asks = "question %(question)s opened: %(operation)s, %(risk)s risk, asked by %(agent)s"
             _log_line(ASKING, logging.INFO, asks, facts)
 
-    def _refused(self, error: SaysoError) -> Facts:
+    def _refusal_facts(self, error: SaysoError) -> Facts:
         return {"session": printable_name(self._session), "error": error.code}
 
 
@@ -179,7 +181,7 @@ class RunningSpan(Span):
         log_run_start(self._call, self._request)
         return self
 
-    def ended(self, state: str, error: BaseException | None = None) -> None:
+    def set_end(self, state: str, error: BaseException | None = None) -> None:
         self.tell({"state": state})
         if error is not None:
             self.fail(error)
@@ -189,7 +191,7 @@ class RunningSpan(Span):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self.ended("failed")
+            self.set_end("failed")
         super().__exit__(kind, error, trace)
 
 

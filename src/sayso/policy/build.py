@@ -147,7 +147,7 @@ def _tool_from_file(tool: ToolFile) -> Tool:
 
 
 def _parse_risks(struct: msgspec.Struct, *names: str) -> dict[str, Risk]:
-    return {name: Risk.of(getattr(struct, name)) for name in names if getattr(struct, name) is not UNSET}
+    return {name: Risk.parse(getattr(struct, name)) for name in names if getattr(struct, name) is not UNSET}
 
 
 def _present_fields(struct: Any, *without: str) -> dict[str, Any]:

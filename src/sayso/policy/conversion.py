@@ -64,7 +64,7 @@ class NodeReader:
         if not isinstance(node.value, dict):
             return self._wrong(node, "a map", name, hint)
         fields = {field.encode_name: field for field in info.fields}
-        self._known(node, fields, name)
+        self._check_keys(node, fields, name)
         found: dict[str, Any] = {}
         for key, field in fields.items():
             if key in node.value:
@@ -74,7 +74,7 @@ class NodeReader:
         empty = {field.name: () for field in info.fields if field.required}
         return info.cls(**empty | {key: value for key, value in found.items() if value is not _BAD})
 
-    def _known(self, node: Node, fields: Iterable[str], name: str) -> None:
+    def _check_keys(self, node: Node, fields: Iterable[str], name: str) -> None:
         for key, place in node.keys.items():
             if key not in fields:
                 self.say(

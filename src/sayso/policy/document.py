@@ -239,12 +239,12 @@ class _TreeBuilder:
             return UNREAD
         plain = event.style is None and event.tag is None
         value = _parse_scalar(event.value) if plain else event.value
-        return self._joined(event, value) if isinstance(value, str) else value
+        return self._join_surrogates(event, value) if isinstance(value, str) else value
 
     def _at_key(self) -> bool:
         return bool(self._open) and isinstance(self._open[-1].value, dict) and self._key[-1] is None
 
-    def _joined(self, event: Any, text: str) -> str | Unread:
+    def _join_surrogates(self, event: Any, text: str) -> str | Unread:
         """JSON writes characters beyond the first 65,536 as two halves; a half alone is no character."""
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")

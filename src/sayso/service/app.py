@@ -93,7 +93,7 @@ def _route(running: ServiceState, endpoint: Endpoint) -> Route:
         named = request.headers.get(REQUEST_ID)
         if endpoint.authzen and named is not None:
             response.headers[REQUEST_ID] = named
-        running.metrics.requested(endpoint.method, endpoint.path, response.status_code)
+        running.metrics.count_request(endpoint.method, endpoint.path, response.status_code)
         return response
 
     return Route(endpoint.path, answer, methods=[endpoint.method])

@@ -249,7 +249,7 @@ class Reader(Protocol):
         """The grants of a session, for these keys or all of them, in the order given."""
 
     def grant(self, grant: str) -> GrantRow | None: ...
-    def unexpired(
+    def grants_ending_after(
         self,
         now: float,
         *,
@@ -264,7 +264,7 @@ class Reader(Protocol):
         used up or revoked are among them: what became of a grant is not the store's to say.
         """
 
-    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
+    def active_run_grants(self, now: float) -> Sequence[GrantRow]:
         """The same for run grants, all at once, without those that a spend says were revoked."""
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
@@ -316,7 +316,7 @@ class Reader(Protocol):
         """The newest entry of a stream."""
 
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]: ...
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
+    def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         """The same entries in their plainest form, which is the quickest to read."""
 
     def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
@@ -367,7 +367,7 @@ class Writer(Reader, Protocol):
     def add_entry(self, row: EntryRow) -> None:
         """Refused with StoreError if this place in the chain is taken or leaves a gap."""
 
-    def added(self, stream: str) -> EntryRow | None:
+    def newest_own_entry(self, stream: str) -> EntryRow | None:
         """The newest entry that this transaction itself added to a stream."""
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None: ...
@@ -396,7 +396,7 @@ class Store(Protocol):
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         """A transaction. `durable` = False may lose its end on power failure, never its consistency."""
 
-    def changed(self, seen: int, timeout: float) -> int:
+    def wait_for_change(self, seen: int, timeout: float) -> int:
         """Wait until anything was committed since `seen` (any process), at most `timeout` seconds.
 
         Returns the new mark to pass next time. Waking too often is fine; sleeping past a change is not,

@@ -25,10 +25,10 @@ def check_entries_are_read_in_the_order_of_the_chain(make: Open) -> None:
         assert list(r.entries("main", after=9)) == [entry(10), entry(11), entry(12)]
         assert list(r.entries("main", after=3, limit=2)) == [entry(4), entry(5)]
         assert list(r.entries("main", after=12)) == []
-        assert list(r.filed("main")) == [filed(entry(seq)) for seq in range(1, 13)]
-        assert list(r.filed("main", after=3, limit=2)) == [filed(entry(4)), filed(entry(5))]
-        assert list(r.filed("main", after=-(2**63))) == list(r.filed("main"))
-        assert list(r.filed("another")) == [filed(entry(seq, "another")) for seq in (1, 2)]
+        assert list(r.entry_tuples("main")) == [filed(entry(seq)) for seq in range(1, 13)]
+        assert list(r.entry_tuples("main", after=3, limit=2)) == [filed(entry(4)), filed(entry(5))]
+        assert list(r.entry_tuples("main", after=-(2**63))) == list(r.entry_tuples("main"))
+        assert list(r.entry_tuples("another")) == [filed(entry(seq, "another")) for seq in (1, 2)]
         assert (r.head("main"), r.head("another")) == (entry(12), entry(2, "another"))
         assert list(r.streams()) == ["another", "main"]
 
@@ -102,7 +102,7 @@ def check_pruning_drops_bodies_and_nothing_else(make: Open) -> None:
     with store.read() as r:
         pruned = [replace(entry(seq), body=None) for seq in range(1, 5)]
         assert list(r.entries("main")) == [*pruned, entry(5)]
-        assert list(r.filed("main")) == [filed(row) for row in (*pruned, entry(5))]
+        assert list(r.entry_tuples("main")) == [filed(row) for row in (*pruned, entry(5))]
         assert r.head("another") == entry(1, "another")
 
 
@@ -125,12 +125,12 @@ def check_the_head_is_the_newest_entry_at_every_moment_of_a_transaction(make: Op
 def check_a_transaction_says_which_entry_it_added_last(make: Open) -> None:
     store = make()
     with store.write() as w:
-        assert w.added("main") is None
+        assert w.newest_own_entry("main") is None
         for seq in (1, 2):
             w.add_entry(entry(seq))
-        assert (w.added("main"), w.added("another")) == (entry(2), None)
+        assert (w.newest_own_entry("main"), w.newest_own_entry("another")) == (entry(2), None)
     with store.write() as w:
-        assert (w.head("main"), w.added("main")) == (entry(2), None)
+        assert (w.head("main"), w.newest_own_entry("main")) == (entry(2), None)
 
 
 def check_nodes_are_found_by_their_places(make: Open) -> None:

@@ -45,15 +45,17 @@ def check_grants_that_have_not_ended_come_in_pages_the_first_to_end_first(make: 
     store = make()
     names = _give_six(store)
     with store.read() as r:
-        assert [row.id for row in r.unexpired(NOON)] == names
-        pages = [[row.id for row in r.unexpired(NOON, after=after, limit=2)] for after in ("", "b", "a")]
+        assert [row.id for row in r.grants_ending_after(NOON)] == names
+        pages = [
+            [row.id for row in r.grants_ending_after(NOON, after=after, limit=2)] for after in ("", "b", "a")
+        ]
         assert [name for page in pages for name in page] == names
-        assert list(r.unexpired(NOON, after="c")) == []
-        assert list(r.unexpired(NOON, after="unknown")) == []
-        assert [row.id for row in r.unexpired(NOON, after="ended")] == ["c"]
-        assert [row.id for row in r.unexpired(NOON + 2)] == ["a", "f", "c"]
-        assert [row.id for row in r.unexpired(NOON + 2, after="e")] == ["a", "f", "c"]
-        assert r.unexpired(NOON)[0] == grant("e", session="s1", expires_at=NOON + 1)
+        assert list(r.grants_ending_after(NOON, after="c")) == []
+        assert list(r.grants_ending_after(NOON, after="unknown")) == []
+        assert [row.id for row in r.grants_ending_after(NOON, after="ended")] == ["c"]
+        assert [row.id for row in r.grants_ending_after(NOON + 2)] == ["a", "f", "c"]
+        assert [row.id for row in r.grants_ending_after(NOON + 2, after="e")] == ["a", "f", "c"]
+        assert r.grants_ending_after(NOON)[0] == grant("e", session="s1", expires_at=NOON + 1)
 
 
 def check_grants_that_have_not_ended_are_found_by_session_and_owner(make: Open) -> None:
@@ -61,12 +63,12 @@ def check_grants_that_have_not_ended_are_found_by_session_and_owner(make: Open) 
     names = _give_six(store)
     with store.read() as r:
         mine = [name for name in names if name in "fce"]
-        assert [row.id for row in r.unexpired(NOON, session="s1")] == mine
-        assert [row.id for row in r.unexpired(NOON, owner="ana")] == mine
-        assert [row.id for row in r.unexpired(NOON, owner="ana", after="e", limit=1)] == ["f"]
-        assert [row.id for row in r.unexpired(NOON, session="s2", after="b")] == ["d", "a"]
-        assert list(r.unexpired(NOON, session="s3")) == []
-        assert list(r.unexpired(NOON, owner="nobody")) == []
+        assert [row.id for row in r.grants_ending_after(NOON, session="s1")] == mine
+        assert [row.id for row in r.grants_ending_after(NOON, owner="ana")] == mine
+        assert [row.id for row in r.grants_ending_after(NOON, owner="ana", after="e", limit=1)] == ["f"]
+        assert [row.id for row in r.grants_ending_after(NOON, session="s2", after="b")] == ["d", "a"]
+        assert list(r.grants_ending_after(NOON, session="s3")) == []
+        assert list(r.grants_ending_after(NOON, owner="nobody")) == []
 
 
 def check_run_grants_are_found_until_they_end_or_are_revoked(make: Open) -> None:
@@ -82,9 +84,9 @@ def check_run_grants_are_found_until_they_end_or_are_revoked(make: Open) -> None
         w.add_spend(replace(rows.SPEND, grant="c", number=1, what="use"))
         w.add_spend(replace(rows.SPEND, grant="c", number=2, what="revoke"))
     with store.read() as r:
-        assert [row.id for row in r.unrevoked_runs(NOON)] == ["b", "d"]
-        assert [row.id for row in r.unrevoked_runs(NOON - 1)] == ["over", "b", "d"]
-        assert list(r.unrevoked_runs(NOON + 1)) == []
+        assert [row.id for row in r.active_run_grants(NOON)] == ["b", "d"]
+        assert [row.id for row in r.active_run_grants(NOON - 1)] == ["over", "b", "d"]
+        assert list(r.active_run_grants(NOON + 1)) == []
 
 
 def check_any_number_of_keys_can_be_asked_for(make: Open) -> None:

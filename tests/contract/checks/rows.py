@@ -65,7 +65,7 @@ def check_what_does_not_exist_is_not_found(make: Open) -> None:
         many += [r.questions(after="x"), r.calls_by_effect("x"), r.calls(states=["x"]), r.calls(states=[])]
         many += [
             r.entries("x"),
-            r.filed("x"),
+            r.entry_tuples("x"),
             r.streams(),
             r.nodes("x", [(0, 0)]),
             r.checkpoints(),

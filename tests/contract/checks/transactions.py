@@ -332,26 +332,26 @@ def check_threads_extend_one_chain_without_a_gap(make: Open) -> None:
 
 def check_a_waiter_is_told_of_a_commit(make: Open) -> None:
     store = make()
-    seen = store.changed(0, PATIENCE)
+    seen = store.wait_for_change(0, PATIENCE)
 
     def ask() -> None:
         with store.write() as w:
             w.add_question(question("q1"))
 
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(store.changed, seen, PATIENCE)
+        waiting = pool.submit(store.wait_for_change, seen, PATIENCE)
         ask()
         assert waiting.result(2 * PATIENCE) != seen
 
 
 def check_a_waiter_is_told_of_the_commit_of_another_handle(make: Open) -> None:
     one, two = make(), make()
-    seen = one.changed(0, PATIENCE)
+    seen = one.wait_for_change(0, PATIENCE)
     for number in range(1, 4):
         with two.write(durable=number == 2) as w:
             w.put_denial(replace(rows.DENIAL, turn=number))
         while True:  # it may be woken too often, and must be in the end
-            mark = one.changed(seen, SOON)
+            mark = one.wait_for_change(seen, SOON)
             assert mark != seen
             seen = mark
             with one.read() as r:
@@ -363,19 +363,19 @@ def check_a_waiter_is_told_of_the_commit_of_another_handle(make: Open) -> None:
 
 def check_who_missed_a_commit_is_told_at_once(make: Open) -> None:
     store = make()
-    seen = store.changed(0, PATIENCE)
+    seen = store.wait_for_change(0, PATIENCE)
     with store.write() as w:
         w.set_meta("a", "1")
-    mark = store.changed(seen, PATIENCE)
+    mark = store.wait_for_change(seen, PATIENCE)
     assert mark != seen
-    assert store.changed(seen, PATIENCE) != seen
+    assert store.wait_for_change(seen, PATIENCE) != seen
 
 
 def check_a_waiter_gives_up_when_its_time_is_over(make: Open) -> None:
     store = make()
-    seen = store.changed(0, PATIENCE)
+    seen = store.wait_for_change(0, PATIENCE)
     for _ in range(200):  # what is told late of the opening comes to an end
-        mark = store.changed(seen, MOMENT)
+        mark = store.wait_for_change(seen, MOMENT)
         if mark == seen:
             return
         seen = mark

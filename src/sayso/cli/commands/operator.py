@@ -185,7 +185,7 @@ def grant_ahead(
     from sayso.core.model import Risk
     from sayso.gate.sessions.operator_grants import give_grant, list_grants
 
-    level = None if risk is None else Risk.of(risk)
+    level = None if risk is None else Risk.parse(risk)
     pins = Pins(tool=tool, targets=tuple(target) if target else None)
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         session = expand_session_id(gate, session)

@@ -174,7 +174,7 @@ def load_open_sessions(gate: Gate) -> list[OpenSession]:
         while page := tx.sessions(after=after, limit=PAGE):
             loaded += [load_session(tx, gate.sealer, row.id, RowSelection(keys=())) for row in page]
             after = page[-1].id
-    seen = Activity().known(gate)
+    seen = Activity().load_last_times(gate)
     return [
         OpenSession(
             id=found.row.id,

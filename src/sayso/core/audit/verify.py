@@ -78,14 +78,14 @@ def verify_runs(
     findings: list[AuditFinding] = []
     counted = [0]
 
-    def found(kind: FindingKind, seq: int, text: str) -> None:
+    def add_finding(kind: FindingKind, seq: int, text: str) -> None:
         counted[0] += 1
         if len(findings) < MOST_FINDINGS:
             findings.append(AuditFinding(kind, seq, text))
 
-    chain = Chain(stream, found)
-    climbed = _climb(_tiles(runs, chain, look), chain, iter(marks), nodes, found)
-    _check_ends(chain, climbed, nodes is not None, found)
+    chain = Chain(stream, add_finding)
+    climbed = _climb(_tiles(runs, chain, look), chain, iter(marks), nodes, add_finding)
+    _check_ends(chain, climbed, nodes is not None, add_finding)
     return VerifyReport(
         stream=stream,
         entries=chain.entries,

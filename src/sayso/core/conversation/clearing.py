@@ -21,8 +21,8 @@ def clear_consent(
 
 def list_lost_consents(before: Session, after: Session, now: float) -> tuple[str, ...]:
     """What was live before and is not there any more, in words."""
-    kept = {held.grant.id for held in after.held if not held.revoked}
-    gone = [held.grant for held in before.held if held.grant.id not in kept and not spent(held, now)]
+    kept = {held.grant.id for held in after.all_grants if not held.revoked}
+    gone = [held.grant for held in before.all_grants if held.grant.id not in kept and not spent(held, now)]
     questions = [question for name, question in before.questions.items() if name not in after.questions]
     named = [words.consent_name(grant) for grant in gone]
     return tuple(

@@ -73,20 +73,20 @@ class Hearing:
         self.cleared: list[str] = []
         self.answered: str | None = None
 
-    def do(self, *effects: fx.Effect) -> None:
+    def add_effects(self, *effects: fx.Effect) -> None:
         self.effects += effects
         self.session = apply_effects(self.session, effects)
 
     def change(self, **fields: Any) -> None:
-        self.do(fx.SessionChanged(fields))
+        self.add_effects(fx.SessionChanged(fields))
 
     def clear(self, reach: fx.ClearReach, why: str, announce: str) -> None:
         effect, lost = clear_consent(self.session, reach, why, self.now)
-        self.do(effect)
+        self.add_effects(effect)
         self.cleared += lost
         self.announced.append(announce)
 
-    def heard(self) -> Heard:
+    def result(self) -> Heard:
         return Heard(
             kind=self.message.kind,
             turn=self.session.turn,
@@ -128,7 +128,7 @@ def hear_text(
     _answer_queries(h)
     _begin_task(h)
     _confirm_long_task(h)
-    return h.heard()
+    return h.result()
 
 
 def revoke_for_operator(session: Session, name: str, policy: Policy, now: float) -> Heard:
@@ -137,7 +137,7 @@ def revoke_for_operator(session: Session, name: str, policy: Policy, now: float)
         session, policy, read_message("", policy.slash_commands, policy.phrases), now, Assurance.ASSURED
     )
     revoke_entry(h, name)
-    return h.heard()
+    return h.result()
 
 
 def take_back_below(session: Session, refusal: fx.Withheld, policy: Policy, now: float) -> Heard:
@@ -149,7 +149,7 @@ def take_back_below(session: Session, refusal: fx.Withheld, policy: Policy, now:
         take_forbidden_off(h, refusal.forbidden)
     else:
         take_last_yes_back(h)
-    return h.heard()
+    return h.result()
 
 
 def _doubt_slash(h: Hearing) -> None:
@@ -169,7 +169,7 @@ def _hear_limit(h: Hearing) -> None:
     if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen or m.outdated is not None:
         return
     narrows = plan is not None and plan.text.concrete and (not plan.accepted or m.kind == "modify")
-    if narrows or all(spent(held, h.now) for held in h.session.held):
+    if narrows or all(spent(held, h.now) for held in h.session.all_grants):
         return
     limit = find_limit(m.text)
     if limit is None or (replies.was_asked(h) and (limit.keeps or m.kind == "modify")):
@@ -195,7 +195,7 @@ def _advance(h: Hearing) -> None:
     """A new turn: last turn's message no longer allows anything, and what was idle too long ends."""
     for question in h.session.questions.values():
         if question.claim is not None:  # the conversation goes on without it
-            h.do(fx.QuestionWithdrawn(question.id))
+            h.add_effects(fx.QuestionWithdrawn(question.id))
     s, trusted = h.session, h.policy.settings.trust_hook_messages
     lifted = s.stopped is not None and h.assurance >= s.stopped and not h.message.stop
     h.change(
@@ -215,7 +215,7 @@ def _advance(h: Hearing) -> None:
     if task is not None and turn - task.active > idle:
         h.clear("task", "idle", f"No activity for more than {idle} turns, clearing consent state")
     elif plan is not None and not plan.started and turn - plan.since > PLAN_TURNS:
-        h.do(fx.PlanEnded("not started"))
+        h.add_effects(fx.PlanEnded("not started"))
         h.cleared.append("plan consent (not started within 3 turns)")
         h.announced.append("The plan was not started in time, clearing its consent")
 
@@ -247,7 +247,7 @@ def _tighten(h: Hearing) -> None:
 
 def _asks_to_revoke(h: Hearing) -> bool:
     """Whether an order to revoke was heard, but not understood: then the user is told so."""
-    entries = [held.grant.value for held in h.session.held if held.grant.kind == "command"]
+    entries = [held.grant.value for held in h.session.all_grants if held.grant.kind == "command"]
     return h.message.slash is None and any(
         speaks_of_revoking(shown, entries) for shown in visible_readings(h.message.text[:LONGEST])
     )
@@ -278,7 +278,7 @@ def _may_loosen(h: Hearing) -> bool:
     if h.session.ceiling > Risk.LOW:
         return True
     if h.message.kind in LOOSENING:
-        h.do(fx.MessageClaimed(h.message.text, h.message.kind))
+        h.add_effects(fx.MessageClaimed(h.message.text, h.message.kind))
         h.change(pending=h.before.pending)  # confirmed, it answers what was asked in the turn before
         h.did.append("claimed only: the operator is asked whether you said this")
     return False
@@ -318,7 +318,7 @@ def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
         if any(held.grant.value == command for held in list_allowlist_entries(h.session, h.now)):
             continue
         risk = min(risk_of(command), h.session.ceiling)
-        h.do(fx.GrantAdded(allowlist_entry(h.session, command, risk, h.policy, h.now)))
+        h.add_effects(fx.GrantAdded(allowlist_entry(h.session, command, risk, h.policy, h.now)))
     h.did.append("standing consent granted")
     h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now), with_risk=True))
 
@@ -332,10 +332,14 @@ def _answer_queries(h: Hearing) -> None:
     if query == "consents":
         task = h.session.task
         name = task.name if task else "none"
-        risky = [one.grant for one in h.session.held if one.grant.kind == "operation" and _risky(one, h.now)]
+        risky = [
+            one.grant for one in h.session.all_grants if one.grant.kind == "operation" and _risky(one, h.now)
+        ]
         blocks.append(words.task_block(name, list_category_grants(h.session, h.now), risky))
         other = [
-            one.grant for one in h.session.held if not spent(one, h.now) and one.grant.kind not in LISTED
+            one.grant
+            for one in h.session.all_grants
+            if not spent(one, h.now) and one.grant.kind not in LISTED
         ]
         blocks += [words.other_block(other)] if other else []
         blocks.append(words.TO_REVOKE)
@@ -410,7 +414,7 @@ def list_allowlist_entries(session: Session, now: float) -> list[HeldGrant]:
     """The live entries of the allowlist in this workspace."""
     return [
         held
-        for held in session.held
+        for held in session.all_grants
         if held.grant.kind == "command"
         and not spent(held, now)
         and held.grant.pins.workspace == session.workspace
@@ -422,6 +426,6 @@ def list_category_grants(session: Session, now: float) -> list[Grant]:
     task = session.task
     return [
         held.grant
-        for held in session.held
+        for held in session.all_grants
         if held.grant.kind == "category" and not spent(held, now) and task and held.grant.bound_to == task.id
     ]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sayso.core.conversation.refusals import clean_clause, find_names
 from sayso.core.text.phrases import POLITE, pattern
+from sayso.core.text.refusals import clean_clause, find_names
 from sayso.core.text.unmask import LONGEST, clauses, fold_text, visible_readings
 
 

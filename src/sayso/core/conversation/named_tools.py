@@ -55,7 +55,7 @@ def _tools_in_session(session: Session) -> Iterator[tuple[str | None, tuple[str,
         yield call.tool, call.operations
     for question in session.questions.values():
         yield question.request.call.tool, tuple(one.name for one in question.request.operations)
-    for held in session.held:
+    for held in session.all_grants:
         grant = held.grant
         does = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
         yield grant.asked_for or grant.pins.tool, does

@@ -121,7 +121,7 @@ def hear_yes(h: Hearing) -> None:
 
 def _keep_asking(h: Hearing, shown: list[Question]) -> None:
     """A yes to the plan answers no open question, and no plan is agreed to while one is open."""
-    h.do(*(fx.QuestionShown(question.id, h.session.turn) for question in shown))
+    h.add_effects(*(fx.QuestionShown(question.id, h.session.turn) for question in shown))
     h.did.append("not an answer: it speaks of the plan, and a question is open")
     h.announced.append(words.question_first(_number_questions(shown)))
 
@@ -181,7 +181,7 @@ def was_asked(h: Hearing) -> bool:
 def _ask_which(h: Hearing, says: str) -> None:
     """Number the open questions, and keep them in the conversation for the next message to choose from."""
     asked, turn = _in_their_order(h), h.session.turn
-    h.do(*(fx.QuestionShown(question.id, turn) for question in asked))
+    h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
     listed = tuple(q.id for q in asked)
     h.change(pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h)))
     h.announced.append(words.which_one(_number_questions(asked)))
@@ -202,7 +202,7 @@ def _ask_again(h: Hearing, says: str) -> None:
     h.announced.append(words.no_longer_open(_number_questions(asked)))
     if asked:
         turn = h.session.turn
-        h.do(*(fx.QuestionShown(question.id, turn) for question in asked))
+        h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
         listed = tuple(q.id for q in asked)
         h.change(pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h)))
 
@@ -274,7 +274,7 @@ def _was_asked_back(h: Hearing, question: Question) -> bool:
 def _yes_to_questions(h: Hearing, questions: list[Question]) -> None:
     """A yes to one question, or to several at once: then those of high risk are asked each on its own."""
     if h.message.change is not None:
-        h.do(*(fx.QuestionShown(question.id, h.session.turn) for question in questions))
+        h.add_effects(*(fx.QuestionShown(question.id, h.session.turn) for question in questions))
         h.did.append("not an answer: a changed call is asked again")
         if not _narrow_plan_under_way(h, h.message.change):
             h.announced.append(words.NO_LIMITS)
@@ -303,7 +303,7 @@ def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
 
 def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:
     turn = h.session.turn
-    h.do(fx.QuestionShown(question.id, turn))
+    h.add_effects(fx.QuestionShown(question.id, turn))
     h.change(pending=PendingPrompt("question", turn, question.id, questions=later, once=_is_for_once(h)))
     h.announced.append(words.confirm_question(describe_whole_call(question.request, question.items)))
 
@@ -331,7 +331,7 @@ def _yes_to_question(h: Hearing, question: Question) -> None:
 
 def _answer(h: Hearing, question: Question, given: str) -> None:
     seen = digest_seen_in_text(question)
-    h.do(*effects_of_answer(question, given, h.policy, h.session, h.now, by="user", seen=seen))
+    h.add_effects(*effects_of_answer(question, given, h.policy, h.session, h.now, by="user", seen=seen))
     h.answered = given
     h.did.append(f"answered: {given}")
     task = h.session.task
@@ -351,7 +351,7 @@ def _yes_to_handoff(h: Hearing, pending: PendingPrompt) -> None:
         h.change(pending=msgspec.structs.replace(pending, turn=h.session.turn, again=True))
         h.announced.append(words.SAVE_ALLOWLIST if pending.about == "save" else words.LOAD_ALLOWLIST)
         return
-    h.do(fx.AllowlistHandedOff(pending.about, pending.question or ""))
+    h.add_effects(fx.AllowlistHandedOff(pending.about, pending.question or ""))
 
 
 def _yes_still_working(h: Hearing, task: Task) -> None:
@@ -400,7 +400,7 @@ def _adjust_plan(h: Hearing, plan: Plan, change: str) -> None:
     """The changed plan grants nothing until it is agreed to."""
     text = beside_policy(adjust_plan(plan.text, change, h.policy.table), h.policy)
     if plan.accepted:
-        h.do(fx.PlanEnded("changed"))
+        h.add_effects(fx.PlanEnded("changed"))
         h.cleared.append("plan consent (you changed the plan)")
     changed = msgspec.structs.replace(plan, text=text, accepted=False, since=h.session.turn)
     _show(h, changed, words.CONFIRM_ADJUSTED)
@@ -427,9 +427,9 @@ def _accept(h: Hearing, plan: Plan) -> None:
         tasks=s.tasks if s.task else s.tasks + 1,
     )
     text = beside_policy(plan.text, h.policy)
-    covered = [name for name in text.covered if name in plan.text.covered]
+    covered = [name for name in text.operations_covered if name in plan.text.operations_covered]
     for operation in covered:
-        h.do(fx.GrantAdded(_plan_grant(h, plan, operation, task.id)))
+        h.add_effects(fx.GrantAdded(_plan_grant(h, plan, operation, task.id)))
     h.did.append(f"plan of turn {plan.turn} accepted")
     later = [name for name in text.operations if name not in covered and name not in text.blocked]
     places = dict.fromkeys(target for name in covered for target in plan.text.targets_of(name))
@@ -472,6 +472,6 @@ def _refuse_plan(h: Hearing, plan: Plan) -> None:
         h.change(plan=shelved, shelved=None)
         h.did.append("the new plan is refused; the one under way goes on")
         return
-    h.do(fx.PlanEnded("refused"))
+    h.add_effects(fx.PlanEnded("refused"))
     h.did.append("the plan is refused")
     h.cleared += ["plan consent (you said no)"] if plan.accepted else []

@@ -34,7 +34,7 @@ def revoke_entry(h: Hearing, entry: str) -> None:
     missing = [part for part in parts if not _revoke_spelled(h, part)] if len(parts) > 1 else [entry]
     whole = _revoke_spelled(h, entry)  # one command, or found by its first words alone
     missing = [] if whole and len(missing) >= len(parts) else missing
-    h.do(fx.ConsentTakenBack(entry, tuple(missing)))
+    h.add_effects(fx.ConsentTakenBack(entry, tuple(missing)))
     for part in missing:
         h.did.append(words.revokes_nothing(part))
         h.announced.append(words.nothing_to_revoke(part))
@@ -55,18 +55,20 @@ def _spellings(entry: str) -> Iterator[str]:
 
 def _revoke(h: Hearing, name: str) -> bool:
     if _PLAN.fullmatch(name) and h.session.plan is not None and h.session.plan.accepted:
-        h.do(fx.PlanEnded("revoked"))
+        h.add_effects(fx.PlanEnded("revoked"))
         h.cleared.append("plan consent (you revoked it)")
         return True
     operations = _operations(name, h.policy, h.session)
     calls = [one for one in h.session.under_way.values() if _names(name, one, operations)]
     tool = find_named_tool(name, h.policy, h.session)
     found = [
-        held for held in h.session.held if _covers(held, name, operations, h) or _lets_run(held, tool, h)
+        held
+        for held in h.session.all_grants
+        if _covers(held, name, operations, h) or _lets_run(held, tool, h)
     ]
     revoked = tuple(fx.GrantRevoked(held.grant.key, held.grant.id) for held in found)
     ended = find_ended_grants(h.session, revoked, h.now)
-    h.do(*revoked)
+    h.add_effects(*revoked)
     h.cleared += dict.fromkeys(words.consent_name(held.grant) for held in ended)
     for one in calls:
         _end_call(h, one)
@@ -79,16 +81,16 @@ def _end_call(h: Hearing, ending: CallUnderWay) -> None:
     Given back, it leaves no use behind either: what was used up for it is revoked.
     """
     used = h.session.unentered.get(ending.call, ())
-    for held in h.session.held:
+    for held in h.session.all_grants:
         if held.grant.id in used and held.grant.uses is not None and not held.revoked:
-            h.do(fx.GrantRevoked(held.grant.key, held.grant.id))
-    h.do(fx.CallEnded(ending.call))
+            h.add_effects(fx.GrantRevoked(held.grant.key, held.grant.id))
+    h.add_effects(fx.CallEnded(ending.call))
     h.cleared.append(words.call_under_way_name(ending.tool))
     h.announced.append(words.does_not_go_on(ending.tool, waits=ending.question is not None))
     awaited = {one.question for one in h.session.under_way.values()}
     waits_for = ending.question
     if waits_for is not None and waits_for in h.session.questions and waits_for not in awaited:
-        h.do(fx.QuestionWithdrawn(waits_for))
+        h.add_effects(fx.QuestionWithdrawn(waits_for))
 
 
 def _names(name: str, call: CallUnderWay, operations: set[str]) -> bool:
@@ -165,8 +167,8 @@ def _names_of_operation(operation: str, policy: Policy) -> set[str]:
 
 def _operations_in(session: Session) -> set[str]:
     """The operations that something is granted for, or a call under way does."""
-    names = {held.grant.value for held in session.held if held.grant.kind == "operation"}
-    names.update(*(held.grant.pins.operations or () for held in session.held))
+    names = {held.grant.value for held in session.all_grants if held.grant.kind == "operation"}
+    names.update(*(held.grant.pins.operations or () for held in session.all_grants))
     return names.union(*(call.operations for call in session.under_way.values()))
 
 

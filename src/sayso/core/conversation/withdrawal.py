@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
 from sayso.core import words
-from sayso.core.conversation.refusals import contains_forbidden
 from sayso.core.grants import HeldGrant, spent
 from sayso.core.session import Session, Suspension, find_ended_grants
+from sayso.core.text.refusals import contains_forbidden
 
 if TYPE_CHECKING:
     from sayso.core.conversation.hear import Hearing
@@ -26,12 +26,12 @@ FROM_A_YES = frozenset({"call", "category", "operation", "tool"})
 
 def take_last_yes_back(h: Hearing) -> None:
     """Take back what the last yes gave, and say exactly what that was."""
-    h.do(fx.Withheld())
+    h.add_effects(fx.Withheld())
     given = _find_last_given(h.session, h.now)
     plan = any(held.grant.group is not None for held in given)
     ended = _end(h, [held for held in given if held.grant.group is None])
     if plan:
-        h.do(fx.PlanEnded("taken back"))
+        h.add_effects(fx.PlanEnded("taken back"))
         ended.append("plan consent (you said no)")
     if any(one.left for one in h.session.suspended.values()):
         exhausted = {name: Suspension(one.digest, 0) for name, one in h.session.suspended.items()}
@@ -45,8 +45,10 @@ def take_last_yes_back(h: Hearing) -> None:
 
 def take_forbidden_off(h: Hearing, forbidden: tuple[str, ...]) -> bool:
     """Take the standing consents off that hold a forbidden word, in every workspace; whether any went."""
-    h.do(fx.Withheld(forbidden, forbids=True))
-    entries = (held for held in h.session.held if held.grant.kind == "command" and not spent(held, h.now))
+    h.add_effects(fx.Withheld(forbidden, forbids=True))
+    entries = (
+        held for held in h.session.all_grants if held.grant.kind == "command" and not spent(held, h.now)
+    )
     ended = _end(h, [held for held in entries if contains_forbidden(held.grant.value, forbidden)])
     h.cleared += ended
     return bool(ended)
@@ -56,13 +58,13 @@ def _end(h: Hearing, grants: Iterable[HeldGrant]) -> list[str]:
     """Revoke grants, with the approvals that the same answers gave; each of them in words."""
     revoked = tuple(fx.GrantRevoked(held.grant.key, held.grant.id) for held in grants)
     ended = find_ended_grants(h.session, revoked, h.now)
-    h.do(*revoked)
+    h.add_effects(*revoked)
     return list(dict.fromkeys(words.consent_name(held.grant) for held in ended))
 
 
 def _find_last_given(session: Session, now: float) -> list[HeldGrant]:
     """The live grants of the last yes, and every approval of a single call that is not used yet."""
-    live = [held for held in session.held if not spent(held, now)]
+    live = [held for held in session.all_grants if not spent(held, now)]
     of_a_yes = [held for held in live if held.grant.kind in FROM_A_YES]
     standing = [held for held in live if _was_just_written(held, session)]
     last = max((held.grant.turn for held in (*of_a_yes, *standing)), default=None)

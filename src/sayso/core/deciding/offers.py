@@ -33,7 +33,7 @@ def with_offers(decision: Decision, request: Request, policy: Policy, view: View
     view = msgspec.structs.replace(view, session=apply_effects(view.session, decision.effects))
     answers = [*(a for a in ANSWERS if _helps(a, decision, request, policy, view, now)), "deny"]
     offers = tuple(
-        Offer(answer, _describe_answer(answer, decision.asked, request, policy)) for answer in answers
+        Offer(answer, _describe_answer(answer, decision.items_to_ask, request, policy)) for answer in answers
     )
     return msgspec.structs.replace(decision, offers=offers)
 
@@ -75,7 +75,7 @@ def lift_suspensions(items: Iterable[Item], session: Session) -> tuple[Effect, .
 
 def _helps(answer: str, decision: Decision, request: Request, policy: Policy, view: View, now: float) -> bool:
     """Whether the identical request would be allowed: by the approval, or by what is given beyond it."""
-    asked, session = decision.asked, view.session
+    asked, session = decision.items_to_ask, view.session
     if answer == "once":
         shapes = [_approval(request, asked, policy, session, now)]
     else:

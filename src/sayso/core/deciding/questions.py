@@ -52,7 +52,7 @@ def find_or_open_question(
     return Question(
         id=name,
         request=request,
-        items=decision.asked,
+        items=decision.items_to_ask,
         offers=decision.offers,
         text=f"{text}\n{words.confirms_task(task.name)}" if task is not None and unconfirmed else text,
         turn=session.turn,
@@ -61,7 +61,7 @@ def find_or_open_question(
         bundle=bundle,
         later=later,
         policy=policy.digest,
-        terms=terms_of(policy, ((item.operation, item.risk) for item in decision.asked)),
+        terms=terms_of(policy, ((item.operation, item.risk) for item in decision.items_to_ask)),
         complete=_complete(decision, request, later),
         confirms_task=unconfirmed,
         lasts=policy.settings.question_lasts,
@@ -101,7 +101,7 @@ def _by_same_rules(question: Question, decision: Decision) -> bool:
     """Whether it asks for the same operations, each by the rule and at the risk by which it would be now."""
     before, now = (
         [(item.operation, item.ruling.rule, item.risk) for item in items]
-        for items in (question.items, decision.asked)
+        for items in (question.items, decision.items_to_ask)
     )
     return before == now
 
@@ -219,7 +219,7 @@ def question_text(
 
     `name` is the question's id, if it is really opened.
     """
-    asked = decision.asked
+    asked = decision.items_to_ask
     reasons = (describe_operation(item.operation, request, policy) for item in asked)
     will = dict.fromkeys(words.visible(reason) for reason in reasons if reason)
     category = " and ".join(dict.fromkeys(item.category_words for item in asked))
@@ -249,7 +249,7 @@ def only_declared(name: str, request: Request, policy: Policy) -> bool:
 def _for_task(decision: Decision) -> bool:
     """Whether a yes in the conversation holds for the task: offered, and of moderate risk."""
     offered = any(offer.answer == "task" for offer in decision.offers)
-    return offered and max(item.risk for item in decision.asked) is Risk.MODERATE
+    return offered and max(item.risk for item in decision.items_to_ask) is Risk.MODERATE
 
 
 def _describe_asker(request: Request, policy: Policy) -> str:
@@ -259,4 +259,4 @@ def _describe_asker(request: Request, policy: Policy) -> str:
 def _complete(decision: Decision, request: Request, later: tuple[str, ...]) -> bool:
     """Whether the question's text leaves nothing out."""
     reasons = [operation.reason or "" for operation in request.operations]
-    return shows_all(request, decision.asked, (request.agent, request.session, *later, *reasons))
+    return shows_all(request, decision.items_to_ask, (request.agent, request.session, *later, *reasons))

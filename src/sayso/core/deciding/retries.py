@@ -41,7 +41,7 @@ class Start(msgspec.Struct, frozen=True):
 def start_from_session(session: Session, decision: Decision, policy: Policy) -> Start:
     """The start of a call as far as the session itself says it."""
     used = {grant for item in decision.items for grant in item.ruling.grants}
-    grants = tuple(held.grant for held in session.held if held.grant.id in used)
+    grants = tuple(held.grant for held in session.all_grants if held.grant.id in used)
     terms = terms_of(policy, ((item.operation, item.risk) for item in decision.items))
     return Start(grants=grants, terms=terms)
 

@@ -16,7 +16,6 @@ from typing import Literal
 
 import msgspec
 
-from sayso.core.conversation.refusals import with_apostrophes
 from sayso.core.plan_text import PlanText
 from sayso.core.plans import reading
 from sayso.core.plans.markup import find_exclusion
@@ -34,6 +33,7 @@ from sayso.core.plans.vocabulary import (
 )
 from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
+from sayso.core.text.refusals import with_apostrophes
 from sayso.core.text.unmask import (
     LONGEST,
     fold_text,

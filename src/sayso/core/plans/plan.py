@@ -120,10 +120,10 @@ def _lines(plan: PlanText) -> Iterator[str]:
     """One entry a line behind a dash, so that no entry can pass for another line of the rendering."""
     yield words.PLAN
     yield f"{words.PLAN_COVERS}:"
-    for operation in plan.covered:
+    for operation in plan.operations_covered:
         yield f"- {operation}"
         yield from (f"  - {target}" for target in plan.targets_of(operation))
-    if not plan.covered:
+    if not plan.operations_covered:
         yield f"- {words.PLAN_COVERS_NOTHING}"
     yield from _block(words.PLAN_ASKS, plan.asked)
     yield from _block(words.PLAN_BLOCKED, plan.blocked)

@@ -107,12 +107,12 @@ def reduces_risk_for(
 def user_initiated_scope(door: EmbeddedDoor, operation: str) -> Scoped[None]:
     """The user clicked: what runs in this block is what they started. Never for code an agent can reach."""
 
-    def clicked() -> Frame:
+    def make_frame() -> Frame:
         session = door.session_here()
         record_user_start(door.gate, session, operation)
         return Frame(door, session, clicked=operation)
 
-    return Scoped(clicked, None)
+    return Scoped(make_frame, None)
 
 
 def _check_side_functions(made: Capability) -> None:
@@ -137,19 +137,19 @@ def _gate_function(door: Door, function: Callable[P, R]) -> Callable[P, R]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def judged_when_it_runs(*args: Any, **kwargs: Any) -> Any:
+        async def async_wrapper(*args: Any, **kwargs: Any) -> Any:
             return _value_or_raise(
-                await adrive(door.gated(_own_operation_only(door, judged_when_it_runs), args, kwargs))
+                await adrive(door.gate_call(_own_operation_only(door, async_wrapper), args, kwargs))
             )
 
-        return cast("Callable[P, R]", judged_when_it_runs)
+        return cast("Callable[P, R]", async_wrapper)
 
     @functools.wraps(function)
-    def judged(*args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = _value_or_raise(drive(door.gated(_own_operation_only(door, judged), args, kwargs)))
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = _value_or_raise(drive(door.gate_call(_own_operation_only(door, wrapper), args, kwargs)))
         return result
 
-    return judged
+    return wrapper
 
 
 def _own_operation_only(door: Door, wrapped: Callable[..., Any]) -> Capability:
@@ -178,18 +178,18 @@ def _run_in_frame(function: Callable[P, R], frame: Callable[[], Frame]) -> Calla
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def later(*args: Any, **kwargs: Any) -> Any:
+        async def async_wrapper(*args: Any, **kwargs: Any) -> Any:
             with inside(frame()):
                 return await function(*args, **kwargs)
 
-        return cast("Callable[P, R]", later)
+        return cast("Callable[P, R]", async_wrapper)
 
     @functools.wraps(function)
-    def now(*args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         with inside(frame()):
             return function(*args, **kwargs)
 
-    return now
+    return wrapper
 
 
 def _value_or_raise(done: Outcome) -> Any:

@@ -56,7 +56,7 @@ class Called:
         self._attempt = attempt
         if attempt.runs:
             log_run_start(attempt.call, attempt.record.request)
-        self.text = door.put(attempt.question) if attempt.question and self.asked else None
+        self.text = door.put_in_conversation(attempt.question) if attempt.question and self.asked else None
         """The question, as it was put in the conversation; None if nobody has to be asked."""
 
     @property
@@ -100,7 +100,7 @@ class Called:
 
     def retry(self) -> Called:
         """The same call, after the user has spoken."""
-        return Called(self._door, self._door.again(self._attempt.call, NO_SCOPE))
+        return Called(self._door, self._door.begin_again(self._attempt.call, NO_SCOPE))
 
     def succeeded(self, result: bytes | None = None) -> None:
         self._end("succeeded", result)

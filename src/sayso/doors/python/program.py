@@ -165,7 +165,7 @@ class Program(ABC, Generic[S]):
     # --- sessions ---
 
     @abstractmethod
-    def named(self, session: str) -> S:
+    def session_by_id(self, session: str) -> S:
         """The session of this id, as an object."""
 
     @abstractmethod
@@ -188,5 +188,5 @@ class Program(ABC, Generic[S]):
 
     def _session(self, session: S | str | None) -> S:
         if session is None:
-            return self.named(self.door.session_here())
-        return self.named(session) if isinstance(session, str) else session
+            return self.session_by_id(self.door.session_here())
+        return self.session_by_id(session) if isinstance(session, str) else session

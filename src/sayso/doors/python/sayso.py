@@ -122,9 +122,9 @@ class Sayso(Program[Session]):
                 agent or AGENT_NAME, owner=owner, user=user or "", workspace=workspace or "", parent=parent
             )
         self.door.row(name)
-        return self.named(name)
+        return self.session_by_id(name)
 
-    def named(self, session: str) -> Session:
+    def session_by_id(self, session: str) -> Session:
         return Session(self.door, session)
 
     def open_session(

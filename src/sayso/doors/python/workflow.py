@@ -111,9 +111,9 @@ class Workflow:
         call = make_call(f"workflow:{self.name}", params, folder=folder_here(), schema=schema)
         named = tuple(self._door.capabilities.operation(name) for name in self.operations)
         starts = Declaration(named or (Operation(f"workflow.{self.name}", risk=Risk.LOW),), "code")
-        return self._door.requested(call, starts, session, workflow=self.name)
+        return self._door.request_for_call(call, starts, session, workflow=self.name)
 
-    def given(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def write_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The run's parameters, checked against the types of every step that takes them."""
         unknown = sorted(set(params) - set(self.parameters))
         missing = sorted(name for name, needed in self.parameters.items() if needed and name not in params)
@@ -163,7 +163,7 @@ def retry_any(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]:
 
 def _retry_any(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]:
     try:
-        attempt: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
+        attempt: Attempt = yield Work(lambda: door.find_call(operation_id, wish.session))
         name = attempt.record.request.workflow
         if name is None:
             return (yield from retry_capability(door, operation_id, wish))
@@ -192,7 +192,7 @@ def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) ->
     workflow: Workflow | None = door.workflows.get(name)
     if workflow is None:
         return check_capability(door, name, params, session)
-    return door.preview(workflow.request(workflow.given(params), session), scope_here(door, session))
+    return door.preview(workflow.request(workflow.write_params(params), session), scope_here(door, session))
 
 
 def run_workflow(
@@ -200,7 +200,7 @@ def run_workflow(
 ) -> Steps[Result]:
     """Ask for the run as a whole, then do its steps in their order. It runs once."""
     try:
-        given = workflow.given(params)
+        given = workflow.write_params(params)
         request, scope = workflow.request(given, wish.session), scope_here(door, wish.session)
         attempt: Attempt = yield Work(lambda: door.begin(request, scope, CallKeys(key=wish.key)))
         return (yield from _ask_for_run(door, workflow, attempt, scope, wish))
@@ -256,7 +256,7 @@ def _carry_out(
                 results[step.name] = done.value
         finally:
             door.keeper.drop(job.call)
-        run.ended(describe_ending(done, job), done.error)
+        run.set_end(describe_ending(done, job), done.error)
     if job.stopped is not None:
         return (yield from settle_stopped_run(door, job, restartable=workflow.restartable))
     if done.error is None:

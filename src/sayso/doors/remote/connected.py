@@ -52,7 +52,7 @@ class Connected(Program[ConnectedSession]):
     def user_initiated(self, operation: str) -> NoReturn:
         _refuse("a user-initiated scope")
 
-    def proposed(self, tool: str, args: Mapping[str, Any] | None = None, **how: Any) -> Called:
+    def propose(self, tool: str, args: Mapping[str, Any] | None = None, **how: Any) -> Called:
         """A call that an agent's own program makes, in the agent's session."""
         return self._session(None).call(tool, args, **how)
 
@@ -77,11 +77,13 @@ class Connected(Program[ConnectedSession]):
             found = self.door.open_by_key(key, SessionWish(agent, user, workspace, parent))
             return ConnectedSession(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
-            return self.named(self.door.open_session(agent or "", user or "", workspace or "", parent))
+            return self.session_by_id(
+                self.door.open_session(agent or "", user or "", workspace or "", parent)
+            )
         self._ask(ServiceRequest("GET", f"/v1/sessions/{name}"))
-        return self.named(name)
+        return self.session_by_id(name)
 
-    def named(self, session: str) -> ConnectedSession:
+    def session_by_id(self, session: str) -> ConnectedSession:
         return ConnectedSession(self.door, session)
 
     def open_session(
@@ -93,7 +95,7 @@ class Connected(Program[ConnectedSession]):
         self.door.end_session(session)
 
     def hear(self, session: str, text: str) -> Heard:
-        return self.named(session).hear(text)
+        return self.session_by_id(session).hear(text)
 
     # --- runs ---
 
@@ -120,7 +122,7 @@ class Connected(Program[ConnectedSession]):
     def questions(self, session: str | None = None) -> list[dict[str, Any]]:
         """The open questions this token may see, as the service tells them."""
         query = {} if session is None else {"session": session}
-        return self.door.line.all_of("/v1/questions", query)
+        return self.door.line.ask_for_all("/v1/questions", query)
 
     def answer(
         self,
@@ -136,7 +138,7 @@ class Connected(Program[ConnectedSession]):
         it.
         """
         what = {"answer": given} if isinstance(given, str) else {"items": given}
-        return self._answered(question, {**what, "reason": reason, "digest": seen})
+        return self._send_answer(question, {**what, "reason": reason, "digest": seen})
 
     def edit(
         self,
@@ -153,11 +155,11 @@ class Connected(Program[ConnectedSession]):
         An edit that raises the risk above moderate needs it.
         """
         what = {"answer": "edit", "edited": arguments, "edited_digest": seen_edited}
-        return self._answered(question, {**what, "reason": reason, "digest": seen})
+        return self._send_answer(question, {**what, "reason": reason, "digest": seen})
 
     def grants(self, session: str | None = None) -> list[ListedGrant]:
         query = {} if session is None else {"session": session}
-        return decode_grants(self.door.line.all_of("/v1/grants", query))
+        return decode_grants(self.door.line.ask_for_all("/v1/grants", query))
 
     def revoke(self, grant: str, *, session: ConnectedSession | str | None = None) -> None:
         """End a grant by its id; or, in a session, all consent for what is named and the calls under way.
@@ -179,7 +181,7 @@ class Connected(Program[ConnectedSession]):
         """End what was only open for this program, and let the line go."""
         self.door.close()
 
-    def _answered(self, question: str, body: Mapping[str, Any]) -> QuestionStanding:
+    def _send_answer(self, question: str, body: Mapping[str, Any]) -> QuestionStanding:
         said = self._ask(ServiceRequest("POST", f"/v1/questions/{question}/answer", body, again=False))
         fields = ("question", "state", "answer", "by", "at", "yours")
         return QuestionStanding(**{name: said[name] for name in fields})

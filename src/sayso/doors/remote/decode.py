@@ -117,11 +117,11 @@ def _decode_record(told: CallView) -> Record:
 
 
 def _decode_ask(told: CallView) -> PendingAsk:
-    risk = Risk.of(told.risk)
+    risk = Risk.parse(told.risk)
     return PendingAsk(told.question or "", told.operation, told.reason, risk, told.digest, told.offers)
 
 
 def _decode_item(told: OperationRuling) -> Item:
-    risk, weight = Risk.of(told.risk), Risk.of(told.weight)
+    risk, weight = Risk.parse(told.risk), Risk.parse(told.weight)
     ruling = Ruling(Verdict(told.verdict), told.rule, told.reason)
     return Item(told.operation, told.category, told.category, risk, risk, weight, ruling)

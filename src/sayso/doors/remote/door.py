@@ -66,7 +66,7 @@ class RemoteDoor(Door):
 
     # --- how calls are decided and kept ---
 
-    def requested(
+    def request_for_call(
         self, call: Call, declared: Declaration, session: str, workflow: str | None = None
     ) -> Request:
         """What is asked for. The service makes the request of it that counts, and says who made it."""
@@ -85,33 +85,33 @@ class RemoteDoor(Door):
     def begin(
         self, request: Request, scope: Scope, keys: CallKeys = NO_CALL_KEYS, bundle: Bundle | None = None
     ) -> Attempt:
-        return self._started({**_call_body(request), **_scope_body(scope)}, request.session, keys)
+        return self._start_call({**_call_body(request), **_scope_body(scope)}, request.session, keys)
 
     def begin_ungated(self, request: Request, scope: Scope, keys: CallKeys) -> Attempt:
-        return self._started(
+        return self._start_call(
             {**_body_without_operations(request), **_scope_body(scope)}, request.session, keys
         )
 
     def propose(self, session: str, body: Mapping[str, Any]) -> Attempt:
         """A call that a host or an agent makes itself, as the policy reads it."""
         named = {} if self.agent else {"session": session}
-        return self._sent({**body, **named}, None)
+        return self._send_call({**body, **named}, None)
 
-    def look(self, call: str, session: str) -> Attempt:
+    def find_call(self, call: str, session: str) -> Attempt:
         return decode_attempt(self.line.ask(ServiceRequest("GET", f"/v1/calls/{call}")))
 
     def look_now(self, call: str, session: str) -> Attempt:
         """The service tells of every call how it will end, once that is known."""
-        return self.look(call, session)
+        return self.find_call(call, session)
 
     def session_of(self, call: str, around: str | None) -> str:
         """The service knows whose it is, by the token."""
-        return self.look(call, "").record.request.session
+        return self.find_call(call, "").record.request.session
 
-    def wanted(self, call: str) -> Request:
-        return self.look(call, "").record.request
+    def request_to_retry(self, call: str) -> Request:
+        return self.find_call(call, "").record.request
 
-    def again(
+    def begin_again(
         self,
         call: str,
         scope: Scope,
@@ -151,7 +151,7 @@ class RemoteDoor(Door):
         try:
             self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/outcome", body), away=REPORTING)
         except NotNow:
-            if self.look(call, "").state != state:
+            if self.find_call(call, "").state != state:
                 raise
 
     def beat(self, call: str, fence: int) -> None:
@@ -163,7 +163,7 @@ class RemoteDoor(Door):
         try:
             self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/park", body))
         except NotNow:
-            if self.look(call, "").state != "waiting":
+            if self.find_call(call, "").state != "waiting":
                 raise
 
     def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
@@ -191,22 +191,22 @@ class RemoteDoor(Door):
         return _wait_result_of(decode_attempt(self.line.ask(sent, away=max(AWAY, seconds))))
 
     def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[WaitResult]:
-        async def waited() -> WaitResult:
+        async def wait_for_answer() -> WaitResult:
             sent = _wait_request(attempt, seconds)
             return _wait_result_of(decode_attempt(await self.line.ask_later(sent, away=max(AWAY, seconds))))
 
-        return waited()
+        return wait_for_answer()
 
     def wait_end(self, call: str, seconds: float) -> None:
         self.line.ask(_wait_end_request(call, seconds), away=max(AWAY, seconds))
 
     def await_end(self, call: str, seconds: float) -> Awaitable[None]:
-        async def ended() -> None:
+        async def wait_for_end() -> None:
             await self.line.ask_later(_wait_end_request(call, seconds), away=max(AWAY, seconds))
 
-        return ended()
+        return wait_for_end()
 
-    def put(self, question: str) -> str | None:
+    def put_in_conversation(self, question: str) -> str | None:
         """A host puts a question in the conversation; an agent's is for the operator alone."""
         if self.agent:
             return None
@@ -245,12 +245,12 @@ class RemoteDoor(Door):
             super().close()
         self.line.close()
 
-    def _started(self, body: Mapping[str, Any], session: str, keys: CallKeys) -> Attempt:
+    def _start_call(self, body: Mapping[str, Any], session: str, keys: CallKeys) -> Attempt:
         self.check_host()
         said = {"session": session, "call_id": keys.host_id, "effect_key": keys.effect, "beats": True}
-        return self._sent({**body, **said}, keys.key)
+        return self._send_call({**body, **said}, keys.key)
 
-    def _sent(self, body: Mapping[str, Any], key: str | None) -> Attempt:
+    def _send_call(self, body: Mapping[str, Any], key: str | None) -> Attempt:
         """Have a call decided and, if it may run, started. Sent again, it is the same start."""
         named = {**body, "attempt": secrets.token_hex(16)}
         sent = ServiceRequest("POST", "/v1/calls", named, key=key or secrets.token_hex(16))

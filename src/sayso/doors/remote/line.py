@@ -146,13 +146,15 @@ class ServiceLine:
             place, client = self._places[0]
             try:
                 self._check(place)
-                return tries.answer(self._heard(client.request(**tries.sent.parts(self._token))))
+                return tries.answer(
+                    self._note_reached(client.request(**tries.next_request.parts(self._token)))
+                )
             except (httpx.TransportError, _TryLater) as error:
                 pause = tries.pause(error, place)
                 self._turn(place)
                 time.sleep(pause)
 
-    def all_of(self, path: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
+    def ask_for_all(self, path: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
         """Everything a list of the service holds, read page by page."""
         found: list[dict[str, Any]] = []
         more = {**query, "limit": str(PAGE)}
@@ -173,7 +175,9 @@ class ServiceLine:
                 await asyncio.to_thread(self._check, place)
                 transport = httpx.AsyncHTTPTransport(uds=place.socket)
                 async with httpx.AsyncClient(base_url=place.url, transport=transport) as client:
-                    return tries.answer(self._heard(await client.request(**tries.sent.parts(self._token))))
+                    return tries.answer(
+                        self._note_reached(await client.request(**tries.next_request.parts(self._token)))
+                    )
             except (httpx.TransportError, _TryLater) as error:
                 pause = tries.pause(error, place)
                 self._turn(place)
@@ -188,7 +192,7 @@ class ServiceLine:
             return _Tries(sent, away)
         return _Tries(sent, min(away, NEVER_THERE), places=len(self._places), began=True)
 
-    def _heard(self, response: httpx.Response) -> httpx.Response:
+    def _note_reached(self, response: httpx.Response) -> httpx.Response:
         """Whatever it says, a service is there."""
         self._reached = True
         return response
@@ -237,7 +241,7 @@ class _Tries:
         self._pause = FIRST_PAUSE
 
     @property
-    def sent(self) -> ServiceRequest:
+    def next_request(self) -> ServiceRequest:
         """The request, with what is left of its wait."""
         if not self._first.wait:
             return self._first
@@ -261,14 +265,14 @@ class _Tries:
         self._untried -= 1
         over = now >= self._until and self._untried <= 0
         if over or not (self._first.again or _undone(error)):
-            raise self._told(error, place) from error
+            raise self._final_error(error, place) from error
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         jittered = self._pause * random.uniform(0.5, 1)  # noqa: S311  only so that not all come back at once
         if isinstance(error, _TryLater):
             return max(jittered, error.after)
         return min(jittered, max(self._until - now, 0.0))
 
-    def _told(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> SaysoError:
+    def _final_error(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> SaysoError:
         if isinstance(error, _TryLater):
             return error.error
         why = str(error) or type(error).__name__

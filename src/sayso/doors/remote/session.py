@@ -71,7 +71,7 @@ class ConnectedSession(AnySession):
 
     def consents(self) -> list[ListedGrant]:
         query = {"session": self.id} if self.id else {}
-        return decode_grants(self._door.line.all_of("/v1/grants", query))
+        return decode_grants(self._door.line.ask_for_all("/v1/grants", query))
 
     def _ask(self, method: str, what: str, body: Any = None) -> Any:
         return self._door.line.ask(

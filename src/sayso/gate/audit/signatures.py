@@ -61,7 +61,7 @@ class Proofs:
         self._removed: set[tuple[str, PasskeyName]] = set()
         self._waiting: list[tuple[str, int, SignedAnswer]] = []
 
-    def look(self, stream: str, seq: int, event: str, details: msgspec.Raw) -> None:
+    def take_entry(self, stream: str, seq: int, event: str, details: msgspec.Raw) -> None:
         """Take in one entry. Entries of a stream come in their order."""
         try:
             if event == ADDED:
@@ -72,7 +72,7 @@ class Proofs:
             elif b'"proof"' in bytes(details):
                 self._answer(stream, seq, _decode_answer(details))
         except msgspec.MsgspecError:
-            self._found(stream, seq, f"what entry {seq} says of a passkey cannot be read")
+            self._add_finding(stream, seq, f"what entry {seq} says of a passkey cannot be read")
 
     def end(self, *, pruned: bool) -> None:
         """All was read. `pruned`: entries are gone that may have held public keys, which is no fault."""
@@ -81,7 +81,7 @@ class Proofs:
             if added is not None:
                 self._check(stream, seq, answer, added)
             elif not pruned:
-                self._found(stream, seq, f"entry {seq} is signed by a passkey that was never added")
+                self._add_finding(stream, seq, f"entry {seq} is signed by a passkey that was never added")
         self._waiting.clear()
 
     def _add(self, stream: str, seq: int, added: PasskeyAdded) -> None:
@@ -90,7 +90,7 @@ class Proofs:
         except BadProof:
             fits = False
         if not fits:
-            self._found(stream, seq, f"the public key in entry {seq} is not the one it names")
+            self._add_finding(stream, seq, f"the public key in entry {seq} is not the one it names")
             return
         self._keys[added.credential, added.key] = (added, stream, seq)
         self._removed.discard((stream, (added.credential, added.key)))
@@ -99,7 +99,7 @@ class Proofs:
         if answer.proof is None:
             return
         if (stream, _passkey_name(answer)) in self._removed:
-            self._found(stream, seq, f"entry {seq} is signed by a passkey that was removed before")
+            self._add_finding(stream, seq, f"entry {seq} is signed by a passkey that was removed before")
             return
         added = self._keys.get(_passkey_name(answer))
         if added is None:
@@ -114,16 +114,16 @@ class Proofs:
         if answer.proof is None:
             return
         if added.user != answer.by:
-            self._found(stream, seq, f"entry {seq} is signed by a passkey of another")
+            self._add_finding(stream, seq, f"entry {seq} is signed by a passkey of another")
         if where == stream and since > seq:
-            self._found(stream, seq, f"entry {seq} is signed by a passkey that was added only later")
+            self._add_finding(stream, seq, f"entry {seq} is signed by a passkey that was added only later")
         try:
             challenge = answer_challenge(answer.question, answer.digest, answer.answer, answer.edited)
             check_passkey_proof(answer.proof, decode_base64url(added.public_key), added.place, challenge)
         except BadProof as error:
-            self._found(stream, seq, f"the signature in entry {seq} does not hold: {error.message}")
+            self._add_finding(stream, seq, f"the signature in entry {seq} does not hold: {error.message}")
 
-    def _found(self, stream: str, seq: int, text: str) -> None:
+    def _add_finding(self, stream: str, seq: int, text: str) -> None:
         self.findings[stream].append(AuditFinding(FindingKind.PROOF, seq, text))
 
 

@@ -145,7 +145,7 @@ class Walk:
         after = _BEFORE_ALL
         while True:
             with self.gate.store.read() as tx:
-                page = tx.filed(self.stream, after=after, limit=PAGE)
+                page = tx.entry_tuples(self.stream, after=after, limit=PAGE)
             if not page:
                 return
             for start in range(0, len(page), RUN):
@@ -154,15 +154,17 @@ class Walk:
             if self._progress is not None:
                 self._progress(self.stream, after)
 
-    def look(self, run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> None:
+    def check_run(self, run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> None:
         """Hold the columns of these rows, and the values kept beside them, against what the bodies say."""
         for seq in find_differing_rows(run, told):
-            self._found(FindingKind.EDITED, seq, f"the columns beside entry {seq} do not say what it says")
+            self._add_finding(
+                FindingKind.EDITED, seq, f"the columns beside entry {seq} do not say what it says"
+            )
         for row, one in zip(run, told, strict=True):
             if (row[5] if one is None else one.event) == "TAMPERED":  # of a pruned one the column is left
                 self.tampering |= Tampering(1, row[4])
             if one is not None and (one.commitments or one.event in _TELLING):
-                self._look_closer(row, one)
+                self._check_entry(row, one)
 
     def end(self) -> list[AuditFinding]:
         """What only shows once all rows were seen."""
@@ -187,21 +189,21 @@ class Walk:
                 findings.append(AuditFinding(FindingKind.TRUNCATED, entries, text))
         return findings
 
-    def _look_closer(self, row: EntryTuple, one: RawBody) -> None:
+    def _check_entry(self, row: EntryTuple, one: RawBody) -> None:
         if one.commitments:
-            self._look_beside(row[0], one.commitments)
+            self._check_values(row[0], one.commitments)
         if one.event in SIGNED:
-            self._proofs.look(self.stream, row[0], one.event, one.details)
+            self._proofs.take_entry(self.stream, row[0], one.event, one.details)
         elif one.event == "ERASED":
             self._note_erased(one.details)
         elif one.event == "JOINED" and self.stream == MAIN:
             for stream, mark in anchors_from_joins([row[:4]]):
                 self.joined[stream].append(mark)
 
-    def _look_beside(self, seq: int, commitments: Mapping[str, str]) -> None:
+    def _check_values(self, seq: int, commitments: Mapping[str, str]) -> None:
         with self.gate.store.read() as tx:
             kept = {secret.name: secret for secret in tx.secrets(self.stream, seq)}
-            pruned = any(row[1] is None for row in tx.filed(self.stream, after=seq - 1, limit=1))
+            pruned = any(row[1] is None for row in tx.entry_tuples(self.stream, after=seq - 1, limit=1))
         for name, committed in commitments.items():
             secret = kept.get(name)
             if secret is None:
@@ -209,7 +211,7 @@ class Walk:
                     self._gone.add((seq, name))
             elif not opens(SaltedValue(name, secret.value, secret.salt), committed):
                 text = f"the value {name!r} kept beside entry {seq} is not the one it speaks of"
-                self._found(FindingKind.EDITED, seq, text)
+                self._add_finding(FindingKind.EDITED, seq, text)
 
     def _note_erased(self, details: msgspec.Raw) -> None:
         try:
@@ -218,7 +220,7 @@ class Walk:
             return  # what it erased is then missed, and found
         self._erased.add((one.entry, one.name))
 
-    def _found(self, kind: FindingKind, seq: int, text: str) -> None:
+    def _add_finding(self, kind: FindingKind, seq: int, text: str) -> None:
         self.findings.append(AuditFinding(kind, seq, text))
 
 
@@ -242,7 +244,11 @@ def _report_on_stream(
     nodes = _load_nodes(walk.gate, walk.stream, end.size) if isinstance(end, TreeEnd) else None
     try:
         report = verify_runs(
-            walk.runs(), stream=walk.stream, marks=_merge_marks(marks, sealed), nodes=nodes, look=walk.look
+            walk.runs(),
+            stream=walk.stream,
+            marks=_merge_marks(marks, sealed),
+            nodes=nodes,
+            look=walk.check_run,
         )
     except AuditError as error:  # a stream that cannot have been written by us
         report = VerifyReport(walk.stream, 0, b"", None, 0, 0, 0, 0, (), 0)

@@ -132,7 +132,7 @@ def _lives_on(gate: Gate, tx: Reader, question: QuestionRow) -> bool:
     session = tx.session(question.session)
     if session is None or session.ended_at is not None:
         return False
-    rows = tx.unexpired(tx.now, session=question.session, limit=MOST_WIDER)
+    rows = tx.grants_ending_after(tx.now, session=question.session, limit=MOST_WIDER)
     opened = (gate.sealer.open_grant(row) for row in rows)
     wider = {one.id: one.uses for one in opened if one is not None and one.question == question.id}
     over = {one.grant for one in tx.spends(wider) if one.what == "revoke"}

@@ -67,7 +67,7 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
     """
     with reporting(gate, request.session) as told:
         done = _authorize(gate, request, scope)
-        told.decided(request, done.decision, done.question, opened=done.opened)
+        told.set_decision(request, done.decision, done.question, opened=done.opened)
         return done
 
 
@@ -157,7 +157,7 @@ def reporting(gate: Gate, session: str) -> Iterator[DecidingSpan]:
             yield told
         except EffectTaken as taken:
             refusal = taken
-            told.decided(taken.request, _record_taken(gate, taken), None, opened=False)
+            told.set_decision(taken.request, _record_taken(gate, taken), None, opened=False)
     if refusal is not None:
         raise refusal
 

@@ -57,7 +57,7 @@ def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
     if decision.verdict is not Verdict.DENY:
         raise AssertionError("only what is blocked is recorded of a check")
     with reporting(gate, request.session) as report, writing(gate) as tx:
-        report.decided(request, decision, None, opened=False)
+        report.set_decision(request, decision, None, opened=False)
         return record_decision(gate, tx, request, decision)
 
 

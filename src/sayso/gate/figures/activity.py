@@ -25,7 +25,7 @@ class Activity:
         self._read: dict[str, int] = {}
         self._known: dict[str, float] = {}
 
-    def known(self, gate: Gate) -> Mapping[str, float]:
+    def load_last_times(self, gate: Gate) -> Mapping[str, float]:
         """For each session with a sign of life that is not too far back when that was."""
         with self._reading, gate.store.read() as tx:
             for stream in tx.streams():

@@ -72,7 +72,7 @@ class LoggedQuestion(msgspec.Struct, frozen=True):
     """Those of its categories that something below high risk was asked for in."""
 
     @property
-    def waited(self) -> float | None:
+    def seconds_to_answer(self) -> float | None:
         row = self.row
         return None if row.state != "answered" or row.closed_at is None else row.closed_at - row.opened_at
 
@@ -85,7 +85,7 @@ def read_decisions(tx: Reader, *, session: str | None = None, since: float = 0.0
     """Every decision since this time, of one session or of all, stream by stream."""
     for stream in tx.streams():
         after = _find_start(tx, stream, since) if since > 0 else 0
-        while page := tx.filed(stream, after=after, limit=PAGE):
+        while page := tx.entry_tuples(stream, after=after, limit=PAGE):
             for _, body, _, _, at, event, whose in page:
                 if event in DECISIONS and at >= since and session in (None, whose):
                     yield LoggedDecision(at, DECISIONS[event], whose, _try_read_decision(body))
@@ -130,7 +130,7 @@ def _find_start(tx: Reader, stream: str, since: float) -> int:
     low, high = 0, 0 if head is None else head.seq
     while low < high:
         middle = (low + high) // 2
-        found = tx.filed(stream, after=middle, limit=1)
+        found = tx.entry_tuples(stream, after=middle, limit=1)
         if found and found[0][4] < since:
             low = middle + 1
         else:

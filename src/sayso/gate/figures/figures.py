@@ -166,7 +166,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 def pace_of(asked: Iterable[LoggedQuestion]) -> Pace:
     """How fast these questions were answered."""
-    times = [one.waited for one in asked if one.waited is not None]
+    times = [one.seconds_to_answer for one in asked if one.seconds_to_answer is not None]
     fast = sum(time < FASTER_THAN_READING for time in times)
     return Pace(len(times), median(times) if times else None, fast)
 

@@ -54,7 +54,7 @@ def request_access(gate: Gate, request: Request, *, key: str | None, same: str) 
         done = authorize_in(gate, tx, request, call=name)
         if done.decision.verdict is Verdict.ALLOW:
             raise NotRequestable("this is allowed already", hint="evaluate it again")
-        report.decided(request, done.decision, done.question, opened=done.opened)
+        report.set_decision(request, done.decision, done.question, opened=done.opened)
         if done.question is not None:
             kept = f"{same} {done.question.id}"
             host_id = f"{PREFIX}{key or name}"

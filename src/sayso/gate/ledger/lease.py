@@ -163,7 +163,9 @@ def _enter(gate: Gate, tx: Writer, row: CallRow) -> None:
 
 def _return_effects(session: Session, call: str) -> tuple[Effect, ...]:
     used = session.unentered[call]
-    return tuple(UseReturned(held.grant.key, held.grant.id) for held in session.held if held.grant.id in used)
+    return tuple(
+        UseReturned(held.grant.key, held.grant.id) for held in session.all_grants if held.grant.id in used
+    )
 
 
 def _record_step(gate: Gate, tx: Writer, row: CallRow, event: str, **details: object) -> None:

@@ -105,7 +105,9 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
         found.session, kept.request, kept.decision, ok, gate.policy, tx.now, start=start, claimed=kept.claimed
     )
     ending = tuple(
-        GrantRevoked(held.grant.key, held.grant.id) for held in found.session.held if _is_of_run(held, row.id)
+        GrantRevoked(held.grant.key, held.grant.id)
+        for held in found.session.all_grants
+        if _is_of_run(held, row.id)
     )
     apply_and_save(
         gate,

@@ -70,7 +70,7 @@ def replay_call(
         )
         request = request if own is not None else here
         done = no or own or authorize_in(gate, tx, here, NO_SCOPE, call=name)
-        report.decided(request, done.decision, done.question, opened=done.opened)
+        report.set_decision(request, done.decision, done.question, opened=done.opened)
         again = new_call_row(
             gate, tx, name, request, done, effect_key=row.effect_key, made_in=made_in, lease=lease
         )

@@ -103,7 +103,7 @@ def end_run_grant(gate: Gate, tx: Writer, row: CallRow) -> None:
         found = load_open_session(gate, tx, row.session, RowSelection(keys=(("run", row.id),)))
     except (UnknownSession, TamperedSession):
         return
-    live = (held.grant for held in found.session.held if not held.revoked)
+    live = (held.grant for held in found.session.all_grants if not held.revoked)
     apply_and_save(gate, tx, found, tuple(GrantRevoked(grant.key, grant.id) for grant in live), call=row.id)
 
 

@@ -88,7 +88,7 @@ def start_call(
         name = new_call_id()
         check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
-        report.decided(request, done.decision, done.question, opened=done.opened)
+        report.set_decision(request, done.decision, done.question, opened=done.opened)
         row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
@@ -282,7 +282,7 @@ def retry_call(
         check_effect(gate, tx, request, row.effect_key, row.id, again=True)
         own = has_story(gate, tx, row, kept)
         done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
-        report.decided(request, done.decision, done.question, opened=done.opened)
+        report.set_decision(request, done.decision, done.question, opened=done.opened)
         after = _row_after_decision(gate, row, request, done, kept, lease)
         if after.state == "allowed":
             after = _start_row(gate, tx, after, done, holder, entered=entered, lease=lease)

@@ -111,7 +111,7 @@ def watch_run(gate: Gate, run: str, timeout: float = 60.0) -> Iterator[RunProgre
             seen = progress
         if progress.state not in UNDER_WAY:
             return
-        after = gate.store.changed(mark, timeout)
+        after = gate.store.wait_for_change(mark, timeout)
         if after == mark:
             return
         mark = after
@@ -121,7 +121,9 @@ def cascade_revoke(gate: Gate, session: str, workflow: str, *, by: str) -> int:
     """Withdraw trust in a workflow: its class grant and every run grant in flight end; how many did."""
     with operator_act(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows())
-        ending = [held for held in found.session.held if _is_of_workflow(held, workflow) and not held.revoked]
+        ending = [
+            held for held in found.session.all_grants if _is_of_workflow(held, workflow) and not held.revoked
+        ]
         _revoke_grants(gate, tx, found, ending, by)
     return len(ending)
 
@@ -141,7 +143,7 @@ def _find_sessions_with_dead_runs(gate: Gate) -> list[str]:
     A run's lease is looked at whenever its grant would be used, so what is not found here allows nothing.
     """
     with gate.store.read() as tx:
-        rows = [row for row in tx.unrevoked_runs(tx.now) if gate.sealer.open_grant(row) is not None]
+        rows = [row for row in tx.active_run_grants(tx.now) if gate.sealer.open_grant(row) is not None]
         return sorted({row.session for row in rows if not _is_alive(gate, tx, row.session, row.value)})
 
 
@@ -152,7 +154,7 @@ def _reconcile_session(gate: Gate, session: str) -> int:
             return 0
         dead = [
             held
-            for held in found.session.held
+            for held in found.session.all_grants
             if held.grant.kind == "run"
             and not held.revoked
             and not _is_alive(gate, tx, session, held.grant.value)

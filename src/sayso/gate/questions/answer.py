@@ -154,9 +154,9 @@ def edit_and_allow(
         grants: tuple[Grant, ...] = ()
         if decision.verdict is Verdict.ASK:
             how = {"given_by": by, "question": question, "terms": _terms(gate, asked, decision)}
-            grants = once("once", edited, decision.asked, gate.policy, found.session, tx.now, **how)
+            grants = once("once", edited, decision.items_to_ask, gate.policy, found.session, tx.now, **how)
         effects = (*map(GrantAdded, grants), QuestionClosed(question, "edit"))
-        kept = gate.sealer.edited(question, edited)
+        kept = gate.sealer.seal_edit(question, edited)
         return AnswerChange(effects, {"edited": edited.digest}, kept, call_for_entry(edited.call), risk)
 
     return _give_answer(gate, question, "edit", by, reason, reply, signing)
@@ -303,7 +303,7 @@ def _terms(gate: Gate, asked: Question, decision: Decision) -> Mapping[str, Term
     """What the policy says of an edited call, in the mode in which the question was asked."""
     mode = next((one.mode for one in asked.terms.values()), gate.policy.mode)
     policy = msgspec.structs.replace(gate.policy, mode=mode)
-    return terms_of(policy, ((item.operation, item.risk) for item in decision.asked))
+    return terms_of(policy, ((item.operation, item.risk) for item in decision.items_to_ask))
 
 
 def _maker(request: Request) -> tuple[str, str, Origin, str]:

@@ -66,7 +66,7 @@ class Asker:
             ends_at(self._gate, row),
             lambda: describe_why_asked(self._gate, question),
             lambda values: decide_edit(self._gate, question, edit(values)),
-            lambda: self._how_it_ended(question.id),
+            lambda: self._describe_ending(question.id),
         )
         for surface in self._surfaces:
             if surface.able():
@@ -75,7 +75,7 @@ class Asker:
                 threading.Thread(target=self._ask, name=name, args=args, daemon=True).start()
         return interest
 
-    def _how_it_ended(self, question: str) -> str | None:
+    def _describe_ending(self, question: str) -> str | None:
         row = load_question_row(self._gate, question)
         if row.state == "cancelled":
             return words.describe_question_taken_back(row.by, row.reason)

@@ -26,7 +26,7 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
         left = min(until - time.monotonic(), ends_at(gate, row) - now)
         if row.state != "open" or left <= 0:
             return row
-        mark = gate.store.changed(mark, left)
+        mark = gate.store.wait_for_change(mark, left)
 
 
 def load_question_row(gate: Gate, question: str) -> QuestionRow:

@@ -201,7 +201,7 @@ class Sealer:
 
     def reviews(self, rows: Iterable[ReviewRow]) -> dict[str, float]:
         """When each was reviewed or first seen; rows that are not ours, or not the last, do not count."""
-        found = ((row.name, self._reviewed(row)) for row in rows)
+        found = ((row.name, self._review_time(row)) for row in rows)
         return {name: at for name, at in found if at is not None}
 
     def review_times(self, marked: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
@@ -210,7 +210,7 @@ class Sealer:
         So it hides no decayed review behind a younger row of another name. `marked` are the names that had a
         row before these were read: what another process has only just written is not missed.
         """
-        times = {row.name: self._reviewed(row) or NEVER for row in rows}
+        times = {row.name: self._review_time(row) or NEVER for row in rows}
         for name in marked:
             if name not in times:
                 self.doubts.note_once(f"the review of {name} was taken away")
@@ -221,7 +221,7 @@ class Sealer:
         """Whether there was a review of this name, or it was seen, if there is no row of it."""
         return self.mark.version("review", name) > 0
 
-    def _reviewed(self, row: ReviewRow) -> float | None:
+    def _review_time(self, row: ReviewRow) -> float | None:
         known = self._reviews.get(row.name, row)
         if known is None:
             bare = msgspec.structs.replace(row, mac=row.mac[:VERSION_BYTES])
@@ -260,7 +260,7 @@ class Sealer:
         edited = sha256(row.edited or b"").digest()
         return (where, body, _encode(msgspec.structs.replace(row, body=b"", edited=edited)))
 
-    def edited(self, question: str, request: Request) -> bytes:
+    def seal_edit(self, question: str, request: Request) -> bytes:
         """A request allowed in place of the one that was asked about, sealed for this question."""
         body = _encode(request)
         return compute_seal(self._key, "edited", self._where, question.encode(), body) + body

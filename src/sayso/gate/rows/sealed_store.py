@@ -45,7 +45,7 @@ class MarkedStore:
                 yield tx
         finally:
             if self._doubts:
-                self._tell()
+                self._report_doubts()
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
@@ -54,7 +54,7 @@ class MarkedStore:
         try:
             with self.unmarked.write(durable=durable) as tx:
                 yield tx
-                newest = tx.added(self._stream)
+                newest = tx.newest_own_entry(self._stream)
                 if raised:
                     before = self.mark.promise(raised)
             before = None  # committed: it stands, even if the file of the mark cannot be written
@@ -66,7 +66,7 @@ class MarkedStore:
         finally:
             self.mark.end_writing()
             if self._doubts:
-                self._tell()
+                self._report_doubts()
 
     def _raise(self, newest: EntryRow | None, raised: Raised, *, durable: bool) -> None:
         """The transaction is committed."""
@@ -75,13 +75,13 @@ class MarkedStore:
         elif raised:
             self.mark.learn(raised)
 
-    def changed(self, seen: int, timeout: float) -> int:
-        return self.unmarked.changed(seen, timeout)
+    def wait_for_change(self, seen: int, timeout: float) -> int:
+        return self.unmarked.wait_for_change(seen, timeout)
 
     def close(self) -> None:
         self.unmarked.close()
 
-    def _tell(self) -> None:
+    def _report_doubts(self) -> None:
         for doubt in self._doubts.take():
             if not doubt.burns:  # what is refused as a session is told where it is refused
                 log_tampering(doubt.session, doubt.finding)

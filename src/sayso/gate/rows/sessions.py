@@ -120,8 +120,8 @@ def save_session(
     """
     old, was = before.session, before.kept
     spent = {name: one for name, one in was.spent.items() if name not in before.missing}
-    known = {held.grant.id for held in old.held}
-    for held in after.held:
+    known = {held.grant.id for held in old.all_grants}
+    for held in after.all_grants:
         if held.grant.id not in known:
             tx.add_grant(sealer.grant(held.grant))
             spent[held.grant.id] = GrantUsage(until=held.grant.expires_at)
@@ -290,7 +290,11 @@ def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) ->
 
 
 def _find_used_up(session: Session) -> set[str]:
-    return {one.grant.id for one in session.held if one.grant.uses is not None and one.used >= one.grant.uses}
+    return {
+        one.grant.id
+        for one in session.all_grants
+        if one.grant.uses is not None and one.used >= one.grant.uses
+    }
 
 
 def _number_last(tx: Reader, spend: SpendRow) -> SpendRow:
@@ -409,11 +413,11 @@ def _new_spends(
     old: Session, after: Session, spent: dict[str, GrantUsage], now: float, call: str | None
 ) -> Iterator[SpendRow]:
     """What became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
-    still = {held.grant.id: held for held in after.held}
+    still = {held.grant.id: held for held in after.all_grants}
     entered = [
         grant for name in old.unentered if name not in after.unentered for grant in old.unentered[name]
     ]
-    for held in old.held:
+    for held in old.all_grants:
         name = held.grant.id
         became = still.get(name)
         if name not in spent:  # it is over; what was started with it may not be

@@ -39,11 +39,11 @@ class Doubts:
 
     def __bool__(self) -> bool:
         """Whether anything was noticed in the transaction under way."""
-        return bool(self._gathered())
+        return bool(self._thread_doubts())
 
     def note(self, finding: str, session: str = "", *, burns: bool = False) -> None:
         """To be recorded whenever it is noticed: somebody tried to do something with it."""
-        self._gathered().append(Doubt(finding, session, burns))
+        self._thread_doubts().append(Doubt(finding, session, burns))
 
     def note_once(self, finding: str, session: str = "") -> None:
         """To be recorded once by this process: for rows that are looked at again and again."""
@@ -53,15 +53,15 @@ class Doubts:
         if len(self._told) >= MOST_TOLD:
             self._told.clear()
         self._told.add(doubt)
-        self._gathered().append(doubt)
+        self._thread_doubts().append(doubt)
 
     def take(self) -> list[Doubt]:
         """What was gathered by now; it is gathered no more."""
-        found = list(dict.fromkeys(self._gathered()))
+        found = list(dict.fromkeys(self._thread_doubts()))
         self._own.found = []
         return found
 
-    def _gathered(self) -> list[Doubt]:
+    def _thread_doubts(self) -> list[Doubt]:
         found: list[Doubt] | None = getattr(self._own, "found", None)
         if found is None:
             found = self._own.found = []

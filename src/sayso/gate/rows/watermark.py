@@ -309,13 +309,13 @@ class Watermark:
         if self._forks != _forks:
             self._begin()
         with self._guard:
-            while not self._written(self._path, entry, raised):
+            while not self._try_write(self._path, entry, raised):
                 self._file = None
 
-    def _written(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
+    def _try_write(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
         """False if the log goes on in another file."""
         try:
-            self._write_to(self._opened(path), entry, raised)
+            self._write_to(self._open_file(path), entry, raised)
         except MarkReplaced:
             return False
         return True
@@ -330,7 +330,7 @@ class Watermark:
         finally:
             file.unlock()
 
-    def _opened(self, path: Path) -> MarkFile:
+    def _open_file(self, path: Path) -> MarkFile:
         """The file; now and then opened again. One that was taken away is made again, with all we know."""
         self._left -= 1
         if self._file is not None and self._left >= 0:
@@ -340,7 +340,7 @@ class Watermark:
         if self._file is not None and self._file.same_as(file):
             return self._file
         self._file = file
-        with file.locked():
+        with file.hold_lock():
             found = {place: version for place, version, _ in self._take(file)}
             lost = [
                 (place, version, self._until.get(place, 0))
@@ -373,10 +373,10 @@ class Watermark:
                 self._looks = LOOKED_AGAIN
                 if self._file is not None and not self._file.is_at(self._path):
                     self._file = None
-            while not self._looked(self._path):
+            while not self._try_read(self._path):
                 self._file = None
 
-    def _looked(self, path: Path) -> bool:
+    def _try_read(self, path: Path) -> bool:
         """False if the log goes on in another file."""
         if self._file is None:
             self._file = MarkFile(path, make=False)

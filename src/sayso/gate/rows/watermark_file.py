@@ -56,7 +56,7 @@ class MarkFile:
             os.close(self.number)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def hold_lock(self) -> Iterator[None]:
         self.lock()
         try:
             yield

@@ -167,7 +167,9 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
     wanted = None if command is None else command.strip()
     with operator_act(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows())
-        listed = [held for held in found.session.held if held.grant.kind == "command" and not held.revoked]
+        listed = [
+            held for held in found.session.all_grants if held.grant.kind == "command" and not held.revoked
+        ]
         ending = [held for held in listed if wanted in (None, held.grant.value)]
         if wanted is not None and not ending:
             raise UnknownGrant(f"{words.visible(wanted)} is not on the allowlist of {session}")
@@ -198,7 +200,7 @@ def list_live_grants(gate: Gate, tx: Reader, found: LoadedSession) -> list[Liste
     session, agent = found.session, found.row.agent
     return [
         _describe_grant(gate, tx, held, agent)
-        for held in session.held
+        for held in session.all_grants
         if is_live(gate, held, session, tx.now)
     ]
 
@@ -242,7 +244,7 @@ def _find_live(
     """
     if not time_trusted(gate, tx):
         return
-    while rows := tx.unexpired(tx.now, session=session, owner=owner, after=after, limit=AT_ONCE):
+    while rows := tx.grants_ending_after(tx.now, session=session, owner=owner, after=after, limit=AT_ONCE):
         yield from _still_live(gate, tx, rows, as_one=as_one)
         after = rows[-1].id
 
@@ -266,7 +268,7 @@ def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow], *, as_one: boo
 
 def _keys_beside(tx: Reader, session: str) -> list[GrantKey]:
     """The keys of what else may be live in a session: an approval may be part of an answer that gave more."""
-    return [(row.kind, row.value) for row in tx.unexpired(tx.now, session=session, limit=AT_ONCE)]
+    return [(row.kind, row.value) for row in tx.grants_ending_after(tx.now, session=session, limit=AT_ONCE)]
 
 
 def _describe_grant(gate: Gate, tx: Reader, held: HeldGrant, agent: str) -> ListedGrant:
@@ -305,7 +307,7 @@ def _find_grant(gate: Gate, tx: Writer, grant: str) -> tuple[LoadedSession, Held
         raise UnknownGrant(f"the session of {grant} has ended, and its grants with it") from error
     if gate.sealer.is_void(row):
         raise UnknownGrant(f"{grant} has ended: the store has begun a new epoch since")
-    return found, next((held for held in found.session.held if held.grant.id == grant), None)
+    return found, next((held for held in found.session.all_grants if held.grant.id == grant), None)
 
 
 def _session_missing_grant(gate: Gate, tx: Writer, grant: str) -> LoadedSession | None:
@@ -341,7 +343,7 @@ def _end_grants(
 def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[list[EndedGrant], list[str]]:
     """What ended here and in the sessions below, and in which of them rows cannot be believed."""
     session = found.session
-    live = [held.grant for held in session.held if is_live(gate, held, session, tx.now)]
+    live = [held.grant for held in session.all_grants if is_live(gate, held, session, tx.now)]
     apply_and_save(gate, tx, found, (ConsentCleared("everything", "the operator revoked everything"),), by=by)
     for grant in live:
         _record_ended(gate, tx, found, grant, by)

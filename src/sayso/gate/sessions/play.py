@@ -123,10 +123,10 @@ class Player:
         effects = effects_of_answer(
             self.question, _text(given, "answer"), self.policy, self.session, self.now, seen=seen
         )
-        before = {held.grant.id for held in self.session.held}
+        before = {held.grant.id for held in self.session.all_grants}
         self._apply(effects)
         self.question = None
-        grants = [held.grant for held in self.session.held if held.grant.id not in before]
+        grants = [held.grant for held in self.session.all_grants if held.grant.id not in before]
         return {"answer": given, "grants": [f"{grant.kind} {grant.value}" for grant in grants]}
 
     def outcome(self, value: object) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class Player:
         """What the policy reads in the call, or the operations and the command that the script names."""
         place = self.session.workspace
         if "operations" in call:
-            read = CallReading(self._named(call, args))
+            read = CallReading(self._operations_from_script(call, args))
         else:
             read = read_call(tool, args, self.policy, CallFolders(place, place, self.home), Declaration())
         if command is None:
@@ -195,9 +195,9 @@ class Player:
         beside = arguments_beside_command(tool, args, command, self.policy, place)
         return structs.replace(read, command=command, beside=beside)
 
-    def _named(self, call: dict[str, Any], args: dict[str, Any]) -> tuple[Operation, ...]:
+    def _operations_from_script(self, call: dict[str, Any], args: dict[str, Any]) -> tuple[Operation, ...]:
         """The operations a script names, with risk and reading."""
-        risk, reading = (Risk.of(call[key]) if key in call else None for key in ("risk", "reading"))
+        risk, reading = (Risk.parse(call[key]) if key in call else None for key in ("risk", "reading"))
         return tuple(
             add_content_digest(Operation(name, risk=risk, reading=reading, declared=True), args, self.policy)
             for name in _texts(call["operations"], "operations")

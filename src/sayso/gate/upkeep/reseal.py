@@ -37,11 +37,11 @@ class Carrier:
         """Every row of a store as its copy has it."""
         for kind in KINDS:
             for row in tx.every(kind):
-                carried = self._carried(row)
+                carried = self._carry(row)
                 if carried is not None:
                     yield carried
 
-    def _carried(self, row: AnyRow) -> AnyRow | None:
+    def _carry(self, row: AnyRow) -> AnyRow | None:
         if isinstance(row, MetaRow):
             return self._meta(row)
         if isinstance(row, SessionRow):

@@ -142,10 +142,10 @@ class _Side:
         policy = self._policy if wished is None else self._modes[wished]
         plain = msgspec.structs.replace(case, mode=policy.mode.value)
         if plain not in self._outcomes:
-            self._outcomes[plain] = self._decided(policy, plain)
+            self._outcomes[plain] = self._decide(policy, plain)
         return self._outcomes[plain]
 
-    def _decided(self, policy: Policy, case: Case) -> str:
+    def _decide(self, policy: Policy, case: Case) -> str:
         key = (case.review, case.consent)
         if key not in self._views:
             self._views[key] = view_for_case(policy, self._pair, case)
@@ -167,7 +167,7 @@ class _Side:
 
 
 def _parse_risk(word: str) -> Risk | None:
-    return None if word == NO_VALUE else Risk.of(word)
+    return None if word == NO_VALUE else Risk.parse(word)
 
 
 def _entry_or_unlisted(policy: Policy, name: str) -> Entry:

@@ -60,7 +60,7 @@ def get_audit_state(context: Context) -> AuditState:
 
 def list_entries(context: Context) -> Paged:
     """Entries newest first; with `after`, oldest first from there on, in one stream."""
-    limit = context.whole("limit", PAGE, 1, MOST)
+    limit = context.whole_number("limit", PAGE, 1, MOST)
     if "after" in context.query:
         return _page_forward(context, limit)
     event, session, text = (context.query.get(name) for name in ("event", "session", "text"))
@@ -103,7 +103,7 @@ def post_verify(context: Context) -> AuditVerification:
 
 
 def _page_forward(context: Context, limit: int) -> Paged:
-    stream, after = context.query.get("stream", MAIN), context.whole("after", 0, 0, 2**53)
+    stream, after = context.query.get("stream", MAIN), context.whole_number("after", 0, 0, 2**53)
     with context.gate.store.read() as tx:
         rows = tx.entries(stream, after=after, limit=limit)
     more = {**context.query, "after": str(rows[-1].seq)} if len(rows) == limit else None

@@ -209,6 +209,6 @@ def _runnable_call(call: Call) -> RunnableCall:
 
 
 def _operation(body: DeclaredBody) -> Operation:
-    risk = None if body.risk is None else Risk.of(body.risk)
-    weight = None if body.weight is None else Risk.of(body.weight)
+    risk = None if body.risk is None else Risk.parse(body.risk)
+    weight = None if body.weight is None else Risk.parse(body.weight)
     return Operation(body.operation, risk=risk, weight=weight, reason=body.reason)

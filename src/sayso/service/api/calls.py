@@ -157,11 +157,11 @@ async def _wait_for_answer(context: Context, attempt: Attempt) -> None:
     if attempt.state not in ("pending", "waiting") or question is None:
         return
 
-    async def answered(seconds: float, left: asyncio.Future[None]) -> None:
+    async def await_answer(seconds: float, left: asyncio.Future[None]) -> None:
         with context.running.waiters.waiting(question):
             await context.door.asker.await_answer(question, seconds, left)
 
-    await _let_wait(context, answered)
+    await _let_wait(context, await_answer)
 
 
 async def _let_wait(
@@ -172,7 +172,7 @@ async def _let_wait(
     if wait <= 0:
         return
     trail, token = context.running.trail, context.token.id
-    gone, left = trail.let_go(token), asyncio.ensure_future(context.left())
+    gone, left = trail.count_revocations(token), asyncio.ensure_future(context.left())
     try:
         with context.running.limits.waiting(token, operator=context.token.role == "operator"):
             await waiting(wait, left)
@@ -181,7 +181,7 @@ async def _let_wait(
     finally:
         left.cancel()
     await context.in_thread(trail.catch_up)
-    if trail.let_go(token) != gone:
+    if trail.count_revocations(token) != gone:
         raise RequestRefused(401, "unauthorized", "the token was revoked meanwhile")
 
 

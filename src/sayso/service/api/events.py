@@ -45,12 +45,12 @@ class EventStream(StreamingResponse):
 async def _stream_messages(context: Context) -> AsyncIterator[bytes]:
     """One message an event, and a heartbeat whenever there was none for a while, whatever others hear."""
     trail, every = context.running.trail, context.running.settings.ping
-    at, gone = trail.place(context.last_event), trail.let_go(context.token.id)
+    at, gone = trail.place(context.last_event), trail.count_revocations(context.token.id)
     if at is None:
         at = trail.newest
         yield _message(trail.name(at), LiveEvent("hello", every=every))
     due = _time() + every
-    while not trail.over and trail.let_go(context.token.id) == gone:
+    while not trail.over and trail.count_revocations(context.token.id) == gone:
         bell = trail.bell
         news = trail.after(at)
         if news is None:

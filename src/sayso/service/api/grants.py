@@ -65,7 +65,7 @@ class WorkflowRevocation(msgspec.Struct, frozen=True):
 
 def list_all_grants(context: Context) -> Paged:
     """A page of what is granted now, in one session or in all the caller may see; the first to end first."""
-    wanted, limit = context.query.get("session"), context.whole("limit", PAGE, 1, MOST)
+    wanted, limit = context.query.get("session"), context.whole_number("limit", PAGE, 1, MOST)
     session = None if wanted is None else own_session(context, wanted)
     after = context.query.get("after", "")
     found, more = list_grants_page(
@@ -76,7 +76,7 @@ def list_all_grants(context: Context) -> Paged:
 
 def post_grant(context: Context) -> ListedGrant:
     body: GrantBody = context.body
-    _check_signed(context, None if body.risk is None else Risk.of(body.risk))
+    _check_signed(context, None if body.risk is None else Risk.parse(body.risk))
     grant = give_grant(
         context.gate,
         body.session,
@@ -84,7 +84,7 @@ def post_grant(context: Context) -> ListedGrant:
         operation=body.operation,
         category=body.category,
         command=body.command,
-        risk=None if body.risk is None else Risk.of(body.risk),
+        risk=None if body.risk is None else Risk.parse(body.risk),
         minutes=body.minutes,
         uses=body.uses,
         pins=NO_PINS if body.pins is None else msgspec.convert(msgspec.structs.asdict(body.pins), Pins),

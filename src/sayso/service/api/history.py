@@ -27,7 +27,7 @@ GONE = "the call itself is no longer kept, or was edited since"
 
 def list_decisions(context: Context) -> Paged:
     """Calls, those decided last first, each with its story: asked, edited, answered, started, ended."""
-    limit, before = context.whole("limit", PAGE, 1, MOST), context.query.get("before")
+    limit, before = context.whole_number("limit", PAGE, 1, MOST), context.query.get("before")
     found = find_stories(context.gate, filter_from_query(context.query), before=before, limit=limit)
     more = None if found.before is None else {**context.query, "before": found.before}
     return Paged([_describe_story(one) for one in found.stories], more)

@@ -45,7 +45,9 @@ def get_policy(context: Context) -> PolicyView:
             _describe_domain(gate, name, one, reviews, now) for name, one in policy.domains.items()
         ),
         operations={name: _describe_operation(gate, name) for name in policy.table},
-        uses={name: use for name, use in context.running.uses.known(gate).items() if name in policy.table},
+        uses={
+            name: use for name, use in context.running.uses.read_uses(gate).items() if name in policy.table
+        },
     )
 
 

@@ -87,7 +87,7 @@ def find_known_waits(context: Context, question: str) -> Waits | None:
     """What is known here of who waits. To know more, every wait would be two writes more."""
     if context.door.asker.awaits(question):
         return Waits(now=True)
-    return context.running.waiters.known(question)
+    return context.running.waiters.find_waits(question)
 
 
 def _is_waiting(waits: Waits | None, state: str) -> bool | None:

@@ -47,7 +47,7 @@ class ShownQuestion(msgspec.Struct, frozen=True):
 
 def list_questions(context: Context) -> Paged:
     """A page of questions, oldest first. What each answer would have covered is told one by one."""
-    state, limit = context.query.get("state", "open"), context.whole("limit", PAGE, 1, MOST)
+    state, limit = context.query.get("state", "open"), context.whole_number("limit", PAGE, 1, MOST)
     if state not in STATES:
         raise RequestRefused(
             400, "malformed", f"there is no state {state!r}", hint=f"use: {', '.join(STATES)}"

@@ -103,7 +103,7 @@ def _open_session(context: Context, body: SessionBody, parent: str | None) -> re
 
 def list_all_sessions(context: Context) -> Paged:
     """A page of the open sessions, oldest first; of hosts and agents, their own."""
-    limit, after = context.whole("limit", PAGE, 1, MOST), context.query.get("after", "")
+    limit, after = context.whole_number("limit", PAGE, 1, MOST), context.query.get("after", "")
     known = _load_facts(context)
     with context.gate.store.read() as tx:
         rows = tx.sessions(owner=visible_owner(context), after=after, limit=limit + 1)
@@ -164,7 +164,7 @@ class SessionFacts(NamedTuple):
 
 def _load_facts(context: Context) -> SessionFacts:
     names = {token.id: token.name for token in list_tokens(context.gate)}
-    return SessionFacts(context.running.activity.known(context.gate), names)
+    return SessionFacts(context.running.activity.load_last_times(context.gate), names)
 
 
 def _load_session_view(context: Context, session: str) -> SessionView:
@@ -194,7 +194,7 @@ def _granted(gate: Gate, tx: Reader, found: LoadedSession) -> tuple[ListedGrant,
 
 def _describe_session(context: Context, tx: Reader, session: str, known: SessionFacts) -> SessionView:
     gate = context.gate
-    alive = tx.unexpired(tx.now, session=session, limit=MOST_GRANTS)
+    alive = tx.grants_ending_after(tx.now, session=session, limit=MOST_GRANTS)
     keys = dict.fromkeys((grant.kind, grant.value) for grant in alive)
     found = load_session(tx, gate.sealer, session, RowSelection(keys=tuple(keys)))
     if found is None:

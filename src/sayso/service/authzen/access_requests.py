@@ -139,7 +139,7 @@ def rfc3339_seconds(at: float) -> str:
 
 def _make_binding(context: Context, request: Request, body: EvaluationBody, expires: int) -> str:
     """The seal on this denial: for this caller, this request, these words, until then."""
-    asked = sha256(encode_canonical(body.asked))
+    asked = sha256(encode_canonical(body.content))
     text = encode_canonical([expires, request.digest, asked, context.token.id]).decode()
     return f"{expires}.{context.gate.sealer.text('denial', text).hex()}"
 

@@ -68,7 +68,7 @@ class EvaluationBody(msgspec.Struct, frozen=True):
     context: dict[str, Any] = {}
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """Who would do what to what, in which context: what is decided by, shown and approved."""
         told: dict[str, Any] = msgspec.to_builtins(
             {
@@ -131,7 +131,7 @@ def _tool_request(context: Context, session: str, body: EvaluationBody) -> Reque
         raise MalformedRequest(
             f"{body.action.name!r} cannot be done with a tool", hint=f"use one of: {', '.join(CALLS)}"
         )
-    args = tool_arguments(body.resource.properties, body.asked)
+    args = tool_arguments(body.resource.properties, body.content)
     said = CallDeclaration(schema=EVALUATED_TOOL, door=HTTP)
     return request_in_session(context.door, session, body.resource.id, args, None, 0.0, said)
 
@@ -140,7 +140,7 @@ def _operation_request(context: Context, session: str, body: EvaluationBody) -> 
     """What the policy says a tool of that name does; if it has none, the operation of that name."""
     row, name = context.door.row(session), _operation_name(body)
     where = {"folder": row.workspace, "workspace": row.workspace, "door": HTTP}
-    call = make_call(name, body.asked, schema=EVALUATED_OPERATION, **where)
+    call = make_call(name, body.content, schema=EVALUATED_OPERATION, **where)
     named = Declaration((Operation(name),), "name")
     who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of_session(row)}
     return read_request(call, named, context.gate.policy, **who)

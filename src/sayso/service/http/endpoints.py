@@ -83,7 +83,7 @@ class Context(msgspec.Struct, frozen=True):
             raise RequestRefused(400, "malformed", f"{name} takes a number from {least:g} to {most:g}")
         return value
 
-    def whole(self, name: str, default: int, least: int, most: int) -> int:
+    def whole_number(self, name: str, default: int, least: int, most: int) -> int:
         """The same, for a whole number."""
         text = self.query.get(name)
         if text is not None and not (text.isascii() and text.isdigit()):

@@ -22,7 +22,7 @@ class LastUses:
         self._read: dict[str, int] = {}
         self._known: dict[str, LastUse] = {}
 
-    def known(self, gate: Gate) -> Mapping[str, LastUse]:
+    def read_uses(self, gate: Gate) -> Mapping[str, LastUse]:
         """For each operation that was ever decided when that was last."""
         with self._reading, gate.store.read() as tx:
             for stream in tx.streams():

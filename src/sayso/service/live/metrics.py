@@ -25,11 +25,11 @@ class Metrics:
         self._answers: Counter[int] = Counter()
         self._seconds = 0.0
 
-    def requested(self, method: str, path: str, status: int) -> None:
+    def count_request(self, method: str, path: str, status: int) -> None:
         with self._lock:
             self._requests[method, path, status] += 1
 
-    def happened(self, tx: Reader, row: EntryRow, details: Mapping[str, Any]) -> None:
+    def count_entry(self, tx: Reader, row: EntryRow, details: Mapping[str, Any]) -> None:
         """Count a new entry."""
         if row.event in DECISIONS:
             with self._lock:
@@ -37,14 +37,14 @@ class Metrics:
         elif row.event == "ANSWERED":
             question = tx.question(str(details.get("question")))
             if question is not None and question.closed_at is not None:
-                self._answered(question.closed_at - question.opened_at)
+                self._count_answer(question.closed_at - question.opened_at)
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
         """All of it in the text format; `gauges` are values of this moment, each with its help."""
         with self._lock:
             return "\n".join((*self._lines(gauges), ""))
 
-    def _answered(self, seconds: float) -> None:
+    def _count_answer(self, seconds: float) -> None:
         with self._lock:
             self._answers[bisect_left(BUCKETS, seconds)] += 1
             self._seconds += seconds

@@ -128,7 +128,7 @@ class Trail:
             skip = number + 1 - self._events[0].number
             return [self._events[i] for i in range(skip, len(self._events))]
 
-    def let_go(self, token: str) -> int:
+    def count_revocations(self, token: str) -> int:
         """How often this token was revoked, or its browser signed out: more often than before, it is over."""
         return self._gone.get(token, 0)
 
@@ -173,14 +173,14 @@ class Trail:
             for stream in tx.streams():
                 page = tx.entries(stream, after=self._read.get(stream, 0), limit=PAGE)
                 for row in page:
-                    told.update(dict.fromkeys(self._told(tx, row)))
+                    told.update(dict.fromkeys(self._events_from_entry(tx, row)))
                 if page:
                     self._read[stream] = page[-1].seq
                 more = more or len(page) == PAGE
         self._publish(list(told))
         return more
 
-    def _told(self, tx: Reader, row: EntryRow) -> Iterator[tuple[LiveEvent, str]]:
+    def _events_from_entry(self, tx: Reader, row: EntryRow) -> Iterator[tuple[LiveEvent, str]]:
         known = KINDS.get(row.event)
         if row.event in LET_GO and row.body is not None:
             name, before = LET_GO[row.event]
@@ -192,7 +192,7 @@ class Trail:
         kind, naming = known
         details = _decode_details(row.body).details
         if row.stream == self._gate.stream:
-            self._metrics.happened(tx, row, details)
+            self._metrics.count_entry(tx, row, details)
         if kind in ("decision", "policy"):
             yield LiveEvent(kind, str(details.get(naming, ""))), ""
             return
@@ -234,7 +234,7 @@ class Trail:
         mark, pause = 0, threading.Event()
         while self._still_heard():
             try:
-                mark = self._gate.store.changed(mark, LOOK_AGAIN)
+                mark = self._gate.store.wait_for_change(mark, LOOK_AGAIN)
                 self.catch_up()
             except StoreError as error:
                 log.warning("the store cannot be read: %s", error)

@@ -48,7 +48,7 @@ class Waiters:
         finally:
             self._leave(question)
 
-    def known(self, question: str) -> Waits | None:
+    def find_waits(self, question: str) -> Waits | None:
         """What is known; None if nobody has ever waited for it here."""
         with self._lock:
             if question in self._count:
@@ -71,6 +71,6 @@ class Waiters:
 
     def _settle(self, question: str) -> None:
         """Tell that nobody waits any more, unless somebody came back."""
-        found = self.known(question)
+        found = self.find_waits(question)
         if found is not None and not found.now:
             self._tell(question)

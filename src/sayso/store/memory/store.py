@@ -61,14 +61,14 @@ class MemoryWriter(MemoryReader):
     def change_session(self, row: SessionRow) -> None:
         stored = self.session(row.id)
         if stored is None:
-            raise self._refused(f"there is no session {row.id}")
+            raise self._failure(f"there is no session {row.id}")
         self._touch("sessions")[row.id] = msgspec.structs.replace(
             stored, workspace=row.workspace, head=row.head, spends=row.spends, mac=row.mac
         )
 
     def add_grant(self, row: GrantRow) -> None:
         if self.grant(row.id) is not None:
-            raise self._refused(f"grant {row.id} is stored already")
+            raise self._failure(f"grant {row.id} is stored already")
         self._touch("grants", row.session)[row.id] = row
 
     def add_spend(self, row: SpendRow) -> None:
@@ -89,7 +89,7 @@ class MemoryWriter(MemoryReader):
 
     def close_question(self, row: QuestionRow) -> bool:
         if row.state == "open":
-            raise self._refused(f"question {row.id} cannot be closed as open")
+            raise self._failure(f"question {row.id} cannot be closed as open")
         stored = self.question(row.id)
         if stored is None or stored.state != "open":
             return False
@@ -119,10 +119,10 @@ class MemoryWriter(MemoryReader):
 
     def add_entry(self, row: EntryRow) -> None:
         if row.seq != len(self._group(self._tables.entries, row.stream)) + 1:
-            raise self._refused(f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap")
+            raise self._failure(f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap")
         self._touch("entries", row.stream)[row.seq] = self._added[row.stream] = row
 
-    def added(self, stream: str) -> EntryRow | None:
+    def newest_own_entry(self, stream: str) -> EntryRow | None:
         return self._added.get(stream)
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
@@ -159,7 +159,7 @@ class MemoryWriter(MemoryReader):
     def _add(self, table: str, group: str, key: object, row: object) -> None:
         rows = self._touch(table, group)
         if key in rows:
-            raise self._refused(f"{table}: {key} is stored already")
+            raise self._failure(f"{table}: {key} is stored already")
         rows[key] = row
 
     def _touch(self, table: str, group: str = ALL) -> dict[Any, Any]:
@@ -173,7 +173,7 @@ class MemoryWriter(MemoryReader):
             self._own.add((table, group))
         return groups[group]
 
-    def _refused(self, why: str) -> StoreError:
+    def _failure(self, why: str) -> StoreError:
         self.failed = True
         return StoreError(why)
 
@@ -210,7 +210,7 @@ class MemoryStore:
                 writer.over = True
         self._pulse.beat()
 
-    def changed(self, seen: int, timeout: float) -> int:
+    def wait_for_change(self, seen: int, timeout: float) -> int:
         return self._pulse.wait(seen, timeout)
 
     def close(self) -> None:

@@ -113,7 +113,7 @@ class MemoryReader:
     def grant(self, grant: str) -> GrantRow | None:
         return next((group[grant] for group in self._tables.grants.values() if grant in group), None)
 
-    def unexpired(
+    def grants_ending_after(
         self,
         now: float,
         *,
@@ -136,8 +136,8 @@ class MemoryReader:
             (row for row in sorted(ending, key=_end_key) if last is None or _end_key(row) > _end_key(last)),
         )
 
-    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
-        runs = [row for row in self.unexpired(now, limit=sys.maxsize) if row.kind == "run"]
+    def active_run_grants(self, now: float) -> Sequence[GrantRow]:
+        runs = [row for row in self.grants_ending_after(now, limit=sys.maxsize) if row.kind == "run"]
         return [row for row in runs if all(spend.what != "revoke" for spend in self.spends([row.id]))]
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
@@ -224,7 +224,7 @@ class MemoryReader:
         chain = self._group(self._tables.entries, stream)
         return [chain[seq] for seq in range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)]
 
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
+    def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         rows = self.entries(stream, after=after, limit=limit)
         return [(row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session) for row in rows]
 

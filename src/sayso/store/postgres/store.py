@@ -89,14 +89,14 @@ class PostgresTransaction(Transaction):
         try:
             return self.connection.execute(to_psycopg_parameters(statement), parameters).fetchall()
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self.ended(explain_postgres_error(error, self._place)) from error
+            raise self.fail_with(explain_postgres_error(error, self._place)) from error
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         self.check()
         try:
             return self.connection.execute(to_psycopg_parameters(statement), parameters).rowcount
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self.ended(explain_postgres_error(error, self._place)) from error
+            raise self.fail_with(explain_postgres_error(error, self._place)) from error
 
     def hold(self, what: str) -> bool:
         if not self.xid or what in self._held:
@@ -148,7 +148,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         try:
             return self._begin_on(self._take(), statement)
         except psycopg.OperationalError:
-            self._opened().check()
+            self._open_pool().check()
         try:
             return self._begin_on(self._take(), statement)
         except psycopg.Error as error:
@@ -200,7 +200,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 connection.execute("ROLLBACK")
         self._give_back(connection)
 
-    def _look(self) -> ChangeProbe:
+    def _open_probe(self) -> ChangeProbe:
         return PostgresCommitProbe(self._dsn, busy=self._busy)
 
     def _close(self) -> None:
@@ -209,7 +209,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def _take(self) -> Connection:
         try:
-            return self._opened().getconn()
+            return self._open_pool().getconn()
         except psycopg_pool.PoolTimeout as error:
             server.connect_to_server(
                 self._dsn, busy=self._busy
@@ -219,9 +219,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             ) from error
 
     def _give_back(self, connection: Connection) -> None:
-        self._opened().putconn(connection)
+        self._open_pool().putconn(connection)
 
-    def _opened(self) -> psycopg_pool.ConnectionPool[Connection]:
+    def _open_pool(self) -> psycopg_pool.ConnectionPool[Connection]:
         with self._starting:
             if self._pool is None:
                 self._pool = psycopg_pool.ConnectionPool(

@@ -62,7 +62,7 @@ class Connection(Protocol):
         True if it was taken just now, so that what was read before may be old.
         """
 
-    def refused(self, why: str) -> StoreError:
+    def failure(self, why: str) -> StoreError:
         """The error to raise. With it the transaction is lost, whoever catches it."""
 
 
@@ -110,9 +110,9 @@ class SqlReader:
         return self._for_each(GrantRow, sql.GRANTS_BY_KEY, wanted, session)
 
     def grant(self, grant: str) -> GrantRow | None:
-        return self._held(GrantRow, sql.GRANT, grant)
+        return self._find_and_hold(GrantRow, sql.GRANT, grant)
 
-    def unexpired(
+    def grants_ending_after(
         self,
         now: float,
         *,
@@ -133,7 +133,7 @@ class SqlReader:
             return self._all(GrantRow, sql.GRANTS_ENDING_OWNER, *start, owner, limit)
         return self._all(GrantRow, sql.GRANTS_ENDING, *start, limit)
 
-    def unrevoked_runs(self, now: float) -> Sequence[GrantRow]:
+    def active_run_grants(self, now: float) -> Sequence[GrantRow]:
         return self._all(GrantRow, sql.ACTIVE_RUN_GRANTS, now)
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
@@ -153,7 +153,7 @@ class SqlReader:
         return self._for_each(ReviewRow, sql.REVIEWS_BY_NAME, [(name,) for name in sorted(set(names))])
 
     def question(self, question: str) -> QuestionRow | None:
-        return self._held(QuestionRow, sql.QUESTION, question)
+        return self._find_and_hold(QuestionRow, sql.QUESTION, question)
 
     def open_question(self, session: str, digest: str) -> QuestionRow | None:
         self._hold(session)
@@ -192,7 +192,7 @@ class SqlReader:
         return sorted(session for (session,) in self._connection.rows(sql.LATE_SESSIONS, (now,)))
 
     def call(self, call: str) -> CallRow | None:
-        return self._held(CallRow, sql.CALL, call)
+        return self._find_and_hold(CallRow, sql.CALL, call)
 
     def call_by_host(self, session: str, host_id: str) -> CallRow | None:
         self._hold(session)
@@ -224,7 +224,7 @@ class SqlReader:
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return self._all(EntryRow, sql.ENTRIES, stream, after, limit)
 
-    def filed(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
+    def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         return self._connection.rows(sql.ENTRY_TUPLES, (stream, after, limit))
 
     def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
@@ -260,7 +260,7 @@ class SqlReader:
     def _hold(self, session: str) -> bool:
         return self._connection.hold(f"session/{session}")
 
-    def _held(self, row: type[Owned], statement: str, name: str) -> Owned | None:
+    def _find_and_hold(self, row: type[Owned], statement: str, name: str) -> Owned | None:
         """A row found by its id, as it is once the session it belongs to is held."""
         found = self._one(row, statement, name)
         if found is None or not self._hold(found.session):
@@ -313,7 +313,7 @@ class SqlWriter(SqlReader):
             self._heads[stream] = found
         return found
 
-    def added(self, stream: str) -> EntryRow | None:
+    def newest_own_entry(self, stream: str) -> EntryRow | None:
         return self._added.get(stream)
 
     def set_meta(self, name: str, value: str) -> None:
@@ -328,7 +328,7 @@ class SqlWriter(SqlReader):
         self._hold(row.id)
         values = (row.workspace, row.head, row.spends, row.mac, row.id)
         if not self._connection.change(sql.CHANGE_SESSION, values):
-            raise self._connection.refused(f"there is no session {row.id}")
+            raise self._connection.failure(f"there is no session {row.id}")
 
     def add_grant(self, row: GrantRow) -> None:
         self._hold(row.session)
@@ -357,7 +357,7 @@ class SqlWriter(SqlReader):
 
     def close_question(self, row: QuestionRow) -> bool:
         if row.state == "open":
-            raise self._connection.refused(f"question {row.id} cannot be closed as open")
+            raise self._connection.failure(f"question {row.id} cannot be closed as open")
         self._hold(row.session)
         self.urgent = True
         return self._store(sql.CLOSE_QUESTION, row, row.id)
@@ -379,7 +379,7 @@ class SqlWriter(SqlReader):
     def add_entry(self, row: EntryRow) -> None:
         newest = self.head(row.stream)
         if row.seq != (1 if newest is None else newest.seq + 1):
-            raise self._connection.refused(
+            raise self._connection.failure(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
         self._store(sql.ADD_ENTRY, row)

@@ -52,10 +52,10 @@ class Transaction(ABC):
         """Nothing to do where a transaction that writes is alone anyway."""
         return False
 
-    def refused(self, why: str) -> StoreError:
-        return self.ended(StoreError(why))
+    def failure(self, why: str) -> StoreError:
+        return self.fail_with(StoreError(why))
 
-    def ended(self, error: StoreError) -> StoreError:
+    def fail_with(self, error: StoreError) -> StoreError:
         """The same error, to be raised; with it the transaction is lost."""
         self.failed = True
         return error
@@ -84,17 +84,17 @@ class SqlStore(ABC, Generic[TransactionT]):
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        self._here()
+        self._check_usable()
         with self._single:
             transaction = self._begin_reading()
             try:
                 yield SqlReader(transaction, transaction.now)
             finally:
-                self._left(transaction)
+                self._leave(transaction)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        self._here()
+        self._check_usable()
         with self._single:
             transaction = self._begin_writing(durable)
             try:
@@ -103,14 +103,14 @@ class SqlStore(ABC, Generic[TransactionT]):
                 transaction.check()  # an error that somebody caught has ended it all the same
                 self._commit(transaction, urgent=writer.urgent)
             finally:
-                self._left(transaction)
+                self._leave(transaction)
         self._pulse.beat()
 
-    def changed(self, seen: int, timeout: float) -> int:
-        self._here()
+    def wait_for_change(self, seen: int, timeout: float) -> int:
+        self._check_usable()
         with self._starting:
             if self._watch is None:
-                self._watch = ChangeWatcher(self._pulse, self._look())
+                self._watch = ChangeWatcher(self._pulse, self._open_probe())
         return self._pulse.wait(seen, timeout)
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class SqlStore(ABC, Generic[TransactionT]):
                 self._watch.stop()
         self._close()
 
-    def _left(self, transaction: TransactionT) -> None:
+    def _leave(self, transaction: TransactionT) -> None:
         """Whatever was not committed by now is rolled back, and the connection let go."""
         transaction.over = True
         if not transaction.foreign:
@@ -136,7 +136,7 @@ class SqlStore(ABC, Generic[TransactionT]):
         self._starting = threading.Lock()
         self._watch = None
 
-    def _here(self) -> None:
+    def _check_usable(self) -> None:
         """Refuse a store that is closed. After a fork, leave to the parent what belongs to it."""
         if self._forks != _forks:
             _inherited.append((self._watch, self._connections()))
@@ -163,7 +163,7 @@ class SqlStore(ABC, Generic[TransactionT]):
         """Roll back what is not committed, and let the connection go. Raises nothing."""
 
     @abstractmethod
-    def _look(self) -> ChangeProbe:
+    def _open_probe(self) -> ChangeProbe:
         """A way to see what others commit from now on."""
 
     @abstractmethod

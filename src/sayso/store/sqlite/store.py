@@ -34,14 +34,14 @@ class SqliteTransaction(Transaction):
         try:
             return self.connection.execute(statement, parameters).fetchall()
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
-            raise self.ended(explain_sqlite_error(error, self._path)) from error
+            raise self.fail_with(explain_sqlite_error(error, self._path)) from error
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         self.check()
         try:
             return self.connection.execute(statement, parameters).rowcount
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
-            raise self.ended(explain_sqlite_error(error, self._path)) from error
+            raise self.fail_with(explain_sqlite_error(error, self._path)) from error
 
 
 class SqliteStore(SqlStore[SqliteTransaction]):
@@ -120,7 +120,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         if self._commits >= COMMITS:
             self._checkpoint()
 
-    def _look(self) -> ChangeProbe:
+    def _open_probe(self) -> ChangeProbe:
         return SqliteCommitProbe(self._connect(full=False))
 
     def _close(self) -> None:

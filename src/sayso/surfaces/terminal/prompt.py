@@ -95,12 +95,12 @@ class TerminalPrompt:
             return self._edit()
         if self._question.risk >= Risk.HIGH:
             return self._allow(word, line)
-        return self._offered(word, line)
+        return self._reply_if_offered(word, line)
 
-    def _offered(self, word: str, line: str) -> Reply | None:
+    def _reply_if_offered(self, word: str, line: str) -> Reply | None:
         answer = SPELLINGS.get(word, word)
         if any(offer.answer == answer for offer in allowing_offers(self._question)):
-            return Reply(answer, self._by, seen=self._seen)
+            return Reply(answer, self._by, seen=self._digest_seen)
         return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
 
     def _allow(self, word: str, line: str) -> Reply | None:
@@ -111,15 +111,15 @@ class TerminalPrompt:
         if not self._may_allow():
             return None
         if len(allowed) == 1:
-            return Reply(allowed[0].answer, self._by, seen=self._seen)
+            return Reply(allowed[0].answer, self._by, seen=self._digest_seen)
         self._say(f"Allow how: {', '.join(answer_word(offer.answer) for offer in allowed)}?")
         which = self._read(WHICH_PROMPT).strip()
         if not which or which.lower() in DENY_WORDS:
             return Reply("deny", self._by)
-        return self._offered(which.lower(), which)
+        return self._reply_if_offered(which.lower(), which)
 
     @property
-    def _seen(self) -> str | None:
+    def _digest_seen(self) -> str | None:
         """The digest of the call, once nothing of it is folded on this terminal."""
         return None if self._folded else self._question.request.digest
 
@@ -157,7 +157,7 @@ class TerminalPrompt:
         if not self._may_allow():
             return None
         try:
-            self._draft = self._drafted(before)
+            self._draft = self._make_draft(before)
             values = read_draft(self._draft)
         except (EditorFailed, NotCanonical) as error:
             return self._again(f"Not edited: {error}. Type edit to try again.")
@@ -181,9 +181,9 @@ class TerminalPrompt:
         if self._read(CONFIRM_PROMPT).strip().lower() != "allow":
             return self._again(f"Not allowed yet. {self._choices()}")
         seen_edited = None if decided is None else decided.digest
-        return Reply("edit", self._by, edited=values, seen=self._seen, seen_edited=seen_edited)
+        return Reply("edit", self._by, edited=values, seen=self._digest_seen, seen_edited=seen_edited)
 
-    def _drafted(self, before: dict[str, Any]) -> str:
+    def _make_draft(self, before: dict[str, Any]) -> str:
         editor = find_editor(os.environ)
         if not editor:
             return edit_by_lines(before, self._read, self._say)

@@ -37,7 +37,7 @@ class TerminalQueue:
             with self._changed:
                 self._tickets.remove(ticket)
                 self._changed.notify_all()
-                left = [] if self._tickets else self._taken()
+                left = [] if self._tickets else self._take_notices()
             if left:
                 write(left)
 
@@ -45,14 +45,14 @@ class TerminalQueue:
         """Write it now if no question has the terminal; else keep it for the one that has."""
         with self._changed:
             self._notices.append(notice)
-            now = [] if self._tickets else self._taken()
+            now = [] if self._tickets else self._take_notices()
         if now:
             write(now)
 
     def notices(self) -> list[str]:
         """What there is to tell, given once."""
         with self._changed:
-            return self._taken()
+            return self._take_notices()
 
     def _wait(self, ticket: object, over: threading.Event) -> None:
         with self._changed:
@@ -61,6 +61,6 @@ class TerminalQueue:
         if over.is_set():
             raise QuestionOver
 
-    def _taken(self) -> list[str]:
+    def _take_notices(self) -> list[str]:
         taken, self._notices = self._notices, []
         return taken

@@ -81,7 +81,7 @@ class Terminal:
         try:
             with self._line.turn(over, self._write), open_device(self._path) as device:
                 device.keeps_signals = self._keeps_signals
-                return self._whole(device, asked, over)
+                return self._ask_and_close(device, asked, over)
         except QuestionOver:
             return None
         except NoTerminal as why:
@@ -109,7 +109,7 @@ class Terminal:
         """A line at once, or as soon as the open question lets it through."""
         self._line.tell(notice, self._write)
 
-    def _whole(self, device: Device, asked: AskedQuestion, over: threading.Event) -> Reply:
+    def _ask_and_close(self, device: Device, asked: AskedQuestion, over: threading.Event) -> Reply:
         """One question, from its card to the line that says how it ended."""
         from sayso.surfaces.terminal.card import answer_word
 

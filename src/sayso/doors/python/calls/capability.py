@@ -179,7 +179,7 @@ def parse_reducers(reducers: Mapping[str, str | Risk]) -> dict[str, Risk]:
 
 
 def parse_risk(word: str | Risk | None) -> Risk | None:
-    return word if word is None or isinstance(word, Risk) else Risk.of(word)
+    return word if word is None or isinstance(word, Risk) else Risk.parse(word)
 
 
 def _stricter(one: Risk | None, other: Risk | None) -> Risk | None:

@@ -92,7 +92,7 @@ class Door(ABC):
     # --- how calls are decided and kept ---
 
     @abstractmethod
-    def requested(
+    def request_for_call(
         self, call: Call, declared: Declaration, session: str, workflow: str | None = None
     ) -> Request:
         """The request for this call. Who makes it is known here and nowhere asked for."""
@@ -116,7 +116,7 @@ class Door(ABC):
         """Start what is not asked about by itself. It runs once all the same."""
 
     @abstractmethod
-    def look(self, call: str, session: str) -> Attempt:
+    def find_call(self, call: str, session: str) -> Attempt:
         """Where a call of this session stands in the ledger."""
 
     @abstractmethod
@@ -131,11 +131,11 @@ class Door(ABC):
         """
 
     @abstractmethod
-    def wanted(self, call: str) -> Request:
+    def request_to_retry(self, call: str) -> Request:
         """What trying the call again would run: what was asked for, or what a person made of it."""
 
     @abstractmethod
-    def again(
+    def begin_again(
         self,
         call: str,
         scope: Scope,
@@ -202,7 +202,7 @@ class Door(ABC):
         """The same for a coroutine."""
 
     @abstractmethod
-    def put(self, question: str) -> str | None:
+    def put_in_conversation(self, question: str) -> str | None:
         """Put a question in the conversation; the text it is put in."""
 
     @abstractmethod
@@ -255,7 +255,7 @@ class Door(ABC):
             if named
             else Declaration((_operation_from_name(capability.name),), "name")
         )
-        return self.requested(call, declared, session)
+        return self.request_for_call(call, declared, session)
 
     def operations(self, capability: Capability) -> list[Operation]:
         """Everything the capability declares, its own operation first."""
@@ -289,7 +289,7 @@ class Door(ABC):
         """Try again what was asked for, or what a person made of it, if we are still where that would run."""
         said: dict[str, Any] = {}
         if capability.state is not None or capability.effect_key is not None:
-            request = self.wanted(attempt.call)
+            request = self.request_to_retry(attempt.call)
             effect, state = self.effect_of(capability, request), self.state_of(capability, request)
             said = {"state": state, "effect": effect, "meant": request.call.arguments}
         asked = attempt.record.request
@@ -300,7 +300,7 @@ class Door(ABC):
             if now.state == "pending":
                 raise
             return now  # it is over, and would not run anywhere
-        return self.again(attempt.call, scope, **said)
+        return self.begin_again(attempt.call, scope, **said)
 
     def enter_again(self, attempt: Attempt, scope: Scope) -> Attempt:
         """Go on with a parked call from the top, if we are still where it was entered first."""
@@ -312,7 +312,7 @@ class Door(ABC):
         check_still_here(request.call.folder)
         return self.replay(call, session, state=state)
 
-    def gated(
+    def gate_call(
         self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Steps[Outcome]:
         """A call of a decorated function: judged, and run if it may."""

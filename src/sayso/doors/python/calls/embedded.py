@@ -73,7 +73,7 @@ class EmbeddedDoor(Door):
 
     # --- how calls are decided and kept ---
 
-    def requested(
+    def request_for_call(
         self, call: Call, declared: Declaration, session: str, workflow: str | None = None
     ) -> Request:
         row = self.row(session)
@@ -114,7 +114,7 @@ class EmbeddedDoor(Door):
             effect_key=keys.effect,
         )
 
-    def look(self, call: str, session: str) -> Attempt:
+    def find_call(self, call: str, session: str) -> Attempt:
         return start.load_attempt(self.gate, call, session)
 
     def look_now(self, call: str, session: str) -> Attempt:
@@ -135,10 +135,10 @@ class EmbeddedDoor(Door):
             return session.owner == here.owner
         return session.owner in (PROGRAM, self.holder) or has_left(session.owner)
 
-    def wanted(self, call: str) -> Request:
+    def request_to_retry(self, call: str) -> Request:
         return start.load_request_to_retry(self.gate, call)
 
-    def again(
+    def begin_again(
         self,
         call: str,
         scope: Scope,
@@ -187,11 +187,13 @@ class EmbeddedDoor(Door):
 
     def show(self, capability: Capability, attempt: Attempt) -> threading.Event:
         question = self.question(attempt.question or "")
-        return self.asker.show(question, lambda edited: self.edited(question.request, capability, edited))
+        return self.asker.show(
+            question, lambda edited: self.edit_request(question.request, capability, edited)
+        )
 
-    def edited(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
+    def edit_request(self, request: Request, capability: Capability, arguments: Mapping[str, Any]) -> Request:
         """The same call with other arguments, which must fit the function as well."""
-        plain = capability.shape.edited(arguments, request.call.arguments)
+        plain = capability.shape.write_edit(arguments, request.call.arguments)
         said = request.operations if request.declared is None else request.declared.operations
         edited = self.request(capability, plain, request.session, said, request.call.folder)
         return with_state(edited, self.state_of(capability, edited))
@@ -200,10 +202,10 @@ class EmbeddedDoor(Door):
         return _wait_result_of(self.asker.wait(attempt.question or "", seconds))
 
     def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[WaitResult]:
-        async def waited() -> WaitResult:
+        async def wait_for_answer() -> WaitResult:
             return _wait_result_of(await self.asker.await_answer(attempt.question or "", seconds))
 
-        return waited()
+        return wait_for_answer()
 
     def wait_end(self, call: str, seconds: float) -> None:
         self.endings.wait(call, min(seconds, LONGEST))
@@ -212,13 +214,13 @@ class EmbeddedDoor(Door):
     def await_end(
         self, call: str, seconds: float, left: asyncio.Future[None] | None = None
     ) -> Awaitable[None]:
-        async def ended() -> None:
+        async def wait_for_end() -> None:
             await self.endings.await_over(call, min(seconds, LONGEST), left)
             await asyncio.to_thread(recovery.recover_call, self.gate, call)
 
-        return ended()
+        return wait_for_end()
 
-    def put(self, question: str) -> str | None:
+    def put_in_conversation(self, question: str) -> str | None:
         return ask_in_conversation(self.gate, question)
 
     def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
@@ -227,7 +229,7 @@ class EmbeddedDoor(Door):
             return
         operation = self.question(attempt.question or "").items[0].operation
         cancel_question(self.gate, attempt.question or "", NOBODY)
-        self.again(attempt.call, scope)
+        self.begin_again(attempt.call, scope)
         raise ConsentDenied(operation, NOBODY, "no_surface")
 
     def tell_left(self, operation: str) -> None:

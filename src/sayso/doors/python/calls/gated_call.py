@@ -55,7 +55,7 @@ def run_gated_call(
     job = job_around(door, session)
     if job is not None and job.stopped is not None:
         raise job.stopped
-    plain, objects = capability.shape.written(args, kwargs)
+    plain, objects = capability.shape.write_call(args, kwargs)
     request, scope = door.request(capability, plain, session), scope_here(door, session)
     attempt: Attempt = yield Work(lambda: door.start(capability, request, scope))
     try:
@@ -127,7 +127,7 @@ def enter_function(
             raise
         finally:
             door.keeper.drop(call)
-        run.ended(describe_ending(done, frame.job), done.error)
+        run.set_end(describe_ending(done, frame.job), done.error)
     return done
 
 

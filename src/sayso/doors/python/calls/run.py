@@ -79,7 +79,7 @@ def run_capability(door: Door, name: str, params: Mapping[str, Any], wish: RunOp
     try:
         capability = door.capabilities.find(name)
         check_callable(capability.function, from_async=wish.is_async)
-        plain = capability.shape.given(params)
+        plain = capability.shape.write_params(params)
         yield from check_health(capability)
         scope = scope_here(door, wish.session)
         attempt: Attempt = yield from _begin_run(door, capability, plain, scope, wish)
@@ -92,7 +92,7 @@ def run_capability(door: Door, name: str, params: Mapping[str, Any], wish: RunOp
 def retry_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]:
     """Go on with a call that had to be asked about, without its parameters being sent again."""
     try:
-        attempt: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
+        attempt: Attempt = yield Work(lambda: door.find_call(operation_id, wish.session))
         if attempt.state not in ("pending", "waiting"):
             return (yield from join_call(door, attempt, wish))
         capability = door.capabilities.find(attempt.record.request.call.tool)
@@ -106,7 +106,7 @@ def retry_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[R
         tried: Attempt = yield Work(lambda: door.retry(capability, attempt, scope))
         return (yield from _carry_out(door, capability, tried, scope, wish))
     except NotNow:  # somebody else was quicker
-        now: Attempt = yield Work(lambda: door.look(operation_id, wish.session))
+        now: Attempt = yield Work(lambda: door.find_call(operation_id, wish.session))
         return (yield from join_call(door, now, wish))
     except SaysoError as error:
         return Result("error", reason=str(error), operation_id=operation_id)
@@ -115,7 +115,7 @@ def retry_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[R
 def replay_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]:
     """Run a queued operation again, as a new call: with its own session's grants for it, or this one's."""
     try:
-        request: Request = yield Work(lambda: door.wanted(operation_id))
+        request: Request = yield Work(lambda: door.request_to_retry(operation_id))
         capability = door.capabilities.find(request.call.tool)
         _check_same_function(capability, request)
         state = door.state_of(capability, request)
@@ -130,7 +130,7 @@ def replay_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[
 def check_capability(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
     """What would be decided if this were run now."""
     capability = door.capabilities.find(name)
-    request = door.request(capability, capability.shape.given(params), session)
+    request = door.request(capability, capability.shape.write_params(params), session)
     return door.preview(request, scope_here(door, session))
 
 
@@ -146,7 +146,7 @@ def join_call(door: Door, attempt: Attempt, wish: RunOptions) -> Steps[Result]:
         left = wish.left
         if left > 0:
             yield Wait(lambda: door.wait_end(call, left), lambda: door.await_end(call, left))
-        attempt = yield Work(lambda: door.look(call, wish.session))
+        attempt = yield Work(lambda: door.find_call(call, wish.session))
     live = None if attempt.state in IN_PROGRESS else door.handing_on.find(call, wish.began)
     return result_from_attempt(attempt) if live is None else live
 
@@ -189,7 +189,7 @@ def handle_denial(door: Door, error: ConsentDenied, attempt: Attempt, wish: RunO
     """A call that may not run, or that somebody else was quicker to run."""
     if error.rule not in STATE_WORDS:
         return result_from_denial(error, attempt.call)
-    now: Attempt = yield Work(lambda: door.look(attempt.call, wish.session))
+    now: Attempt = yield Work(lambda: door.find_call(attempt.call, wish.session))
     return (yield from join_call(door, now, wish))
 
 

@@ -60,7 +60,7 @@ class Shape:
         function = self._function
         return sha256(f"{function.__module__}.{function.__qualname__}{self.signature}".encode())
 
-    def written(
+    def write_call(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """A call as plain values by parameter, and its live objects; refused if it came back unequal."""
@@ -75,14 +75,14 @@ class Shape:
             if name in self.live:
                 objects[name], plain[name] = value, live_object_mark(value)
             else:
-                plain[name] = self._plain(name, value)
+                plain[name] = self._write_value(name, value)
         return plain, objects
 
-    def given(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def write_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that came as plain values, checked against the types, with defaults filled in."""
         self.check_no_live()
-        typed = {name: self._typed(name, value) for name, value in params.items()}
-        return self._written_again(typed)
+        typed = {name: self._read_value(name, value) for name, value in params.items()}
+        return self._rewrite(typed)
 
     def check_no_live(self) -> None:
         """Refuse a function that cannot be called from written arguments alone."""
@@ -94,31 +94,34 @@ class Shape:
 
     def write_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Some parameters as plain values, checked against the types."""
-        return {name: self._plain(name, self._typed(name, value)) for name, value in values.items()}
+        return {
+            name: self._write_value(name, self._read_value(name, value)) for name, value in values.items()
+        }
 
     def read_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Some parameters, from plain values, as the types that the function declares."""
-        return {name: self._typed(name, value) for name, value in values.items()}
+        return {name: self._read_value(name, value) for name, value in values.items()}
 
-    def edited(self, arguments: Mapping[str, Any], before: bytes) -> dict[str, Any]:
+    def write_edit(self, arguments: Mapping[str, Any], before: bytes) -> dict[str, Any]:
         """Arguments a person edited, checked like any others. The live objects stay those of the call."""
         known: dict[str, Any] = decode_canonical(before)
         if set(arguments) - self.live != set(known) - self.live:
             raise WrongArguments(f"{self._name} takes exactly: {', '.join(sorted(set(known) - self.live))}")
         typed = {
-            name: known[name] if name in self.live else self._typed(name, arguments[name]) for name in known
+            name: known[name] if name in self.live else self._read_value(name, arguments[name])
+            for name in known
         }
-        plain = self._written_again(typed)
+        plain = self._rewrite(typed)
         return plain | {name: known[name] for name in self.live}
 
     def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call the function with, from the bytes that were digested."""
         values: dict[str, Any] = decode_canonical(arguments)
         typed = {
-            name: objects[name] if name in self.live else self._typed(name, value)
+            name: objects[name] if name in self.live else self._read_value(name, value)
             for name, value in values.items()
         }
-        return self._called(typed)
+        return self._bind(typed)
 
     def hint(self, name: str) -> Any:
         """The type of a parameter, by its name; Parameter.empty if none is said."""
@@ -131,18 +134,18 @@ class Shape:
             return dict[str, Any if hint is _EMPTY else hint]  # type: ignore[misc]
         return hint
 
-    def _written_again(self, typed: dict[str, Any]) -> dict[str, Any]:
+    def _rewrite(self, typed: dict[str, Any]) -> dict[str, Any]:
         """Values by parameter as Python itself binds them, so that no name among `**kwargs` hides another."""
-        args, kwargs = self._called(typed)
-        return self.written(args, kwargs)[0]
+        args, kwargs = self._bind(typed)
+        return self.write_call(args, kwargs)[0]
 
-    def _called(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _bind(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         ordered = {name: values[name] for name in self.signature.parameters if name in values}
         bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
         bound.apply_defaults()  # without them, what follows a missing one would be passed under another name
         return bound.args, bound.kwargs
 
-    def _plain(self, name: str, value: Any) -> Any:
+    def _write_value(self, name: str, value: Any) -> Any:
         try:
             kept = decode_canonical(encode_canonical(write_argument(value, self.hint(name))))
         except (NotPlain, NotCanonical) as error:
@@ -150,7 +153,7 @@ class Shape:
                 f"{self._name}: {name} cannot be written down ({type(value).__name__}: {_error_line(error)})",
                 hint="pass plain values, or name the parameter in live=(…)",
             ) from error
-        back = self._typed(name, kept)
+        back = self._read_value(name, kept)
         if back != value:
             raise WrongArguments(
                 f"{self._name}: {name} would not come back as the same value: the {type(value).__name__} "
@@ -160,7 +163,7 @@ class Shape:
             )
         return kept
 
-    def _typed(self, name: str, value: Any) -> Any:
+    def _read_value(self, name: str, value: Any) -> Any:
         if name not in self.signature.parameters:
             raise WrongArguments(f"{self._name} has no parameter {name!r}")
         hint = self.hint(name)
@@ -196,7 +199,7 @@ def live_object_mark(value: object) -> str:
     named = getattr(value, "consent_id", None)
     if isinstance(named, str):
         return f"{_type_name(value)} {named}"
-    return f"{_type_name(value)} #{_marks.of(value)}"
+    return f"{_type_name(value)} #{_marks.mark_for(value)}"
 
 
 class _Marks:
@@ -206,7 +209,7 @@ class _Marks:
         self._known: dict[int, tuple[ref[Any], str]] = {}
         self._lock = threading.RLock()  # an object may die while another gets its mark
 
-    def of(self, value: object) -> str:
+    def mark_for(self, value: object) -> str:
         with self._lock:
             held = self._known.get(id(value))
             if held is not None and held[0]() is value:
