@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-WRITING = ("record", "_record", "_change")
+WRITING = ("record", "_record_step", "_record_change")
 """The functions of the gate that are told which event to write."""
 EVENT = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*")
 LISTED = re.compile(r"^\| `([A-Z0-9_]+)` \|", re.MULTILINE)
@@ -30,7 +30,7 @@ def written(source: str) -> Iterator[str]:
 
 
 def test_every_event_the_gate_writes_is_documented_and_no_other() -> None:
-    sources = [path.read_text() for path in (ROOT / "src" / "sayso" / "gate").glob("*.py")]
+    sources = [path.read_text() for path in (ROOT / "src" / "sayso" / "gate").rglob("*.py")]
     found = {event for source in sources for event in written(source)}
     listed = LISTED.findall((ROOT / "docs" / "audit.md").read_text())
     assert len(listed) == len(set(listed))
@@ -39,8 +39,8 @@ def test_every_event_the_gate_writes_is_documented_and_no_other() -> None:
 
 def test_no_other_part_writes_entries() -> None:
     for path in (ROOT / "src" / "sayso").rglob("*.py"):
-        if path.parent.name != "gate":
-            assert "import record" not in path.read_text(), path
+        if not path.is_relative_to(ROOT / "src" / "sayso" / "gate"):
+            assert "rows.journal import" not in path.read_text(), path
 
 
 def test_an_event_is_seen_where_it_is_written() -> None:

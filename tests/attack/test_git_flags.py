@@ -195,7 +195,8 @@ tools:
         {"line": "git push '--force'"},
         {"line": "git push --all"},
         {"line": "git push; rm -rf x"},
-        {"line": "git push 'unbalanced"},
+        {"line": "git push && rm x"},
+        {"line": "git push $(rm x)"},
         {"line": "git push", "force": True},
     ],
 )

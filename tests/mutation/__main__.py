@@ -31,17 +31,43 @@ CORE = ROOT / "src/sayso/core"
 RESULTS = ROOT / "mutants/results.jsonl"
 EXPLAINED = Path(__file__).parent / "explained.yaml"
 WHOLE = (
-    "rules", "subject", "decide", "grants", "offers", "asking", "answering", "hear", "lifecycle", "clearing",
-    "session", "policy", "digest", "model", "decision", "ledger",
-)  # fmt: skip
+    "deciding.rules",
+    "deciding.subject",
+    "deciding.decide",
+    "grants",
+    "deciding.offers",
+    "deciding.questions",
+    "conversation.replies",
+    "conversation.hear",
+    "conversation.lifecycle",
+    "conversation.clearing",
+    "session",
+    "policy",
+    "digest",
+    "model",
+    "decision",
+    "ledger",
+)
 SAMPLED = {
     **dict.fromkeys(
-        ("language", "standing", "assent", "plans", "plan_reading", "plan_text", "plan_markup",
-         "plan_change", "plan_names", "own_words", "phrases", "look_alikes"),
+        (
+            "conversation.message",
+            "conversation.standing_consent",
+            "conversation.assent",
+            "plans.plan",
+            "plans.reading",
+            "plan_text",
+            "plans.markup",
+            "plans.edit",
+            "plans.names",
+            "text.unmask",
+            "text.phrases",
+            "text.look_alikes",
+        ),
         12,
     ),
     **dict.fromkeys(TRAIL, 10),
-}  # fmt: skip
+}
 """Of these files every so manyth mutant is tried."""
 SECONDS = 60
 """Of the processor, so that a busy machine alters nothing."""
@@ -86,7 +112,7 @@ def _run(
 ) -> int:
     """Try one file's mutants and tell the score; returns how many survivors nobody has explained."""
     chosen, total = _chosen(module)
-    source = hashlib.sha256((CORE / f"{module}.py").read_bytes()).hexdigest()[:12]
+    source = hashlib.sha256((CORE / f"{module.replace('.', '/')}.py").read_bytes()).hexdigest()[:12]
     wanted = [mutant for mutant in chosen if options.only in mutant.key]
     new = [mutant for mutant in wanted if (mutant.key, source) not in known]
     results = [known[mutant.key, source] for mutant in wanted if (mutant.key, source) in known]
@@ -110,7 +136,7 @@ def _sound(module: str, cases: Cases, thorough: bool) -> None:
 
 def _chosen(module: str) -> tuple[list[Mutant], int]:
     """All mutants of a file, or a sample of them that is always the same one."""
-    every = list(mutants(module, (CORE / f"{module}.py").read_text(encoding="utf-8")))
+    every = list(mutants(module, (CORE / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")))
     if module not in SAMPLED:
         return every, len(every)
     chosen = set(random.Random(module).sample(range(len(every)), -(-len(every) // SAMPLED[module])))

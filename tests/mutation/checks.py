@@ -64,7 +64,16 @@ AUDIT = (
     f"{PROPERTY}/test_audit_corruptions.py",
     f"{ATTACK}/test_forged_audit.py",
 )
-TRAIL = ("audit", "audit_said", "audit_chain", "merkle", "checkpoint", "commitments", "receipt", "verify")
+TRAIL = (
+    "audit.entry",
+    "audit.bulk",
+    "audit.chain",
+    "audit.merkle",
+    "audit.checkpoint",
+    "audit.commitments",
+    "audit.receipt",
+    "audit.verify",
+)
 NOT_DECIDING = frozenset({"ledger", *TRAIL})
 """Modules that no decision looks at: worlds and vectors have nothing to say about them."""
 FILES: dict[str, Sequence[str]] = {
@@ -78,9 +87,11 @@ FILES: dict[str, Sequence[str]] = {
     "model": (f"{UNIT}/test_model_details.py", *DECIDING, f"{UNIT}/test_policy_load.py"),
     "policy": (f"{UNIT}/test_policy_details.py", *DECIDING, f"{UNIT}/test_policy_load.py"),
     "decision": (f"{UNIT}/test_model_details.py", *DECIDING),
-    **dict.fromkeys(("rules", "subject", "decide", "grants"), DECIDING),
-    **dict.fromkeys(("offers", "asking", "clearing"), (*DECIDING, *CONVERSATION)),
-    **dict.fromkeys(("answering", "hear", "lifecycle"), CONVERSATION),
+    **dict.fromkeys(("deciding.rules", "deciding.subject", "deciding.decide", "grants"), DECIDING),
+    **dict.fromkeys(
+        ("deciding.offers", "deciding.questions", "conversation.clearing"), (*DECIDING, *CONVERSATION)
+    ),
+    **dict.fromkeys(("conversation.replies", "conversation.hear", "conversation.lifecycle"), CONVERSATION),
     **dict.fromkeys(TRAIL, AUDIT),
 }
 """The tests that speak of a module; for the modules that read messages and plans, READING."""

@@ -266,6 +266,8 @@ def deny(rule: str) -> Answer:
 
 def _strictest(request: Request, policy: Policy, view: View, now: float) -> tuple[Answer, list[Answer]]:
     answers = [operation_verdict(request, operation, policy, view, now) for operation in request.operations]
+    if ground_has_changed(request, view):
+        view = with_approvals_alone(view)
     best = 0
     for number, operation in enumerate(request.operations):
         new, old = (_strictness(answers[each]) for each in (number, best))
@@ -302,6 +304,8 @@ def deviates(request: Request, answers: list[Answer], policy: Policy, view: View
     A plan is under way from its acceptance on, also while a newer one waits for its answer.
     """
     accepted = [plan for plan in (view.session.plan, view.session.shelved) if plan and plan.accepted]
+    if ground_has_changed(request, view):
+        view = with_approvals_alone(view)
     call = request.call
     worked_on = set(call.targets) if call.targets else {call.target} - {None}
     for operation, answer in zip(request.operations, answers, strict=True):

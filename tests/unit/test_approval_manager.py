@@ -534,7 +534,7 @@ def test_many_requests_leave_no_litter() -> None:
         manager.request_approval("write", {"n": number}, MEDIUM)
         manager.request_approval("read", {"n": number}, SAFE)
     session = vars(manager)["_session"]
-    assert len(session.held) + len(session.denials) + len(session.questions) <= 1
+    assert len(session.all_grants) + len(session.denials) + len(session.questions) <= 1
 
 
 # --- the interface ---

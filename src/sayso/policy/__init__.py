@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Loaded": "load",
+    "LoadedPolicy": "load",
     "PolicyProblems": "problems",
     "Problem": "problems",
     "load_file": "load",

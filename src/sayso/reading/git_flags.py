@@ -6,7 +6,8 @@ A tool that is declared as `git.push` may take an argument that makes it a force
   the kind that the name promises. Any other makes the call the riskier operation where there is one, and high
   risk in any case.
 - One text may say anything: the message of an operation that records one.
-- With a command line, the command is read as git's, and only arguments that count beside it are.
+- With a command line, its words are looked through for risky options; of the arguments beside it, those count
+  that name flags.
 """
 
 from __future__ import annotations
@@ -60,14 +61,20 @@ _RUNS = re.compile(r"[;|`\\]|\$[({\w]|&&")
 """What a shell would read as more than a word."""
 _COUNTED = re.compile(r"\d{1,6}")
 
-_PLAIN_OPTIONS = frozenset(
-    {
-        "-m", "--message", "-am", "-a", "--all", "-u", "--set-upstream", "-q", "--quiet", "-v", "--verbose",
-        "-s", "--short", "--porcelain", "--oneline", "--stat", "--name-only", "--cached", "--staged",
-        "--no-pager", "-b", "-p", "--patch", "--graph", "--decorate",
-    }
-)  # fmt: skip
-"""Options on a command line that leave the command what it is."""
+_RISKY_OPTIONS = {
+    "git.push": re.compile(
+        r"-\w*[fd]\w*|--(?:force|mirror|delete|prune|all|tags|receive-pack|exec|no-verify).*|[+:].+"
+    ),
+    "git.commit": re.compile(r"--(?:amend|fixup|squash|reset-author|no-verify|reuse-message).*|-\w*n\w*"),
+    "git.branch": re.compile(r"-\w*[DdMmfC]\w*|--(?:delete|force|move|copy).*"),
+    "git.branch_delete": re.compile(r"-\w*[DMfC]\w*|--(?:force|move|copy).*"),
+}
+"""Words of a command line that make it the riskier operation."""
+_RISKY_ANYWHERE = re.compile(r"--(?:output|exec|upload-pack|receive-pack|ext-diff|config-env).*|-c|-O.+")
+_NAMED_FLAG = re.compile(
+    r"(?:force|amend|mirror|delete|prune|flags?|options?|extra_args|argv)(?:_.*)?", re.IGNORECASE
+)
+"""Names of arguments beside a command line that could put flags into it."""
 _WITH_PROSE = frozenset({"-m", "-am", "--message"})
 
 
@@ -83,10 +90,17 @@ def read_flags(
     beside: Iterable[str] = (),
 ) -> tuple[Operation, ...]:
     """The operations of a call, those of git as its arguments have them."""
-    given = args if command is None else {name: args.get(name) for name in beside}
+    named = command is not None and any(
+        _NAMED_FLAG.fullmatch(name) and args.get(name) not in _NOTHING for name in beside
+    )
     return tuple(
         _riskier(one)
-        if is_git_operation(one) and (_adds_flags(one.name, given) or _command_adds_flags(one.name, command))
+        if is_git_operation(one)
+        and (
+            named
+            or _command_adds_flags(one.name, command)
+            or (command is None and _adds_flags(one.name, args))
+        )
         else one
         for one in operations
     )
@@ -158,19 +172,22 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def _command_adds_flags(operation: str, command: str | None) -> bool:
-    """Whether a command line has more than plain words and options that are known to be harmless."""
+    """Whether a command line has words that make it more than it is declared to be."""
     if command is None:
         return False
-    try:
-        spoken = shlex.split(command)
-    except ValueError:
-        return True
+    spoken = _split(command)
     prose = {index + 1 for index, word in enumerate(spoken) if word in _WITH_PROSE}
     read = [word for index, word in enumerate(spoken) if index not in prose]
-    return any(_is_odd_word(operation, word) for word in read)
+    risky = _RISKY_OPTIONS.get(operation)
+    return any(
+        _RUNS.search(word) or _RISKY_ANYWHERE.fullmatch(word) or (risky is not None and risky.fullmatch(word))
+        for word in read
+    )
 
 
-def _is_odd_word(operation: str, word: str) -> bool:
-    if word in _PLAIN_OPTIONS:
-        return word in ("--all", "-a") and operation == "git.push"
-    return not _is_text(word)
+def _split(command: str) -> list[str]:
+    """The words of a command line; one that no shell would take is split at its blanks."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()

@@ -45,7 +45,7 @@ DISCLOSES_NOTHING = "this entry commits to no call that is still kept: the recei
 OTHER_KEY = "The public key to trust, as `sayso audit checkpoint --json` tells it; else your own."
 
 
-@app.command(short_help="The newest entries.")
+@app.command("tail", short_help="The newest entries.")
 def audit_tail(
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many.")] = 20,
     stream: StreamOption = "main",
@@ -65,7 +65,7 @@ def audit_tail(
         typer.echo(format_entry_json(row))
 
 
-@app.command(short_help="One entry, whole.")
+@app.command("show", short_help="One entry, whole.")
 def audit_show(
     seq: SeqArg, stream: StreamOption = "main", store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
@@ -81,7 +81,7 @@ def audit_show(
         show_entry(found)
 
 
-@app.command(short_help="Find what was changed, cut off or put in.")
+@app.command("verify", short_help="Find what was changed, cut off or put in.")
 def audit_verify(
     checkpoint: Annotated[
         list[Path] | None,
@@ -110,7 +110,7 @@ def audit_verify(
     raise typer.Exit(0 if verified.clean else FOUND)
 
 
-@app.command(short_help="A receipt for one entry.")
+@app.command("prove", short_help="A receipt for one entry.")
 def audit_prove(
     seq: SeqArg,
     opened: Annotated[
@@ -174,7 +174,7 @@ def audit_check_proof(
         typer.echo(f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed.")
 
 
-@app.command(short_help="Sign the trail as it stands.")
+@app.command("checkpoint", short_help="Sign the trail as it stands.")
 def audit_checkpoint(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this new file.")
@@ -196,7 +196,7 @@ def audit_checkpoint(
         typer.echo(note, nl=False)
 
 
-@app.command(short_help="All entries, for people or programs.")
+@app.command("export", short_help="All entries, for people or programs.")
 def audit_export(
     form: Annotated[str, typer.Option("--form", metavar="FORM", help="text or jsonl.")] = "text",
     stream: Annotated[str | None, typer.Option("--stream", metavar="NAME", help="Only this stream.")] = None,
@@ -215,7 +215,7 @@ def audit_export(
                 told(number)
 
 
-@app.command(short_help="Drop the bodies of old entries.")
+@app.command("prune", short_help="Drop the bodies of old entries.")
 def audit_prune(
     before: Annotated[
         str, typer.Option("--before", metavar="DATE|SEQ", help="2026-11-01, 2026-11-01T08:00Z, or a number.")
@@ -242,7 +242,7 @@ def audit_prune(
         typer.echo(f"{pruned.bodies} {'body' if pruned.bodies == 1 else 'bodies'} dropped")
 
 
-@app.command(short_help="Forget one sensitive value.")
+@app.command("erase", short_help="Forget one sensitive value.")
 def audit_erase(
     seq: SeqArg,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The value's name, as audit show tells it.")],

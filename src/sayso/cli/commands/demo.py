@@ -122,7 +122,7 @@ class Demo:
         out = self._out
         out.print("Sayso runs on a store of its own, which goes away with it. The page where you answer:\n")
         out.print(f"  {link}\n", soft_wrap=True)
-        page = link.partition("/sign-in")[0]
+        page = link.partition("/sign-in")[0].removeprefix("http://")
         out.print(f"The link signs you in, once, within two minutes. Another one: sayso link --url {page}")
         if _has_screen() and webbrowser.open(link):
             out.print("It was opened in your browser. Ctrl-C ends the demo.\n")

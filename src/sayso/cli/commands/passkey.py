@@ -29,7 +29,8 @@ def passkey_list(store: StoreOption = None, as_json: JsonOption = False) -> None
     with open_gate_to_look(store, sealed=True) as gate:
         found, level = list_passkeys(gate), load_required_level(gate)
     lines = [
-        f"{one.id}  {visible(one.user)}: {visible(one.name)}, for {one.place}, made {format_moment(one.made_at)}"
+        f"{one.id}  {visible(one.user)}: {visible(one.name)}, for {one.place}, "
+        f"made {format_moment(one.made_at)}"
         for one in found
     ] or ["Nobody has a passkey."]
     told = {"passkeys": found, "require": level}

@@ -32,7 +32,7 @@ TIERS = ("autonomous", "requires_approval", "blocked")
 TIER_STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
 
 
-@app.command(short_help="Gaps and doubtful entries.")
+@app.command("lint", short_help="Gaps and doubtful entries.")
 def policy_lint(
     file: PolicyArg = None,
     policy: PolicyOption = None,
@@ -71,7 +71,7 @@ def _load_arguments_seen(store: str | None) -> dict[str, frozenset[str]]:
         return {}
 
 
-@app.command(short_help="The policy as it stands after merging.")
+@app.command("show", short_help="The policy as it stands after merging.")
 def policy_show(
     file: PolicyArg = None,
     policy: PolicyOption = None,
@@ -123,7 +123,7 @@ def policy_test(
     raise typer.Exit(FOUND if failed else 0)
 
 
-@app.command(short_help="What one policy loosens or tightens against another.")
+@app.command("diff", short_help="What one policy loosens or tightens against another.")
 def policy_diff(
     a: Annotated[str, typer.Argument(metavar="A", help="The policy as it was: a file, or a preset.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The policy as it would be: a file, or a preset.")],
@@ -144,7 +144,7 @@ def policy_diff(
     raise typer.Exit(FOUND if difference.loosens else 0)
 
 
-@app.command(short_help="JSON Schema of a policy file, for editors.")
+@app.command("schema", short_help="JSON Schema of a policy file, for editors.")
 def policy_schema() -> None:
     """The JSON Schema of a policy file, for editors that complete and check."""
     from sayso.policy.schema import schema_text

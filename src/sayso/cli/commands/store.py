@@ -31,7 +31,7 @@ TargetOption = Annotated[
 ]
 
 
-@app.command(short_help="Make the store, if there is none.")
+@app.command("init", short_help="Make the store, if there is none.")
 def store_init(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Make the store where it belongs: a file for your eyes only, or the tables in a PostgreSQL database.
 
@@ -44,7 +44,7 @@ def store_init(store: StoreOption = None, as_json: JsonOption = False) -> None:
     _print_result(as_json, {"store": place.shown, "made": not there}, [f"{place.shown} {said}"])
 
 
-@app.command(short_help="Where it is and what it holds.")
+@app.command("info", short_help="Where it is and what it holds.")
 def store_info(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Where the store is, its schema, and how much it holds. Nothing in it is changed."""
     place = find_store_place(store)
@@ -58,7 +58,7 @@ def store_info(store: StoreOption = None, as_json: JsonOption = False) -> None:
     _print_result(as_json, told, [f"{name.replace('_', ' ')}: {value}" for name, value in told.items()])
 
 
-@app.command(short_help="Bring an older store up to date.")
+@app.command("migrate", short_help="Bring an older store up to date.")
 def store_migrate(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Bring the schema of an older store up to date. Make a copy first: of the file, or a dump."""
     from sayso.store.sql.migrate import LATEST
@@ -72,7 +72,7 @@ def store_migrate(store: StoreOption = None, as_json: JsonOption = False) -> Non
     )
 
 
-@app.command(short_help="Whether time can be trusted, and your word that it can.")
+@app.command("clock", short_help="Whether time can be trusted, and your word that it can.")
 def store_clock(
     accept: Annotated[bool, typer.Option("--accept", help="Say that the clock is right now.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
@@ -131,7 +131,7 @@ def _format_time(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-@app.command(short_help="Move the store to PostgreSQL.")
+@app.command("copy", short_help="Move the store to PostgreSQL.")
 def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Move everything to an empty PostgreSQL database, verify it there, and seal the file.
 
@@ -161,11 +161,12 @@ def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption 
     if len(copied.findings) > MOST_TOLD:
         print_note(f"and {len(copied.findings) - MOST_TOLD} more; an entry TAMPERED in the audit tells")
     print_note(
-        f"key and marks stay in {gate_data_folder()}: take that folder along to whatever machine opens the store"
+        f"key and marks stay in {gate_data_folder()}: "
+        "take that folder along to whatever machine opens the store"
     )
 
 
-@app.command(short_help="Give up a move that was not finished.")
+@app.command("unseal", short_help="Give up a move that was not finished.")
 def store_unseal(to: TargetOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Take the seal off a store whose copy was never finished, and use it again as it was.
 

@@ -214,13 +214,14 @@ def figure_lines(found: Figures) -> list[str]:
     per, worst = found.prompts_per_category_per_task, found.most_prompts_in_a_category_of_a_task
     unasked = ", ".join(f"{rule} {times}" for rule, times in found.high_risk_unasked.items())
     answered = "none" if found.median_time_to_answer is None else format_span(found.median_time_to_answer)
+    repeated = _format_percent(found.repeated_commands_on_allowlist)
     lines = [
         f"decisions: {found.decisions} (allowed {found.allowed}, asked {found.asked}, denied {found.denied})",
         f"asked against avoided: {found.prompts} questions, {found.avoided} spared by consent",
         f"prompts per category per task: {_format_number(per)}, at most {worst} (aim: 1 or less)",
         f"high-risk calls asked: {_format_percent(found.high_risk_asked)} (aim: 100 %)"
         + (f"; unasked by {unasked}" if unasked else ""),
-        f"repeated commands on the allowlist: {_format_percent(found.repeated_commands_on_allowlist)} (aim: 50 %)",
+        f"repeated commands on the allowlist: {repeated} (aim: 50 %)",
         f"prompts per hour of work: {_format_number(found.prompts_per_hour)}",
         f"median time to answer: {answered}, of {found.answers} answers",
         f"answers faster than a person can read: {found.answers_too_fast}",

@@ -59,8 +59,9 @@ def _format_details(said: AuditBody) -> str:
         **({"session": said.session} if said.session else {}),
     }
     shown = [f"{name}={_format_value(value)}" for name, value in pairs.items()]
-    shown += [f"details.{_format_value(n)}={_format_value(v)}" if n in pairs else f"{_format_value(n)}={_format_value(v)}"
-              for n, v in said.details.items()]  # fmt: skip
+    for name, value in said.details.items():
+        prefix = "details." if name in pairs else ""
+        shown.append(f"{prefix}{_format_value(name)}={_format_value(value)}")
     shown += [f"{_format_value(name)}=sha256:{hashed[:12]}" for name, hashed in said.commitments.items()]
     return " ".join(shown) or NONE
 
