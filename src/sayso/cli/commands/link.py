@@ -39,6 +39,8 @@ def link(
     from sayso.cli.views.operator import operator_name
     from sayso.gate.people.browsers import make_link
 
+    if url is not None and "://" not in url:
+        url = f"http://{url}"
     source = context.get_parameter_source("store")
     named = source is not None and source.name == "COMMANDLINE"
     with _open_for_sign_in(url, store, named=named) as (gate, page):
