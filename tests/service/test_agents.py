@@ -33,7 +33,7 @@ def test_a_check_decides_without_asking_or_using_anything(service: Service) -> N
 def test_an_allowed_call_is_told_with_what_to_run(service: Service) -> None:
     told = service.told("agent", "POST", "/v1/calls", READ)
     assert (told["status"], told["rule"]) == ("allowed", "autonomous")
-    assert told["call"] == {"tool": "read_file", "args": {"path": "a.txt"}, "command": None}
+    assert told["call"] == {"tool": "read_file", "args": {"path": "a.txt"}, "command": None, "folder": ""}
     assert told["fence"] == 1
 
 

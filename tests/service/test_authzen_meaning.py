@@ -79,9 +79,14 @@ def test_a_name_that_is_nearly_one_is_an_error_and_permits_nothing(service: Serv
     assert told.status_code == 400, told.text
 
 
-@pytest.mark.parametrize("name", ["Read_file", "read_file ", "read\u200b_file", "reаd_file", "READ_FILE"])
+@pytest.mark.parametrize("name", ["Read_file", "read_file ", "reаd_file", "READ_FILE"])
 def test_a_tool_of_nearly_the_same_name_borrows_nothing(service: Service, name: str) -> None:
     assert service.told("agent", "POST", ONE_EVALUATION, tool(name))["decision"] is False
+
+
+def test_a_tool_whose_name_has_letters_that_nobody_sees_is_an_error(service: Service) -> None:
+    told = service.post("agent", ONE_EVALUATION, tool("read\u200b_file"))
+    assert told.status_code == 400, told.text
 
 
 @pytest.mark.parametrize("name", ["fіles.read", "filеs.read"])

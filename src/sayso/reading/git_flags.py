@@ -49,6 +49,8 @@ _CHANGES_MEANING = {
     "git.stash": frozenset({"name", "ref", "revision", "commit", "target", "source", "branch", "create"}),
 }
 """Names that are harmless elsewhere and not in this operation."""
+_EVALUATED = frozenset({"subject", "action", "resource", "context", "authzen"})
+"""What an AuthZEN evaluation names of a call that somebody else carries out."""
 _MISSED = re.compile(r"no_|not_|without_|verify|hooks?$|safe|protect|keep_|lease", re.IGNORECASE)
 """Names of arguments that protect something: to say no to one is no default."""
 _NOTHING: tuple[object, ...] = (None, "", [], {})
@@ -124,10 +126,24 @@ def _is_harmless(operation: str, name: str, value: Any) -> bool:
         return not _MISSED.match(name)
     if value in _NOTHING:
         return True
+    if name in _EVALUATED and isinstance(value, Mapping):
+        return not _holds_flags(value)
     fits = _KINDS.get(name)
     if fits is None or name in _CHANGES_MEANING.get(operation, ()):
         return False
     return all(map(fits, value)) if isinstance(value, (list, tuple)) else fits(value)
+
+
+def _holds_flags(value: object) -> bool:
+    """Whether a flag is named or written anywhere in this value."""
+    if isinstance(value, Mapping):
+        named = any(
+            _NAMED_FLAG.fullmatch(name) and one not in (*_NOTHING, False) for name, one in value.items()
+        )
+        return named or any(map(_holds_flags, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_flags, value))
+    return isinstance(value, str) and not _is_text(value)
 
 
 def _is_prose(value: object) -> bool:
