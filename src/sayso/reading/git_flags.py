@@ -49,7 +49,7 @@ _CHANGES_MEANING = {
     "git.stash": frozenset({"name", "ref", "revision", "commit", "target", "source", "branch", "create"}),
 }
 """Names that are harmless elsewhere and not in this operation."""
-_EVALUATED = frozenset({"subject", "action", "resource", "context", "authzen"})
+_EVALUATED = frozenset({"subject", "action", "resource"})
 """What an AuthZEN evaluation names of a call that somebody else carries out."""
 _MISSED = re.compile(r"no_|not_|without_|verify|hooks?$|safe|protect|keep_|lease", re.IGNORECASE)
 """Names of arguments that protect something: to say no to one is no default."""
@@ -115,6 +115,8 @@ def _riskier(operation: Operation) -> Operation:
 
 def _adds_flags(operation: str, args: Mapping[str, Any]) -> bool:
     """Whether any argument is not known to leave the operation what it is."""
+    if args.keys() >= _EVALUATED:
+        return _holds_flags(args)
     prose = next((name for name in _MESSAGES if name in args), None) if operation in _RECORDING else None
     return any(
         not _is_harmless(operation, name, value) for name, value in args.items() if name != prose
@@ -126,7 +128,7 @@ def _is_harmless(operation: str, name: str, value: Any) -> bool:
         return not _MISSED.match(name)
     if value in _NOTHING:
         return True
-    if name in _EVALUATED and isinstance(value, Mapping):
+    if name == "authzen" and isinstance(value, Mapping):
         return not _holds_flags(value)
     fits = _KINDS.get(name)
     if fits is None or name in _CHANGES_MEANING.get(operation, ()):
