@@ -166,7 +166,7 @@ def test_no_claim_anywhere_in_a_body_changes_the_decision(
     for one in claimed:
         told = service.told("agent", "POST", ONE_EVALUATION, one)
         assert told["decision"] is plain["decision"] is False
-        is_argument = one["resource"]["type"] == "tool" and "properties" in one["resource"]
+        is_argument = one["resource"]["type"] == "tool" and one["resource"]["properties"]
         if not is_argument:  # what a tool is called with may make it riskier than it was
             assert told["context"]["sayso"] == plain["context"]["sayso"]
         assert ("access_request" in told["context"]) == ("access_request" in plain["context"])
