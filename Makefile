@@ -1,7 +1,7 @@
 # Everything here works on a fresh clone with Python 3.11 or newer and make: what is needed goes into .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all chromium lint format bench mutants clean
+.PHONY: help run fast test test-all chromium lint format bench mutants clean
 .SUFFIXES:
 .NOTPARALLEL:
 
@@ -23,6 +23,10 @@ help: ## this list
 
 run: .venv/.runtime ## install what Sayso needs, start it, and watch an agent that needs your say-so
 	@$(bin)/sayso demo
+
+fast: lint ## lint, and the tests that need no process, browser or disk: for every few minutes
+	@$(say) 'the quick tests'
+	@$(bin)/python -m pytest -q -n auto tests/architecture tests/unit tests/gate -k 'not sqlite and not postgres' $(ARGS)
 
 test: lint chromium ## lint, then every test: what CI runs
 	@$(say) 'tests'
