@@ -210,7 +210,7 @@ def _folders(environment: tuple[str | None, ...], home: str) -> dict[str, OwnKin
         platformdirs.user_cache_dir("sayso", appauthor=False): "program",
         platformdirs.site_config_dir("sayso", appauthor=False): "config",
         platformdirs.site_data_dir("sayso", appauthor=False): "program",
-        str(Path(__file__).parents[1]): "program",
+        str(Path(__file__).parents[2]): "program",
         str(data_folder_path()): "data",  # last: some systems keep all in one folder
     }
 
