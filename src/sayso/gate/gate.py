@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
 from sayso.core.grants import GrantKey
@@ -167,7 +168,7 @@ def apply_and_save(
     closing = _closing(effects, by)
     save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
-        record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
+        record(tx, events.Tampered(finding=finding), session=found.session.id, stream=gate.stream)
         log_tampering(found.session.id, finding)
     return after
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
@@ -77,7 +78,7 @@ def open_gate(
             _start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             if tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
-                record(tx, "POLICY", details={"digest": policy.digest})
+                record(tx, events.PolicyChanged(policy.digest))
     return Gate(
         marked,
         policy,
@@ -305,8 +306,8 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     mark.note(*EPOCH, begun)
     mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:
-        record(tx, "TAMPERED", details={"finding": "the epoch of the store was set back by hand"})
-    record(tx, "EPOCH", details={"epoch": begun, "why": "the store does not reach its mark"})
+        record(tx, events.Tampered(finding="the epoch of the store was set back by hand"))
+    record(tx, events.EpochBegun(begun, why="the store does not reach its mark"))
     return begun
 
 
@@ -318,8 +319,9 @@ def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
     said = f'"epoch":{epoch},'.encode()
     newest = tx.head("main")
     lately = tx.entries("main", after=newest.seq - LOOK_BACK, limit=LOOK_BACK) if newest is not None else ()
-    if marked and not any(row.event == "EPOCH" and said in (row.body or b"") for row in lately):
-        record(tx, "TAMPERED", details={"finding": f"the epoch of the store was set to {epoch} by hand"})
+    begun = (row.body or b"" for row in lately if row.event == events.EpochBegun.event)
+    if marked and not any(said in body for body in begun):
+        record(tx, events.Tampered(finding=f"the epoch of the store was set to {epoch} by hand"))
 
 
 def _parse_epoch(text: str | None) -> int:
@@ -344,4 +346,4 @@ def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unma
             tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
             if lost:
                 finding = f"the row that says when {operation} was first seen was taken away"
-                record(tx, "TAMPERED", details={"finding": finding})
+                record(tx, events.Tampered(finding=finding))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.checkpoint import Verifier
 from sayso.core.audit.entry import MAIN, AuditError, chain_hash, genesis
 from sayso.core.audit.merkle import Frontier, Hashes, TreeNode, extend_tree
@@ -112,7 +113,7 @@ def _load_end_or_start(tx: Writer, key: SigningKey, stream: str) -> TreeEnd:
     try:
         kept = load_end(tx, key, stream)
     except AuditError as error:
-        record(tx, "TAMPERED", details={"finding": error.message})
+        record(tx, events.Tampered(finding=error.message))
         kept = None
     return kept or TreeEnd(0, (), genesis(stream).hash)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.audit.anchors import (
     Anchor,
     AuditFinding,
@@ -42,7 +43,7 @@ TILES = 256
 """How many full tiles of a tree are read at once."""
 MOST_JOINED = 1_000
 _BEFORE_ALL = -(2**63)
-_TELLING = frozenset({"ERASED", "JOINED"}) | SIGNED
+_TELLING = frozenset({events.Erased.event, events.Joined.event}) | SIGNED
 
 VerifyProgress = Callable[[str, int], None]
 """Told the stream and how many of its entries were read."""
@@ -84,12 +85,7 @@ class AuditReport(msgspec.Struct, frozen=True):
         return sum(report.found for report in self.reports)
 
 
-class ErasedValue(msgspec.Struct, frozen=True):
-    entry: int
-    name: str
-
-
-_decode_erased = msgspec.json.Decoder(ErasedValue).decode
+_decode_erased = msgspec.json.Decoder(events.Erased).decode
 
 
 def verify_audit(
@@ -161,7 +157,8 @@ class Walk:
                 FindingKind.EDITED, seq, f"the columns beside entry {seq} do not say what it says"
             )
         for row, one in zip(run, told, strict=True):
-            if (row[5] if one is None else one.event) == "TAMPERED":  # of a pruned one the column is left
+            event = row[5] if one is None else one.event  # of a pruned one the column is left
+            if event == events.Tampered.event:
                 self.tampering |= Tampering(1, row[4])
             if one is not None and (one.commitments or one.event in _TELLING):
                 self._check_entry(row, one)
@@ -194,9 +191,9 @@ class Walk:
             self._check_values(row[0], one.commitments)
         if one.event in SIGNED:
             self._proofs.take_entry(self.stream, row[0], one.event, one.details)
-        elif one.event == "ERASED":
+        elif one.event == events.Erased.event:
             self._note_erased(one.details)
-        elif one.event == "JOINED" and self.stream == MAIN:
+        elif one.event == events.Joined.event and self.stream == MAIN:
             for stream, mark in anchors_from_joins([row[:4]]):
                 self.joined[stream].append(mark)
 

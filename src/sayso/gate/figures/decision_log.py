@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from sayso.core.audit.events import DECISIONS
 from sayso.core.model import Risk, Verdict
-from sayso.gate.audit.events import DECISIONS
 from sayso.gate.rows.row_seals import MAC_BYTES
 from sayso.store.contract import QuestionRow, Reader
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core.audit.entry import AuditEntry
+from sayso.core.audit.events import DECISIONS, read_decision
 from sayso.gate.audit.backwards import MOST_READ, find_newest_entries
-from sayso.gate.audit.events import DECISIONS
 from sayso.gate.figures.story import Story, begins_story, load_story
 from sayso.gate.gate import Gate
 from sayso.store.contract import EntryRow, Reader
@@ -65,12 +65,12 @@ def find_stories(gate: Gate, wanted: StoryFilter, *, before: str | None = None, 
 
 def _fits_entry(wanted: StoryFilter, said: AuditEntry) -> bool:
     """What the entry alone can say; the story is put together only for those that fit so far."""
-    details = said.details
+    decided = read_decision(said.details)
     return (
         wanted.session in (None, said.session)
         and wanted.agent in (None, said.agent)
-        and wanted.risk in (None, details.get("risk"))
-        and wanted.rule in (None, details.get("rule"))
+        and wanted.risk in (None, decided.risk)
+        and wanted.rule in (None, decided.rule)
         and wanted.domain in (None, *(name.partition(".")[0] for name in said.operations))
     )
 
@@ -83,7 +83,7 @@ def _fits_story(wanted: StoryFilter, story: Story) -> bool:
 
 def _verdicts(story: Story) -> tuple[str, ...]:
     """How it was decided at first, and how it was answered."""
-    first = str(story.said.details.get("verdict", ""))
+    first = story.decision.verdict
     answer = None if story.question is None else story.question.answer
     if answer is None:
         return (first,)
@@ -91,8 +91,8 @@ def _verdicts(story: Story) -> tuple[str, ...]:
 
 
 def _searchable_texts(story: Story) -> tuple[str, ...]:
-    said = story.said
-    details = (str(said.details.get(name, "")) for name in ("tool", "rule", "reason", "digest"))
+    said, decided = story.said, story.decision
+    details = (decided.tool, decided.rule, decided.reason, decided.digest)
     ids = (None if one is None else one.id for one in (story.ledger, story.question))
     people = (text for step in story.steps for text in (step.by, step.reason) if text)
     edited = (step.before for step in story.steps if step.before is not None)

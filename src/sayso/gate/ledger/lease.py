@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.decision import Decision
 from sayso.core.effects import Effect, UseReturned
 from sayso.core.ledger import LEASE, NotNow
@@ -70,7 +71,8 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
         returned = _return_effects(found.session, call)
         apply_and_save(gate, tx, found, (*returned, *effects_of_entering(found.session, call)), call=call)
         move_call_row(gate, tx, row, back)
-        _record_step(gate, tx, row, "RELEASED", grants=list(found.session.unentered[call]))
+        released = events.Released(call, row.digest, grants=tuple(found.session.unentered[call]))
+        record(tx, released, session=row.session, stream=gate.stream)
 
 
 def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | None = None) -> None:
@@ -88,7 +90,7 @@ def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | No
         move_call_row(
             gate, tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result)
         )
-        _record_step(gate, tx, row, "PARKED", question=question)
+        record(tx, events.Parked(call, row.digest, question), session=row.session, stream=gate.stream)
 
 
 def unpark_call(
@@ -125,7 +127,8 @@ def unpark_call(
         else:
             running = with_record(gate, running, kept)
         running = move_call_row(gate, tx, row, running)
-        _record_step(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
+        resumed = events.Resumed(call, row.digest, row.question or "", holder)
+        record(tx, resumed, session=row.session, stream=gate.stream)
         return attempt_from_row(gate, tx, running, mine=True)
 
 
@@ -158,7 +161,7 @@ def _enter(gate: Gate, tx: Writer, row: CallRow) -> None:
     entered = effects_of_entering(found.session, row.id)
     if entered:
         apply_and_save(gate, tx, found, entered, call=row.id)
-        _record_step(gate, tx, row, "ENTERED")
+        record(tx, events.Entered(row.id, row.digest), session=row.session, stream=gate.stream)
 
 
 def _return_effects(session: Session, call: str) -> tuple[Effect, ...]:
@@ -166,8 +169,3 @@ def _return_effects(session: Session, call: str) -> tuple[Effect, ...]:
     return tuple(
         UseReturned(held.grant.key, held.grant.id) for held in session.all_grants if held.grant.id in used
     )
-
-
-def _record_step(gate: Gate, tx: Writer, row: CallRow, event: str, **details: object) -> None:
-    said = {"call": row.id, "digest": row.digest, **details}
-    record(tx, event, session=row.session, details=said, stream=gate.stream)

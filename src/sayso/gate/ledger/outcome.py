@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
+from msgspec import UNSET
 
 from sayso.core import ledger, words
+from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.deciding.retries import Start
@@ -80,18 +80,16 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     `doubted`: it was ambiguous before. Then a failure lets nothing run again unasked.
     """
     kept = find_record(gate, row)
-    details: dict[str, Any] = {"call": row.id, "digest": row.digest, "state": row.state}
+    executed = events.Executed(row.id, row.digest, row.state)
     if kept is None:
         finding = f"call {row.id} was changed by hand"
-        record(tx, "TAMPERED", session=row.session, details={"finding": finding}, stream=gate.stream)
+        record(tx, events.Tampered(finding=finding), session=row.session, stream=gate.stream)
         log_tampering(row.session, finding)
-        record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
+        record(tx, executed, session=row.session, stream=gate.stream)
         return Report()
-    details["rule"] = kept.rule
-    if kept.claimed:
-        details["claimed"] = True
+    executed = msgspec.structs.replace(executed, rule=kept.rule, claimed=kept.claimed or UNSET)
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
-    record(tx, "EXECUTED", session=row.session, operations=operations, details=details, stream=gate.stream)
+    record(tx, executed, session=row.session, operations=operations, stream=gate.stream)
     session = tx.session(row.session)
     if session is None or session.ended_at is not None:
         return Report()

@@ -8,6 +8,7 @@ from contextlib import suppress
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request
 from sayso.gate.audit.operator_transaction import operator_act
@@ -67,8 +68,7 @@ def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None
             raise UnknownCall(f"there is no call {call}")
         ended = with_standing(row, ledger.resolve_ambiguous(standing_of(row), state))
         ended = _save_resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
-        details = {"call": call, "by": by, "state": state}
-        record(tx, "RESOLVED", session=row.session, details=details, stream=gate.stream)
+        record(tx, events.Resolved(call, by, state), session=row.session, stream=gate.stream)
         follow_up(gate, tx, ended, doubted=True)
 
 
@@ -105,7 +105,7 @@ def _recover(gate: Gate, call: str) -> bool:
             return False
         end_retries(gate, tx, row, load_record(gate, row))
         move_call_row(gate, tx, row, lapsed)
-        record(tx, "AMBIGUOUS", session=row.session, details={"call": row.id}, stream=gate.stream)
+        record(tx, events.Ambiguous(row.id), session=row.session, stream=gate.stream)
     log_holder_gone(row.id, row.session)
     return True
 

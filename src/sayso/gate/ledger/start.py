@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.decision import Decision
 from sayso.core.effects import GrantAdded, GrantUsed, SessionChanged
 from sayso.core.ledger import LEASE, NotNow
@@ -175,10 +176,8 @@ def start_ungated(
         found = load_open_session(gate, tx, request.session, RowSelection(keys=()))
         name = new_call_id()
         check_effect(gate, tx, request, effect_key, name)
-        details = {"call": name, "digest": request.digest, "tool": request.call.tool}
-        entry = record(
-            tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
-        )
+        started = events.Started(name, request.digest, request.call.tool)
+        entry = record(tx, started, session=request.session, agent=found.row.agent, stream=gate.stream)
         ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
         done = Authorization(ungated, None, entry, clearings=found.session.clearings)
         row = new_call_row(
@@ -475,6 +474,6 @@ def _give_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, deci
     found = load_open_session(gate, tx, row.session, RowSelection(keys=()))
     grant = run_grant(row.id, request, decision, gate.policy, found.session, tx.now)
     apply_and_save(gate, tx, found, (GrantAdded(grant),))
-    details = {"grant": grant.id, "kind": grant.kind, "workflow": request.workflow, "risk": grant.risk.word}
+    granted = events.Granted(grant.id, grant.kind, grant.risk.word, workflow=request.workflow)
     operations = grant.pins.operations or ()
-    record(tx, "GRANTED", session=row.session, operations=operations, details=details, stream=gate.stream)
+    record(tx, granted, session=row.session, operations=operations, stream=gate.stream)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.effects import GrantRevoked
 from sayso.core.errors import SaysoError
 from sayso.core.grants import HeldGrant
@@ -173,15 +174,14 @@ def _revoke_grants(gate: Gate, tx: Writer, found: LoadedSession, ending: list[He
     ended = find_ended_grants(found.session, revoked, tx.now)
     apply_and_save(gate, tx, found, revoked)
     for held in ended:
-        details = {"grant": held.grant.id, "kind": held.grant.kind, "by": by}
+        ended_grant = events.Revoked(by, grant=held.grant.id, kind=held.grant.kind)
         operations = held.grant.pins.operations or ()
         record(
             tx,
-            "REVOKED",
+            ended_grant,
             session=found.row.id,
             agent=found.row.agent,
             operations=operations,
-            details=details,
             stream=gate.stream,
         )
 

@@ -6,7 +6,9 @@ import secrets
 from hashlib import sha256
 
 import msgspec
+from msgspec import UNSET
 
+from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
@@ -45,7 +47,7 @@ def make_link(gate: Gate, name: str) -> str:
     with writing(gate) as tx:
         kept = SignInRecord(name, tx.now + LINK_LASTS)
         write_value(gate, tx, _value_name("link", code), kept, until=kept.until)
-        record(tx, "LINK_MADE", details={"name": name}, stream=gate.stream)
+        record(tx, events.LinkMade(name), stream=gate.stream)
     return code
 
 
@@ -68,12 +70,12 @@ def _check_link(kept: SignInRecord | None) -> SignInRecord:
     return kept
 
 
-def sign_in(gate: Gate, tx: Writer, name: str, by: str, **more: str) -> str:
+def sign_in(gate: Gate, tx: Writer, name: str, by: str, *, passkey: events.Text = UNSET) -> str:
     """A browser is signed in: the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
     kept = SignInRecord(name, tx.now + BROWSER_LASTS)
     write_value(gate, tx, _value_name("browser", browser), kept, until=kept.until)
-    record(tx, "SIGNED_IN", details={"name": name, "by": by, **more}, stream=gate.stream)
+    record(tx, events.SignedIn(name, by, passkey), stream=gate.stream)
     return browser
 
 
@@ -106,7 +108,7 @@ def sign_out(gate: Gate, secret: str) -> None:
         if kept is not None:
             over = msgspec.structs.replace(kept, over=True)
             write_value(gate, tx, _value_name("browser", secret), over, until=over.until)
-            record(tx, "SIGNED_OUT", details={"name": kept.name}, stream=gate.stream)
+            record(tx, events.SignedOut(kept.name), stream=gate.stream)
 
 
 def _find_valid_record(gate: Gate, tx: Reader, kind: str, secret: str) -> SignInRecord | None:

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.gate.audit.operator_transaction import operator_act
@@ -113,8 +114,7 @@ def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
         lock_passkeys(tx)
         kept = load_passkeys(gate, tx)
         save_passkeys(gate, tx, msgspec.structs.replace(kept, require=level))
-        details = {"require": level, "was": kept.require or "", "by": by}
-        record(tx, "PASSKEYS_REQUIRED", details=details, stream=gate.stream)
+        record(tx, events.PasskeysRequired(level, was=kept.require or "", by=by), stream=gate.stream)
 
 
 def remove_passkey(gate: Gate, passkey: str, *, by: str, of: str | None = None) -> Passkey:
@@ -142,7 +142,7 @@ def forget_passkeys(gate: Gate, *, by: str) -> int:
             kept = load_passkeys(gate, tx)
         except PasskeysVoid:
             kept = PasskeySet(require="all")
-            record(tx, "PASSKEY_REMOVED", details={"by": by, "why": "void"}, stream=gate.stream)
+            record(tx, events.PasskeyRemoved(by, why="void"), stream=gate.stream)
         save_passkeys(gate, tx, PasskeySet(require=kept.require))
         for one in kept.passkeys:
             _record_removed(gate, tx, one, by)
@@ -160,8 +160,8 @@ def add_passkey(gate: Gate, passkey: Passkey, *, check: Callable[[PasskeySet, fl
             raise SaysoError(f"an operator has {MOST} passkeys at most", hint="remove one first")
         added = msgspec.structs.replace(passkey, made_at=tx.now)
         save_passkeys(gate, tx, msgspec.structs.replace(kept, passkeys=(*kept.passkeys, added)))
-        details = _passkey_details(added) | {"place": added.place, "public_key": added.key}
-        record(tx, "PASSKEY_ADDED", details=details, stream=gate.stream)
+        event = events.PasskeyAdded(**_passkey_details(added), place=added.place, public_key=added.key)
+        record(tx, event, stream=gate.stream)
     return added
 
 
@@ -236,4 +236,4 @@ def _passkey_details(passkey: Passkey) -> dict[str, str]:
 
 
 def _record_removed(gate: Gate, tx: Writer, passkey: Passkey, by: str) -> None:
-    record(tx, "PASSKEY_REMOVED", details=_passkey_details(passkey) | {"by": by}, stream=gate.stream)
+    record(tx, events.PasskeyRemoved(by, **_passkey_details(passkey)), stream=gate.stream)

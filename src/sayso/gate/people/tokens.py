@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
@@ -58,8 +59,8 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
     with operator_act(gate) as tx:
         token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
         write_value(gate, tx, _value_name(secret), token)
-        details = {"token": token.id, "role": role, "name": name, "by": by, "assured": assured}
-        record(tx, "TOKEN_ISSUED", details=details, stream=gate.stream)
+        issued = events.TokenIssued(token.id, role, name, by, assured)
+        record(tx, issued, stream=gate.stream)
     return secret, token
 
 
@@ -84,7 +85,7 @@ def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
             if found is not None and found.id == token and not found.revoked:
                 ended = msgspec.structs.replace(found, revoked=True)
                 write_value(gate, tx, place, ended)
-                record(tx, "TOKEN_REVOKED", details={"token": token, "by": by}, stream=gate.stream)
+                record(tx, events.TokenRevoked(token, by), stream=gate.stream)
                 return ended
     raise UnknownToken(f"there is no token {token}", hint="sayso token list shows them")
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from sayso.core.audit import events
 from sayso.core.conversation.claims import effects_of_claim_answer
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import grants_of_answer as once
@@ -40,10 +42,10 @@ from sayso.store.contract import QuestionRow, Writer
 
 
 class AnswerChange(msgspec.Struct, frozen=True):
-    """What an answer changes, what else its entry says, and what of that is sensitive."""
+    """What an answer changes; of an edit also the edited call, for its row and for its entry."""
 
     effects: tuple[Effect, ...]
-    more: dict[str, str] = {}
+    edited_digest: str = ""
     edited: bytes | None = None
     sensitive: dict[str, bytes] = {}
     risk: Risk = Risk.LOW
@@ -120,8 +122,7 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
         closed = {"state": "cancelled", "reason": why, "closed_at": tx.now}
         if question in found.session.questions and close_question_row(tx, gate.sealer, row, **closed):
             apply_and_save(gate, tx, found, (QuestionWithdrawn(question),))
-            details = {"question": row.id, "why": why}
-            record(tx, "CANCELLED", session=row.session, details=details, stream=gate.stream)
+            record(tx, events.Cancelled(row.id, why), session=row.session, stream=gate.stream)
 
 
 def edit_and_allow(
@@ -157,7 +158,7 @@ def edit_and_allow(
             grants = once("once", edited, decision.items_to_ask, gate.policy, found.session, tx.now, **how)
         effects = (*map(GrantAdded, grants), QuestionClosed(question, "edit"))
         kept = gate.sealer.seal_edit(question, edited)
-        return AnswerChange(effects, {"edited": edited.digest}, kept, call_for_entry(edited.call), risk)
+        return AnswerChange(effects, edited.digest, kept, call_for_entry(edited.call), risk)
 
     return _give_answer(gate, question, "edit", by, reason, reply, signing)
 
@@ -204,8 +205,8 @@ def _give_answer(
         stands = _close_with_answer(gate, question, given, by, reason, reply_to, signing)
     except BadProof as error:
         with writing(gate) as tx:
-            details = {"question": question, "answer": given, "by": by, "why": error.message}
-            record(tx, "PROOF_REFUSED", details=details, stream=gate.stream)
+            refused = events.ProofRefused(question, given, by, why=error.message)
+            record(tx, refused, stream=gate.stream)
         raise
     if stands.yours:
         log_answer(question, given, by)
@@ -234,32 +235,32 @@ def _close_with_answer(
         if signing is not None and signing.proof is not None:
             lock_passkeys(tx)  # after the session and before the stream, as everybody does
         reply = reply_to(tx, asked, found)
-        signed = _signature_details(gate, tx, asked, given, by, reply, signing)
+        proof, signed = _check_signature(gate, tx, asked, given, by, reply, signing)
         how: dict[str, Any] = {"answer": given, "reason": reason, "by": by, "edited": reply.edited}
         how |= {"state": "answered", "closed_at": tx.now}
         if not close_question_row(tx, gate.sealer, row, **how):
             return _standing_from_row(tx.question(row.id) or row, yours=False)
         apply_and_save(gate, tx, found, reply.effects)
         grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, GrantAdded))
-        details: dict[str, Any] = {
-            "question": row.id,
-            "digest": row.digest,
-            "answer": given,
-            "by": by,
-            "reason": reason or "",
-            "grants": list(grants),
-        }
-        if grants:
-            details["policy"] = gate.policy.digest
-        if asked.bundle is not None:
-            details["bundle"] = asked.bundle
+        answered = events.Answered(
+            row.id,
+            given,
+            by,
+            digest=row.digest,
+            reason=reason or "",
+            grants=grants,
+            policy=gate.policy.digest if grants else UNSET,
+            bundle=UNSET if asked.bundle is None else asked.bundle,
+            edited=reply.edited_digest or UNSET,
+            proof=proof,
+            signed=UNSET if signed else False,
+        )
         record(
             tx,
-            "ANSWERED",
+            answered,
             session=row.session,
             agent=found.row.agent,
             operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
-            details=details | reply.more | signed,
             stream=gate.stream,
             sensitive=reply.sensitive,
         )
@@ -281,22 +282,24 @@ def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
     return row
 
 
-def _signature_details(
+def _check_signature(
     gate: Gate, tx: Writer, asked: Question, given: str, by: str, reply: AnswerChange, signing: Signing | None
-) -> dict[str, Any]:
-    """What the entry says of the signature; an answer that needs one and has none is refused."""
+) -> tuple[Mapping[str, str] | UnsetType, bool]:
+    """Return the proof for the entry, and whether the answer is signed where it has to be.
+
+    An answer from the page that needs a signature and has none is refused.
+    """
     if signing is not None and signing.proof is not None:
-        edited = reply.more.get("edited", "")
-        challenge = answer_challenge(asked.id, asked.request.digest, given, edited)
+        challenge = answer_challenge(asked.id, asked.request.digest, given, reply.edited_digest)
         passkey = use_passkey(gate, tx, signing.proof, challenge, signing.origins, by=by)
-        return {"proof": proof_to_details(signing.proof, passkey)}
+        return proof_to_details(signing.proof, passkey), True
     if given == "deny" or not needs_proof(gate, tx, max(asked.risk, reply.risk)):
-        return {}
+        return UNSET, True
     if signing is not None:
         raise ProofNeeded(
             "this answer has to be signed with a passkey", hint="sign it, or answer at a terminal"
         )
-    return {"signed": False}
+    return UNSET, False
 
 
 def _terms(gate: Gate, asked: Question, decision: Decision) -> Mapping[str, Terms]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.conversation.hear import allowlist_entry, list_allowlist_entries
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.effects import AllowlistHandedOff, Effect, GrantAdded, SessionChanged
@@ -118,7 +119,7 @@ def _ask(gate: Gate, tx: Writer, found: LoadedSession, way: str, listing: str) -
     """The question is put to the user, for the very next message of theirs to answer."""
     pending = PendingPrompt(way, found.session.turn, sha256(listing.encode()))
     apply_and_save(gate, tx, found, (SessionChanged({"pending": pending}),))
-    record(tx, "HANDOFF_ASKED", session=found.session.id, details={"way": way}, stream=gate.stream)
+    record(tx, events.HandoffAsked(way), session=found.session.id, stream=gate.stream)
 
 
 def _save(gate: Gate, tx: Writer, found: LoadedSession, session: Session, shown: str) -> bool:
@@ -127,7 +128,7 @@ def _save(gate: Gate, tx: Writer, found: LoadedSession, session: Session, shown:
         return False
     saved = Handoff(commands, tx.now, session.id)
     write_value(gate, tx, _value_name(found), saved, until=saved.at + DAY)
-    record(tx, "HANDOFF_SAVED", session=session.id, details={"commands": len(commands)}, stream=gate.stream)
+    record(tx, events.HandoffSaved(len(commands)), session=session.id, stream=gate.stream)
     return True
 
 
@@ -139,9 +140,7 @@ def _load_commands(
         return None
     write_value(gate, tx, _value_name(found), Handoff((), saved.at, taken=True), until=saved.at + DAY)
     policy, now = gate.policy, tx.now
-    record(
-        tx, "HANDOFF_TAKEN", session=session.id, details={"commands": len(saved.commands)}, stream=gate.stream
-    )
+    record(tx, events.HandoffTaken(len(saved.commands)), session=session.id, stream=gate.stream)
     return tuple(
         GrantAdded(allowlist_entry(session, one.command, one.risk, policy, now, by=FROM_BEFORE, after=number))
         for number, one in enumerate(saved.commands)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, Effect, GrantAdded, GrantRevoked, SuspensionLifted
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins, outlived, spent
 from sayso.core.model import Risk
 from sayso.core.session import Session, find_ended_grants
-from sayso.gate.audit.consent_entries import record_grant
+from sayso.gate.audit.consent_entries import operations_of, record_grant
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import (
     Gate,
@@ -347,8 +347,8 @@ def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[
     apply_and_save(gate, tx, found, (ConsentCleared("everything", "the operator revoked everything"),), by=by)
     for grant in live:
         _record_ended(gate, tx, found, grant, by)
-    details = {"cleared": ["everything"], "by": by, "questions": len(session.questions)}
-    _record_step(gate, tx, found, "CLEARED", (), details)
+    cleared = events.Cleared(cleared=("everything",), by=by, questions=len(session.questions))
+    record(tx, cleared, session=session.id, agent=found.row.agent, stream=gate.stream)
     ended = [EndedGrant(grant.id, grant.session, words.consent_name(grant), already=False) for grant in live]
     doubtful = [session.id] if found.findings else []
     below = load_children(tx, gate.sealer, session.id, select_all_rows())
@@ -360,25 +360,11 @@ def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[
 
 
 def _record_ended(gate: Gate, tx: Writer, found: LoadedSession, grant: Grant, by: str) -> None:
-    details = {"grant": grant.id, "kind": grant.kind, "by": by}
-    operations = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
-    _record_step(gate, tx, found, "REVOKED", operations, details)
-
-
-def _record_step(
-    gate: Gate,
-    tx: Writer,
-    found: LoadedSession,
-    event: str,
-    operations: tuple[str, ...],
-    details: dict[str, Any],
-) -> None:
     record(
         tx,
-        event,
+        events.Revoked(by, grant=grant.id, kind=grant.kind),
         session=found.row.id,
         agent=found.row.agent,
-        operations=operations,
-        details=details,
+        operations=operations_of(grant),
         stream=gate.stream,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sayso.core.audit import events
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
 
@@ -9,4 +10,4 @@ from sayso.gate.rows.journal import record
 def record_user_start(gate: Gate, session: str, operation: str) -> None:
     """A scope of the user's own begins. If this cannot be written, nothing in it runs."""
     with writing(gate) as tx:
-        record(tx, "USER_INITIATED", session=session, operations=(operation,), stream=gate.stream)
+        record(tx, events.UserInitiated(), session=session, operations=(operation,), stream=gate.stream)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, SessionChanged
 from sayso.core.ledger import LEASE
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, select_all_rows, time_trusted
-from sayso.gate.rows.journal import CLOCK, record
+from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, Reader, Writer
 
@@ -64,10 +65,9 @@ def trust_clock(gate: Gate, *, by: str) -> ClockReading:
             cut = msgspec.structs.replace(row, lease_until=tx.now + LEASE)
             tx.move_call(gate.sealer.call(cut), states=("running",), fence=row.fence)
         _void_reviews(gate, tx)
-        details = {"by": by, "was": before.stored, "now": tx.now}
-        record(tx, CLOCK, details=details, stream=gate.stream)
+        record(tx, events.ClockTrusted(by, was=before.stored, now=tx.now), stream=gate.stream)
         for found in sessions:
-            record(tx, "CLEARED", session=found.row.id, details={"why": WHY}, stream=gate.stream)
+            record(tx, events.Cleared(why=WHY), session=found.row.id, stream=gate.stream)
     # Nothing was cleared in sessions that could not be seen: they never go on.
     gate.sealer.mark.burn("session", {found.row.id for found in sessions}, before=begun)
     return before

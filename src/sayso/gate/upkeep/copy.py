@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN, AuditError
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.tree import LOOK_AT_IT
@@ -26,7 +27,6 @@ from sayso.gate.rows.moves import (
     ARRIVING,
     PLACE,
     SEAL,
-    SEALED,
     MoveSeal,
     StoreMoved,
     UnfinishedCopy,
@@ -173,7 +173,7 @@ def unseal_store(
             )
         _abandon(target, seal)
         for stream in old.streams():
-            record(old, "UNSEALED", details={"to": to, "by": by}, stream=stream)
+            record(old, events.Unsealed(to, by), stream=stream)
         old.set_meta(SEAL, "")
         if gate.mark is not None:  # before the commit: who dies in between finds the rows still sealed
             gate.mark.seal(moved=False)
@@ -214,7 +214,7 @@ def _seal_source(move: Move) -> None:
     with _holding(move.source) as old:
         refuse_moved_store(old)
         for stream in {MAIN, *old.streams()}:
-            record(old, SEALED, details={"to": move.to, "by": move.by}, stream=stream)
+            record(old, events.Sealed(move.to, move.by), stream=stream)
         save_move_state(old, MoveSeal(move.token, move.to))
         newest = old.head(MAIN)
     _raise_watermark(gate.mark, newest)
@@ -289,11 +289,10 @@ def _finish(move: Move, findings: tuple[str, ...]) -> None:
 
 def _begin_epoch(move: Move, new: Writer, findings: tuple[str, ...]) -> None:
     for stream in new.streams():
-        why = {"epoch": move.after.epoch, "why": f"copied from {move.came_from}", "by": move.by}
-        record(new, "EPOCH", details=why, stream=stream)
+        begun = events.EpochBegun(move.after.epoch, why=f"copied from {move.came_from}", by=move.by)
+        record(new, begun, stream=stream)
     if findings:
-        told = {"findings": list(findings[:MOST_FINDINGS]), "found": len(findings)}
-        record(new, "TAMPERED", details=told)
+        record(new, events.Tampered(findings=findings[:MOST_FINDINGS], found=len(findings)))
 
 
 def _abandon(target: Store, seal: MoveSeal) -> None:
