@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from hashlib import sha256
 
 import msgspec
 from msgspec import UNSET
@@ -12,12 +11,11 @@ from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import ValueKind, find_value, lock_values, secret_value_name, write_value
 from sayso.store.contract import Reader, Writer
 
 LINK_LASTS = 120.0
 BROWSER_LASTS = 12 * 3_600.0
-LOCK_ROW = "link/held"
 
 
 class LinkRefused(SaysoError):
@@ -46,7 +44,7 @@ def make_link(gate: Gate, name: str) -> str:
     code = secrets.token_urlsafe(32)
     with writing(gate) as tx:
         kept = SignInRecord(name, tx.now + LINK_LASTS)
-        write_value(gate, tx, _value_name("link", code), kept, until=kept.until)
+        write_value(gate, tx, secret_value_name("link", code), kept, until=kept.until)
         record(tx, events.LinkMade(name), stream=gate.stream)
     return code
 
@@ -56,10 +54,14 @@ def use_link(gate: Gate, code: str) -> str:
     with gate.store.read() as looked:  # who has no link does not hold up those who write
         _check_link(_find_valid_record(gate, looked, "link", code))
     with writing(gate) as tx:
-        tx.set_meta(LOCK_ROW, "")  # one after the other, so that nobody uses it while we do
+        lock_values(tx, "link")  # of several who follow one link, one signs in
         kept = _check_link(_find_valid_record(gate, tx, "link", code))
         write_value(
-            gate, tx, _value_name("link", code), msgspec.structs.replace(kept, over=True), until=kept.until
+            gate,
+            tx,
+            secret_value_name("link", code),
+            msgspec.structs.replace(kept, over=True),
+            until=kept.until,
         )
         return sign_in(gate, tx, kept.name, "link")
 
@@ -74,7 +76,7 @@ def sign_in(gate: Gate, tx: Writer, name: str, by: str, *, passkey: events.Text 
     """A browser is signed in: the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
     kept = SignInRecord(name, tx.now + BROWSER_LASTS)
-    write_value(gate, tx, _value_name("browser", browser), kept, until=kept.until)
+    write_value(gate, tx, secret_value_name("browser", browser), kept, until=kept.until)
     record(tx, events.SignedIn(name, by, passkey), stream=gate.stream)
     return browser
 
@@ -99,7 +101,7 @@ def page_key(gate: Gate, secret: str) -> str:
     theirs here is sent it too. This key is kept where only our own page can read it, and cannot be made
     from the cookie.
     """
-    return gate.sealer.text("page", _value_name("browser", secret)).hex()
+    return gate.sealer.text("page", secret_value_name("browser", secret)).hex()
 
 
 def sign_out(gate: Gate, secret: str) -> None:
@@ -107,14 +109,10 @@ def sign_out(gate: Gate, secret: str) -> None:
         kept = _find_valid_record(gate, tx, "browser", secret)
         if kept is not None:
             over = msgspec.structs.replace(kept, over=True)
-            write_value(gate, tx, _value_name("browser", secret), over, until=over.until)
+            write_value(gate, tx, secret_value_name("browser", secret), over, until=over.until)
             record(tx, events.SignedOut(kept.name), stream=gate.stream)
 
 
-def _find_valid_record(gate: Gate, tx: Reader, kind: str, secret: str) -> SignInRecord | None:
-    kept = find_value(gate, tx, _value_name(kind, secret), SignInRecord)
+def _find_valid_record(gate: Gate, tx: Reader, kind: ValueKind, secret: str) -> SignInRecord | None:
+    kept = find_value(gate, tx, secret_value_name(kind, secret), SignInRecord)
     return kept if kept is not None and not kept.over and tx.now < kept.until else None
-
-
-def _value_name(kind: str, secret: str) -> str:
-    return f"{kind}/{sha256(secret.encode()).hexdigest()}"

@@ -19,13 +19,12 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.webauthn import BadProof, Proof, check_passkey_proof, decode_base64url, public_key_hash
-from sayso.gate.sealed_values import TamperedValue, read_value, write_value
+from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, write_value
 from sayso.store.contract import Reader, Writer
 
 Level = Literal["high", "all", "never"]
 LEVELS: tuple[Level, ...] = ("high", "all", "never")
 ROW = "passkeys"
-LOCK_ROW = "passkeys/held"
 MOST = 20
 RESET = "look at the audit; `sayso passkey remove --all` forgets them, and you register anew"
 
@@ -223,8 +222,8 @@ def save_passkeys(gate: Gate, tx: Writer, kept: PasskeySet) -> None:
 
 
 def lock_passkeys(tx: Writer) -> None:
-    """Let one change them at a time: whoever writes this row waits for all who wrote it before."""
-    tx.set_meta(LOCK_ROW, "")
+    """Let one transaction at a time change them."""
+    lock_values(tx, "passkeys")
 
 
 def _passkey_details(passkey: Passkey) -> dict[str, str]:

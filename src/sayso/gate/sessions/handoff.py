@@ -21,7 +21,7 @@ from sayso.core.session import PendingPrompt, Session
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession
-from sayso.gate.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import find_value, value_name, write_value
 from sayso.store.contract import Reader, Writer
 
 SAVE = words.SAVE_ALLOWLIST
@@ -166,4 +166,4 @@ def _load_handoff(gate: Gate, tx: Reader, found: LoadedSession) -> Handoff | Non
 def _value_name(found: LoadedSession) -> str:
     """Where it is kept: for whom, not in which session."""
     whose = {"user": found.row.user, "agent": found.row.agent, "workspace": found.row.workspace}
-    return f"handoff/{sha256(encode_canonical(whose))}"
+    return value_name("handoff", sha256(encode_canonical(whose)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.gate.gate import Gate
-from sayso.gate.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import find_value, value_name, write_value
 from sayso.store.contract import Reader, Writer
 
 MOST = 2_000
@@ -35,4 +35,4 @@ def load_last_message(gate: Gate, tx: Reader, session: str) -> str | None:
 
 
 def _value_name(session: str) -> str:
-    return f"said/{session}"
+    return value_name("said", session)

@@ -17,12 +17,11 @@ from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.gate.gate import Gate, refuse_tampered, writing
 from sayso.gate.rows.sessions import RowSelection, load_session
-from sayso.gate.sealed_values import read_value_of_epoch, write_value
+from sayso.gate.sealed_values import lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.store.contract import Reader, SessionRow
 
 LONGEST_KEY = 200
-HELD_PLACE = "session-key/held"
 
 
 class OtherSession(SaysoError):
@@ -60,7 +59,7 @@ def open_session_by_key(
     """The session this key stands for, or a new one: of this agent, in this workspace, if none was said."""
     if not key or len(key) > LONGEST_KEY or not key.isprintable():
         raise MalformedRequest(f"a session's key has 1 to {LONGEST_KEY} printable characters")
-    place = f"session-key/{sha256(encode_canonical([owner, key]))}"
+    place = value_name("session-key", sha256(encode_canonical([owner, key])))
     new = {
         "agent": asked.agent or agent,
         "user": asked.user or "",
@@ -81,7 +80,7 @@ def open_session_at(gate: Gate, place: str, *, owner: str, new: dict[str, Any]) 
         return KeyedSession(known, reopened=True)
     fresh = open_session(gate, owner=owner, **new)
     with writing(gate) as tx:
-        tx.set_meta(HELD_PLACE, "held")  # of several services on one database, one at a time
+        lock_values(tx, "session-key")  # of several services on one database, one at a time
         known, after = _find_kept_session(gate, tx, place, owner)
         if known is None:
             write_value(gate, tx, place, _KeptSession(fresh))
