@@ -210,7 +210,7 @@ def _new_name(opened: Store) -> str:
 def _make_looking_gate(
     opened: Store, key: SigningKey | None, name: str, epoch: int, mark: Watermark | None
 ) -> Gate:
-    """A gate that records nothing by itself. Without a key nothing that is sealed can be believed."""
+    """Return a gate that records nothing by itself. Without a key, nothing that is sealed counts."""
     doubts = Doubts()
     marked = MarkedStore(opened, mark or Watermark(), doubts, records=False)
     secret = mac_key(key) if key is not None else secrets.token_bytes(32)
@@ -240,7 +240,7 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
 
 
 def gate_data_folder(*, make: bool = True) -> Path:
-    """The folder for store, key and marks of this user; made if it is not there, unless told not to."""
+    """Return this user's folder for store, key and marks; it is made if missing, unless `make` is off."""
     folder = own_places.data_folder_path()
     if make:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -253,7 +253,7 @@ def _open_existing_store(store: str | Path | None) -> Store:
 
 
 def _check_there(store: str | Path | None) -> str | Path:
-    """Where the store is; an error if there is no file. Of an address only connecting can tell."""
+    """Return where the store is; an error if there is no file. An address is only checked by connecting."""
     where = store if store is not None else gate_data_folder(make=False) / "sayso.db"
     if not _is_address(where) and not Path(where).exists():
         raise NoStore(
@@ -293,7 +293,7 @@ def _blocking_policy() -> Policy:
 
 
 def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
-    """The epoch of this store; a new one if it was put back from a copy, which voids all grants of before."""
+    """Return the epoch of this store. A restored backup begins a new one, which voids all earlier grants."""
     epoch = _parse_epoch(tx.meta("epoch"))
     if mark is None:
         return epoch
@@ -312,7 +312,7 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
 
 
 def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
-    """Mark the epoch. One that nobody began was written by hand: it voids everything, and is told."""
+    """Mark the epoch. One that no entry began was written by hand: it voids everything, and is reported."""
     if epoch == marked:
         return
     mark.note(*EPOCH, epoch)
@@ -325,17 +325,17 @@ def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
 
 
 def _parse_epoch(text: str | None) -> int:
-    """The epoch as it is stored; 0 if that is no number, or one that no store comes to."""
+    """Return the stored epoch; 0 if it is not a number, or one that no store reaches."""
     if text is None:
         return 1
     return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
 
 
 def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unmarked: bool) -> None:
-    """The clock of a permission nobody reviewed starts when the store first saw it.
+    """Start the clock of each permission that nobody reviewed when the store first sees it.
 
-    A row that was taken away does not start it again: that permission has decayed. Where the store is not new
-    and its mark is gone, nobody can say what was taken away.
+    A deleted row does not start it again: that permission has decayed. If the store is not new and its mark
+    is gone, any row may have been deleted.
     """
     seen = {row.name for row in tx.reviews()}
     for name, domain in policy.domains.items():

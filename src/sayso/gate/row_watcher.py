@@ -18,7 +18,7 @@ IsOver = Callable[[Reader, str], bool]
 
 
 class RowWatcher:
-    """Wakes whoever waits until something is over, or nobody waits here any more."""
+    """Wakes waiting callers when what they wait for is over."""
 
     def __init__(self, gate: Gate, over: IsOver, name: str) -> None:
         self._gate = gate
@@ -67,7 +67,7 @@ class RowWatcher:
             registration.__exit__()
 
     def let_go(self) -> None:
-        """Nobody waits here any more: whoever does is woken with things as they stand."""
+        """Wake every waiting caller with the present state."""
         with self._lock:
             self._leaving = True
             names = list(self._waiting)

@@ -94,7 +94,7 @@ class Span:
 
 
 class DecidingSpan(Span):
-    """Around the transaction of a decision: what was decided is told once it is written."""
+    """The span around a decision's transaction: the decision is logged once it is written."""
 
     __slots__ = ("_decided", "_session")
 
@@ -213,7 +213,7 @@ def log_run_end(call: str, request: Request, state: str) -> None:
 
 
 def log_tampering(session: str, finding: str) -> None:
-    """Something in the store was changed by hand, and stands for nothing."""
+    """Warn that something in the store was tampered with, and does not count."""
     facts = {"session": printable_name(session), "finding": printable_name(finding)}
     _log_line(GATE, logging.WARNING, "changed by hand, session %(session)s: %(finding)s", facts)
 
@@ -241,7 +241,7 @@ def printable_name(name: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """What kind of error, and the line of code it comes from."""
+    """Return the kind of error, and the line of code it comes from."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -250,7 +250,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _request_facts(request: Request) -> Facts:
-    """Who wants to do what, by names alone."""
+    """Return who wants to do what, by names alone."""
     names = dict.fromkeys(operation.name for operation in request.operations)
     return {
         "operation": printable_name(", ".join(names)),

@@ -126,7 +126,7 @@ def _sign_end(gate: Gate, tx: Writer, key: SigningKey, end: TreeEnd) -> str:
 
 
 def _count_checkpoint(gate: Gate, tx: Writer, key: SigningKey, end: TreeEnd) -> None:
-    """Count the checkpoint that is about to be stored, so that none can be taken away unnoticed."""
+    """Count the checkpoint that is about to be stored, so that nobody can delete one unnoticed."""
     mark = gate.sealer.mark
     marked = mark.version(*LAST_CHECKPOINT)
     if end.last_signed < marked:

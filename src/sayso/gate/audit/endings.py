@@ -1,8 +1,8 @@
-"""Who ended a grant, and why: found in the trail by the moment at which it ended.
+"""Find who ended a grant, and why, in the trail, by the moment at which it ended.
 
 - The entry was written in the transaction that ended the grant, so it has the same time and session.
-- One that names the grant comes before one that only says what was cleared.
-- Where the trail was pruned, or its clock was ahead, nobody is named.
+- An entry that names the grant comes before one that only says what was cleared.
+- If the trail was pruned, or its clock was ahead, nobody is named.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Ender(msgspec.Struct, frozen=True):
 
 
 def who_ended(tx: Reader, session: str, at: float, grants: Collection[str]) -> Ender:
-    """Who ended one of these grants of this session at this moment, as far as the trail says."""
+    """Return who ended one of these grants of this session at this moment, as far as the trail says."""
     found = [entry for stream in tx.streams() for entry in _entries_at(tx, stream, session, at)]
     named = [one for one in found if one.event == events.Revoked.event and one.details.get("grant") in grants]
     candidates = [*named, *(one for one in found if one.event in CLEARING)]

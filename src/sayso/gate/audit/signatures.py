@@ -39,9 +39,10 @@ PasskeyName = tuple[str, str]
 
 
 class Proofs:
-    """What the entries of all streams say of passkeys, and which signatures do not hold.
+    """The passkeys in the entries of all streams, and the signatures that do not hold.
 
-    A passkey may be added in one stream and used in another, so a signature by one not seen yet is put off.
+    A passkey may be added in one stream and used in another, so a signature by an unknown passkey is checked
+    at the end.
     """
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ class Proofs:
             self._add_finding(stream, seq, f"what entry {seq} says of a passkey cannot be read")
 
     def end(self, *, pruned: bool) -> None:
-        """All was read. `pruned`: entries are gone that may have held public keys, which is no fault."""
+        """Check what is left once all entries were read. `pruned`: missing public keys are not a fault."""
         for stream, seq, answer in self._waiting:
             added = self._keys.get(_passkey_name(answer))
             if added is not None:

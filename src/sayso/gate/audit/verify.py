@@ -50,9 +50,9 @@ VerifyProgress = Callable[[str, int], None]
 
 
 class Tampering(msgspec.Struct, frozen=True):
-    """What the trail itself says of rows that were changed by hand: how many entries, the last of when.
+    """What the trail reports of tampered rows: the number of entries, and the time of the last.
 
-    A trail can be whole and still report tampering beside it.
+    A trail can be intact and still report tampering beside it.
     """
 
     entries: int = 0
@@ -69,7 +69,7 @@ class Tampering(msgspec.Struct, frozen=True):
 
 
 class AuditReport(msgspec.Struct, frozen=True):
-    """What verifying came to: one report a stream, `main` first."""
+    """The result of verifying: one report per stream, `main` first."""
 
     reports: tuple[VerifyReport, ...]
     checkpoints: int
@@ -122,7 +122,7 @@ def verify_audit(
 
 
 class Walk:
-    """One stream read from the first entry to the last, with what a look at each row tells."""
+    """One stream, read from the first entry to the last, each row checked."""
 
     def __init__(
         self, gate: Gate, stream: str, progress: VerifyProgress | None = None, proofs: Proofs | None = None
@@ -287,7 +287,7 @@ def _load_checkpoints(tx: Reader) -> list[CheckpointRow]:
 
 
 def _check_checkpoint_rows(stored: Iterable[CheckpointRow]) -> Iterator[AuditFinding]:
-    """Where a checkpoint's row does not say what its note says."""
+    """Yield a finding for each checkpoint whose row contradicts its note."""
     for row in stored:
         try:
             size = parse_checkpoint(parse_note(row.note.encode()).text).size
@@ -314,7 +314,7 @@ def _check_checkpoint_count(
 
 
 def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
-    """What the mark beside the key says, where there is one."""
+    """Yield a finding if the store contradicts the mark beside the key, where there is one."""
     if gate.mark is None or gate.stream != MAIN:
         return
     newest = gate.mark.newest()  # before the transaction: others go on writing meanwhile

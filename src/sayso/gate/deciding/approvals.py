@@ -1,7 +1,7 @@
-"""What became of the approval that an answer gave: it waits, was used, ran out or was taken back.
+"""Approvals: whether one waits, was used, ran out or was taken back.
 
-An approval is for the identical call, whoever makes it first. So a call that asked may find that another one,
-made again meanwhile, has run on its approval.
+An approval is for the identical call, whoever makes it first. So a call that asked may find that an identical
+one has run on its approval meanwhile.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _load_call_grants(gate: Gate, tx: Reader, question: QuestionRow) -> list[Gra
 def _find_end(
     tx: Reader, session: str, until: float, spends: Iterable[SpendRow]
 ) -> tuple[ApprovalEnd | None, float | None]:
-    """How it ended, and when: whatever came first."""
+    """Return how the approval ended, and when: whichever came first."""
     row = tx.session(session)
     back = [one.at for one in spends if one.what == "revoke"]
     back += [row.ended_at] if row is not None and row.ended_at is not None else []

@@ -38,7 +38,7 @@ HOUR = 3_600.0
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """What is checked ahead in one go, by its label, and what of it will be asked when it is reached."""
+    """Calls that are checked ahead together: their label, and what will be asked when it is reached."""
 
     label: str
     later: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def authorize_in(
 
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
-    """Whether the call is allowed by the answer to a question, whose story then tells of it."""
+    """Whether the answer to a question allows the call. It then belongs to that question's story."""
     return decision.rule == "approved_call" and question_behind(gate, tx, decision.grants)
 
 
@@ -147,7 +147,7 @@ def _require_harmless(done: Authorization) -> Authorization:
 
 @contextmanager
 def reporting(gate: Gate, session: str) -> Iterator[DecidingSpan]:
-    """Around a transaction: what was decided in it is told once it is over.
+    """Log what was decided in a transaction once the transaction is over.
 
     A call that was refused for its effect key changed nothing in it; its entry is written here.
     """

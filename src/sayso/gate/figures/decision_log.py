@@ -24,7 +24,7 @@ class Details(msgspec.Struct, frozen=True, gc=False):
 
 
 class DecisionEntry(msgspec.Struct, frozen=True, gc=False):
-    """What the entry of a decision says, as far as figures need it."""
+    """The parts of a decision's entry that figures need."""
 
     agent: str
     details: Details

@@ -64,7 +64,7 @@ def find_stories(gate: Gate, wanted: StoryFilter, *, before: str | None = None, 
 
 
 def _fits_entry(wanted: StoryFilter, said: AuditEntry) -> bool:
-    """What the entry alone can say; the story is put together only for those that fit so far."""
+    """Check what the entry alone can answer; the story is loaded only for entries that pass."""
     decided = read_decision(said.details)
     return (
         wanted.session in (None, said.session)
@@ -82,7 +82,7 @@ def _fits_story(wanted: StoryFilter, story: Story) -> bool:
 
 
 def _verdicts(story: Story) -> tuple[str, ...]:
-    """How it was decided at first, and how it was answered."""
+    """Return the first decision, and the verdict of the answer."""
     first = story.decision.verdict
     answer = None if story.question is None else story.question.answer
     if answer is None:
@@ -102,6 +102,6 @@ def _searchable_texts(story: Story) -> tuple[str, ...]:
 
 
 def _texts_of_call(call: Mapping[str, object]) -> tuple[str, str, str]:
-    """What a person would type who looks for this call: its command, and its arguments as they are shown."""
+    """Return what a person would type to find this call: its command, and its arguments as they are shown."""
     arguments = msgspec.json.encode(call.get("arguments") or {}).decode()
     return str(call.get("command") or ""), arguments, str(call.get("arguments") or "")

@@ -140,7 +140,7 @@ def is_expired(question: QuestionRow, now: float) -> bool:
 
 
 def _load_questions(gate: Gate, tx: Reader, row: EntryRow, decided: DecisionEvent) -> list[Read]:
-    """The questions of this story, in order; those that were changed by hand are not told."""
+    """Return the questions of this story, in order, without those that were tampered with."""
     ledger = tx.call(decided.call) if decided.call else None
     kept = None if ledger is None else find_record(gate, ledger, any_result=True)
     own = kept is not None and kept.story == (row.stream, row.seq)
@@ -209,7 +209,7 @@ def _title(said: AuditEntry, decided: DecisionEvent, call: ShownCall | None, req
 def _decision_steps(
     said: AuditEntry, decided: DecisionEvent, asked: Sequence[QuestionAndApproval]
 ) -> tuple[StoryStep, ...]:
-    """What was decided at first, where no question tells it."""
+    """Return the first decision as a step, unless a question shows it."""
     verdict = DECISIONS[said.event]
     if verdict is Verdict.ASK and asked:
         return ()

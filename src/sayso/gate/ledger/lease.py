@@ -1,7 +1,8 @@
-"""What the holder of a started call may do with it: keep it, enter it, give it back, park it.
+"""The holder of a started call may keep it, enter it, give it back or park it.
 
-Whoever has the fencing number is the holder. A start that was made with `entered=False` can be given back
-until the function is entered; then what it used is used up, whatever comes of it.
+- The holder is whoever has the fencing number.
+- A start with `entered=False` can be given back until the function is entered. From then on what it used is
+  used up, however the call ends.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:
-    """The holder enters the function now; what it used cannot be given back any more."""
+    """The holder enters the function: from now on what it used cannot be given back."""
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)
         ledger.check_holder(standing_of(row), fence)
@@ -59,8 +60,8 @@ def enter_call(gate: Gate, call: str, fence: int) -> None:
 def release_call(gate: Gate, call: str, fence: int) -> None:
     """The holder gives the call back before it entered the function.
 
-    What its start used is usable again, as far as it still lives: what was revoked or cleared meanwhile, or
-    has expired, stays dead. Whoever tries the call next is decided anew.
+    What its start used can be used again if it is still live: what was revoked, cleared or has expired
+    meanwhile stays dead. The next attempt is decided again.
     """
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)
@@ -78,7 +79,7 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
 def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | None = None) -> None:
     """The holder waits for the answer to this question of its session, however long, without a lease.
 
-    What it notes is for whoever goes on with the call.
+    Its note is for whoever continues the call.
     """
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)

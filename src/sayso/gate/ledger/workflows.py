@@ -93,7 +93,7 @@ def list_workflow_runs(gate: Gate, session: str | None = None) -> list[RunProgre
 
 
 def load_run_progress(gate: Gate, run: str) -> RunProgress:
-    """How far this run has come."""
+    """Return the progress of this run."""
     with gate.store.read() as tx:
         row = load_call_row(gate, tx, run)
     progress = _progress_from_row(gate, row)
@@ -202,7 +202,7 @@ def _progress_from_row(gate: Gate, row: CallRow) -> RunProgress | None:
 
 
 def _steps_from_row(row: CallRow) -> Mapping[str, str]:
-    """How far the run has come; a note that cannot be read says nothing."""
+    """Return the steps of the run; none if the note cannot be read."""
     try:
         return decode_note(row.result).steps if row.ended_at is None else {}
     except msgspec.MsgspecError:

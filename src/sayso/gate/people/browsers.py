@@ -25,7 +25,7 @@ class LinkRefused(SaysoError):
 
 
 class SignInRecord(msgspec.Struct, frozen=True):
-    """What is kept of a link or a browser: for whom, until when, and whether it is over."""
+    """The record of a link or a browser: for whom, until when, and whether it is over."""
 
     name: str
     until: float
@@ -40,7 +40,7 @@ class Browser(msgspec.Struct, frozen=True):
 
 
 def make_link(gate: Gate, name: str) -> str:
-    """A code that signs one browser in, once, within two minutes. Shown on a terminal, never in a log."""
+    """Make a code that signs one browser in, once, within two minutes. It is never written to a log."""
     code = secrets.token_urlsafe(32)
     with writing(gate) as tx:
         kept = SignInRecord(name, tx.now + LINK_LASTS)
@@ -50,7 +50,7 @@ def make_link(gate: Gate, name: str) -> str:
 
 
 def use_link(gate: Gate, code: str) -> str:
-    """The browser that followed the link is signed in: the secret of its cookie."""
+    """Sign in the browser that followed the link; return the secret of its cookie."""
     with gate.store.read() as looked:  # who has no link does not hold up those who write
         _check_link(_find_valid_record(gate, looked, "link", code))
     with writing(gate) as tx:
@@ -73,7 +73,7 @@ def _check_link(kept: SignInRecord | None) -> SignInRecord:
 
 
 def sign_in(gate: Gate, tx: Writer, name: str, by: str, *, passkey: events.Text = UNSET) -> str:
-    """A browser is signed in: the secret of its cookie."""
+    """Sign a browser in; return the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
     kept = SignInRecord(name, tx.now + BROWSER_LASTS)
     write_value(gate, tx, secret_value_name("browser", browser), kept, until=kept.until)
@@ -82,7 +82,7 @@ def sign_in(gate: Gate, tx: Writer, name: str, by: str, *, passkey: events.Text 
 
 
 def user_of_browser(gate: Gate, secret: str) -> str | None:
-    """Who is signed in with this cookie; None if nobody is."""
+    """Return who is signed in with this cookie; None if nobody is."""
     found = find_browser(gate, secret)
     return None if found is None else found.name
 

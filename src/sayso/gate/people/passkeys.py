@@ -1,8 +1,8 @@
-"""Passkeys: whose they are, and which answers have to be signed with one.
+"""Passkeys: their owners, and which answers have to be signed with one.
 
-All are kept in one sealed row. One that was changed by hand, or that came back with an old copy of the store,
-lets nobody in, and every answer on the page then needs a signature that nobody can give, until the operator
-forgets all passkeys at a terminal.
+- All passkeys are stored in one sealed value.
+- If it was tampered with, or came back with a backup of the store, it lets nobody in, and every answer on the
+  page needs a signature that nobody can give, until the operator removes all passkeys at a terminal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class UnknownPasskey(SaysoError):
 
 
 class PasskeysVoid(SaysoError):
-    """The row of the passkeys was changed by hand, or is of before the store was put back or moved."""
+    """The passkeys were tampered with, or are from before the store was restored or moved."""
 
     code = "passkeys_void"
 
@@ -84,7 +84,7 @@ def list_passkeys(gate: Gate, user: str | None = None) -> list[Passkey]:
 
 
 def load_required_level(gate: Gate) -> Level | None:
-    """What the operator chose that has to be signed; None if nothing was chosen."""
+    """Return which answers the operator requires signatures for; None if nothing was chosen."""
     with gate.store.read() as tx:
         return load_passkeys(gate, tx).require
 
@@ -106,7 +106,7 @@ def highest_unsigned_risk(gate: Gate, tx: Reader) -> Risk | None:
 
 
 def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
-    """Choose what has to be signed. Once chosen it holds even where nobody has a passkey."""
+    """Choose which answers have to be signed. The choice holds even if nobody has a passkey."""
     if level not in LEVELS:
         raise SaysoError(f"there is no level {level!r}", hint=f"use one of: {', '.join(LEVELS)}")
     with operator_act(gate) as tx:
@@ -131,9 +131,9 @@ def remove_passkey(gate: Gate, passkey: str, *, by: str, of: str | None = None) 
 
 
 def forget_passkeys(gate: Gate, *, by: str) -> int:
-    """Remove all, whatever their row says; how many there were. What has to be signed stays as it was chosen.
+    """Remove all passkeys, whatever their row says; return how many there were.
 
-    Where that cannot be read any more, it is everything.
+    The choice of what has to be signed stays; if it cannot be read, everything has to be.
     """
     with operator_act(gate) as tx:
         lock_passkeys(tx)
@@ -192,7 +192,7 @@ def verify_passkey(
     by: str | None = None,
     check: Callable[[PasskeySet, float], PasskeySet] = lambda kept, now: kept,
 ) -> tuple[PasskeySet, Passkey]:
-    """What would be kept, and the passkey that signed this with its count moved on. Nothing is written."""
+    """Return what to store, and the passkey that signed this with its count raised. Nothing is written."""
     kept = check(load_passkeys(gate, tx), tx.now)
     found = next((one for one in kept.passkeys if one.credential == proof.credential), None)
     if found is None or by not in (None, found.user):
@@ -210,7 +210,7 @@ def proof_to_details(proof: Proof, passkey: Passkey) -> dict[str, str]:
 
 
 def load_passkeys(gate: Gate, tx: Reader) -> PasskeySet:
-    """What is kept, or PasskeysVoid if it is not as we wrote it last, in this epoch."""
+    """Return the stored passkeys; PasskeysVoid if they were tampered with or are of another epoch."""
     try:
         return read_value(gate, tx, ROW, PasskeySet) or PasskeySet()
     except TamperedValue as error:

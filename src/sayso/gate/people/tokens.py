@@ -26,10 +26,10 @@ class UnknownToken(SaysoError):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What is kept of a token. `name` is what its holder is called, as agent or as operator.
+    """The record of a token. `name` is the holder's name, as agent or as operator.
 
-    `assured`: whoever made it says that the agent's user cannot read it, so that what this host tells of its
-    user was typed by them. Otherwise that is only claimed.
+    `assured`: whoever issued it vouches that the agent's user cannot read it, so what this host reports of
+    its user was typed by them. Otherwise that is only claimed.
     """
 
     id: str
@@ -46,7 +46,7 @@ def is_token(owner: str) -> bool:
 
 
 def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:
-    """A new token and what is kept of it. The token itself is shown this once."""
+    """Issue a token; return it with its record. The token itself is shown only once."""
     if role not in ROLES:
         raise SaysoError(f"there is no role {role!r}", hint=f"use one of: {', '.join(ROLES)}")
     if not name or not name.isprintable() or len(name) > 100:
@@ -63,20 +63,20 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
 
 
 def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
-    """Whose token this is; None if it is nobody's, was revoked, or was written or put back by hand."""
+    """Return the token's record; None if it is unknown, revoked or tampered with."""
     token = find_value(gate, tx, secret_value_name("token", secret), Token)
     return None if token is None or token.revoked else token
 
 
 def list_tokens(gate: Gate) -> list[Token]:
-    """Every token that was not revoked, oldest first."""
+    """List the tokens that are not revoked, oldest first."""
     with gate.store.read() as tx:
         found = [find_value(gate, tx, name, Token) for name in _token_names(tx)]
     return sorted((one for one in found if one is not None and not one.revoked), key=lambda one: one.made_at)
 
 
 def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
-    """From the next request on nobody is let in with it."""
+    """Revoke a token: from the next request on it lets nobody in."""
     with operator_act(gate) as tx:
         for place in _token_names(tx):
             found = find_value(gate, tx, place, Token)

@@ -1,4 +1,4 @@
-"""Answering a question: the first answer stands, and everyone after is told which it was."""
+"""Answering a question: the first answer counts, and everyone after learns which it was."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from sayso.store.contract import QuestionRow, Writer
 
 
 class AnswerChange(msgspec.Struct, frozen=True):
-    """What an answer changes; of an edit also the edited call, for its row and for its entry."""
+    """The effects of an answer; for an edit also the edited call, for its row and its entry."""
 
     effects: tuple[Effect, ...]
     edited_digest: str = ""
@@ -59,7 +59,7 @@ class EditRefused(SaysoError):
 
 
 class QuestionStanding(msgspec.Struct, frozen=True):
-    """How a question stands after somebody answered: by whom, what, when; and whether it was this answer."""
+    """A question after somebody answered: by whom, what, when; and whether it was this answer."""
 
     question: str
     state: str
@@ -113,7 +113,7 @@ def answer_items(
 
 
 def cancel_question(gate: Gate, question: str, why: str) -> None:
-    """Take back a question that nobody can answer; one that was answered meanwhile stands."""
+    """Withdraw a question that nobody can answer; one that was answered meanwhile stays answered."""
     with writing(gate) as tx:
         row = tx.question(question)
         if row is None:
@@ -164,7 +164,7 @@ def edit_and_allow(
 
 
 def check_edit(asked: Question, edited: Request) -> None:
-    """Refuse an edit of what is no call, or one that is made by somebody else or with another tool."""
+    """Refuse an edit of something that is not a call, or one by another caller or with another tool."""
     if asked.claim is not None:
         raise EditRefused("a message is confirmed as it is, or denied")
     if _maker(asked.request) != _maker(edited):
@@ -180,7 +180,7 @@ def _answer_change(
     by: str,
     seen: str | None,
 ) -> AnswerChange:
-    """What these answers change: what they grant for a call, or that a claimed message counts."""
+    """Return what these answers change: what they grant for a call, or that a claimed message counts."""
     if asked.claim is None:
         return AnswerChange(
             effects_of_answers(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen)
@@ -273,7 +273,7 @@ def _close_with_answer(
 
 
 def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
-    """The row of this question, if it is one that this gate wrote. Every try to answer another is told."""
+    """Return the row of this question. Every attempt to answer a tampered one is reported."""
     row = tx.question(question)
     if row is None:
         raise UnknownQuestion(f"there is no question {question}")
@@ -303,7 +303,7 @@ def _check_signature(
 
 
 def _terms(gate: Gate, asked: Question, decision: Decision) -> Mapping[str, Terms]:
-    """What the policy says of an edited call, in the mode in which the question was asked."""
+    """Return the policy's terms for an edited call, in the mode in which the question was asked."""
     mode = next((one.mode for one in asked.terms.values()), gate.policy.mode)
     policy = msgspec.structs.replace(gate.policy, mode=mode)
     return terms_of(policy, ((item.operation, item.risk) for item in decision.items_to_ask))

@@ -1,4 +1,4 @@
-"""What every place promises that shows questions to a person and takes answers from them."""
+"""Surfaces: the promise of every place that shows questions to a person and takes answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sayso.core.model import Risk
 
 
 class EditDecided(msgspec.Struct, frozen=True):
-    """What the policy makes of an edited call, before anybody allows it."""
+    """The policy's decision on an edited call, before anybody allows it."""
 
     digest: str
     risk: Risk

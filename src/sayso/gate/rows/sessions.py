@@ -61,7 +61,7 @@ _fields_of_head = attrgetter(*SessionHead.__struct_fields__)
 
 
 class _StartedCall(msgspec.Struct, frozen=True):
-    """What is read of the record of a call under way."""
+    """The parts of a running call's record that are read here."""
 
     request: Request
 
@@ -225,7 +225,7 @@ def save_session_row(tx: Writer, sealer: Sealer, row: SessionRow, kept: SessionS
 
 
 def end_session_row(tx: Writer, sealer: Sealer, session: str) -> None:
-    """The session is over; the one that started it need not look after it any more."""
+    """End the session; the one that started it no longer has to clear it."""
     row = tx.session(session)
     kept = None if row is None else sealer.open_session(row)
     if row is None or kept is None:
@@ -336,9 +336,9 @@ def _close_question(tx: Writer, sealer: Sealer, question: str, closing: Closing)
 
 
 def close_question_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any) -> bool:
-    """Close the question in this way, sealed as it then stands; False if it was closed before.
+    """Close the question in this way and seal its row; False if it was closed before.
 
-    A row that was changed by hand is closed as well, and gets no seal: nobody believes what it says.
+    A row that was tampered with is closed as well, and gets no seal: it counts for nothing.
     """
     kept = load_kept(tx, sealer, row.session)
     epoch = None if kept is None else kept.epoch
@@ -350,7 +350,7 @@ def close_question_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any)
 
 
 def load_kept(tx: Reader, sealer: Sealer, session: str) -> SessionState | None:
-    """What the row of this session keeps, also if it is of an earlier epoch; None if it is not believed."""
+    """Return the state in this session's row, even of an earlier epoch; None if it was tampered with."""
     row = tx.session(session)
     return None if row is None else sealer.open_session(row) or sealer.void_session(row)
 
@@ -373,7 +373,7 @@ def new_question_row(sealer: Sealer, question: Question) -> QuestionRow:
 
 
 def _without_consent(row: SessionRow) -> Session:
-    """A session that nothing was ever granted in; for one whose row cannot be believed."""
+    """Return a session in which nothing was ever granted; for one whose row was tampered with."""
     return Session(id=row.id, agent=row.agent, workspace=row.workspace)
 
 

@@ -76,7 +76,7 @@ def refuse_moved_watermark(mark: Watermark) -> None:
 
 
 def version_key(kind: str, name: str) -> bytes:
-    """The name under which a version is kept: its kind can be told, the rest is a hash."""
+    """Return the name under which a version is stored: it shows its kind; the rest is a hash."""
     return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
 
 
@@ -187,7 +187,7 @@ class Watermark:
 
     @property
     def tick(self) -> int:
-        """How often anything was raised, as far as this process knows."""
+        """The number of times anything was raised, as far as this process knows."""
         self._catch_up()
         return self._tick
 
@@ -313,7 +313,7 @@ class Watermark:
                 self._file = None
 
     def _try_write(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
-        """False if the log goes on in another file."""
+        """False if the log continues in another file."""
         try:
             self._write_to(self._open_file(path), entry, raised)
         except MarkReplaced:
@@ -377,7 +377,7 @@ class Watermark:
                 self._file = None
 
     def _try_read(self, path: Path) -> bool:
-        """False if the log goes on in another file."""
+        """False if the log continues in another file."""
         if self._file is None:
             self._file = MarkFile(path, make=False)
         try:

@@ -39,7 +39,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Handoff(msgspec.Struct, frozen=True):
-    """What was saved: the commands with their risks, when, by which session. `taken`: it was loaded."""
+    """A saved allowlist: the commands with their risks, when, by which session. `taken`: it was loaded."""
 
     commands: tuple[Command, ...]
     at: float
@@ -51,7 +51,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 def ask_to_save_handoff(gate: Gate, session: str) -> str | None:
-    """What to ask before a context is renewed; None if there is nothing to save. The next message answers."""
+    """Return the question to ask before a context is renewed; None if there is nothing to save.
+
+    The next message answers it.
+    """
     with writing(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows())
         entries = list_allowlist_entries(found.session, tx.now)
@@ -156,7 +159,7 @@ def _listing(commands: tuple[Command, ...]) -> str:
 
 
 def _load_handoff(gate: Gate, tx: Reader, found: LoadedSession) -> Handoff | None:
-    """What was saved for the next context of this kind, if it is ours and not a day old."""
+    """Return the allowlist saved for the next context, if it is untampered and less than a day old."""
     saved = find_value(gate, tx, _value_name(found), Handoff)
     if saved is None or saved.taken:
         return None
@@ -164,6 +167,6 @@ def _load_handoff(gate: Gate, tx: Reader, found: LoadedSession) -> Handoff | Non
 
 
 def _value_name(found: LoadedSession) -> str:
-    """Where it is kept: for whom, not in which session."""
+    """Return the name it is saved under: it belongs to a user, an agent and a workspace, not to a session."""
     whose = {"user": found.row.user, "agent": found.row.agent, "workspace": found.row.workspace}
     return value_name("handoff", sha256(encode_canonical(whose)))

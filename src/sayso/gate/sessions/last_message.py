@@ -1,6 +1,6 @@
-"""What the user last said in a session, for people who are asked about what follows from it.
+"""The user's last message in a session, for people who are asked about what follows from it.
 
-Kept for nothing else: it grants nothing, is not in the audit, and goes when the session ends.
+It grants nothing, is not in the audit, and is deleted when the session ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def forget_last_message(gate: Gate, tx: Writer, session: str) -> None:
 
 
 def load_last_message(gate: Gate, tx: Reader, session: str) -> str | None:
-    """The user's last message; None if nobody told it, or it was written by hand."""
+    """Return the user's last message; None if there is none, or it was tampered with."""
     kept = find_value(gate, tx, _value_name(session), LastMessage)
     return kept.text or None if kept is not None else None
 

@@ -1,4 +1,4 @@
-"""Grants as the operator sees and changes them: listed in plain words, given by hand, revoked at once."""
+"""Grants for the operator: listed in plain words, given directly, revoked at once."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
 
 
 def is_live(gate: Gate, held: HeldGrant, session: Session, now: float) -> bool:
-    """Whether the grant could still be used: not spent, and what it ends with goes on."""
+    """Whether the grant can still be used: it is not spent, and what it ends with has not ended."""
     grant, plan = held.grant, session.plan
     if spent(held, now) or outlived(grant, gate.policy.settings, now):
         return False
@@ -194,7 +194,7 @@ def _describe_ended(held: HeldGrant, *, live: bool) -> EndedGrant:
 
 
 def list_live_grants(gate: Gate, tx: Reader, found: LoadedSession) -> list[ListedGrant]:
-    """What is granted in this session, of all that was read with it."""
+    """Return the live grants of this session, among all that was read with it."""
     if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent
@@ -295,7 +295,7 @@ def _describe_grant(gate: Gate, tx: Reader, held: HeldGrant, agent: str) -> List
 
 
 def _find_grant(gate: Gate, tx: Writer, grant: str) -> tuple[LoadedSession, HeldGrant | None]:
-    """The grant in its session; None for it if its rows cannot be believed."""
+    """Return the grant in its session; None for the grant if its rows were tampered with."""
     row = tx.grant(grant)
     if row is None and (hidden := _session_missing_grant(gate, tx, grant)) is not None:
         return hidden, None
@@ -341,7 +341,7 @@ def _end_grants(
 
 
 def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[list[EndedGrant], list[str]]:
-    """What ended here and in the sessions below, and in which of them rows cannot be believed."""
+    """Revoke everything here and below; return what ended, and the sessions with tampered rows."""
     session = found.session
     live = [held.grant for held in session.all_grants if is_live(gate, held, session, tx.now)]
     apply_and_save(gate, tx, found, (ConsentCleared("everything", "the operator revoked everything"),), by=by)

@@ -111,7 +111,7 @@ class Resumed(msgspec.Struct, frozen=True):
 
 
 class ResumedAll(msgspec.Struct, frozen=True):
-    """How many sessions were let go on; how many were tampered with, or busy, and stay stopped."""
+    """The number of sessions that continue, and of those that stay stopped: tampered with, or busy."""
 
     resumed: int
     tampered: int

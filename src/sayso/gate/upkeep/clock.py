@@ -31,7 +31,7 @@ class ClockReading(msgspec.Struct, frozen=True):
 
     @property
     def behind(self) -> float:
-        """How many seconds the clock is behind what is stored."""
+        """How many seconds the clock is behind the highest time stored."""
         return max(0.0, (self.stored or self.now) - self.now)
 
 
@@ -41,10 +41,10 @@ def read_clock(gate: Gate) -> ClockReading:
 
 
 def trust_clock(gate: Gate, *, by: str) -> ClockReading:
-    """The operator says that the clock is right now; how it stood until then. If it was trusted, no change.
+    """Trust the clock from now on, as the operator says; return how it stood until then.
 
-    All consent of the open sessions ends. Reviews of a time yet to come count as none, and leases are cut to
-    their length.
+    If it was trusted, nothing changes. Otherwise all consent of the open sessions ends, reviews in the future
+    count as none, and leases are cut to their length.
     """
     begun = gate.sealer.mark.tick
     with operator_act(gate) as tx:
@@ -79,7 +79,7 @@ def _read_clock(gate: Gate, tx: Reader) -> ClockReading:
 
 
 def _load_open_sessions(gate: Gate, tx: Reader) -> list[LoadedSession]:
-    """All that are open and can be believed. The oldest is held first, so each after those it comes from."""
+    """Load all open, untampered sessions, the oldest first, so that each is held after its parents."""
     found = [load_session(tx, gate.sealer, row.id, select_all_rows()) for row in tx.sessions(limit=MOST)]
     return [one for one in found if one is not None and one.believed and one.row.ended_at is None]
 

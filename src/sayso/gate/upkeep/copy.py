@@ -63,7 +63,7 @@ class TargetNotEmpty(StoreError):
 
 
 class CopyFailed(StoreError):
-    """What was read back from the target is not what the source holds. The target is not opened."""
+    """The target does not hold what the source holds. It is not opened."""
 
     code = "copy_failed"
 
@@ -79,7 +79,7 @@ class CopyReport(msgspec.Struct, frozen=True):
 
 
 class SourceContents(msgspec.Struct, frozen=True):
-    """What the source holds, as the target should."""
+    """The contents of the source, which the target should match."""
 
     tally: RowTally
     heads: dict[str, EntryRow]
@@ -159,7 +159,7 @@ def copy_store(
 def unseal_store(
     source: Store, target: Store, key: SigningKey, *, to: str, by: str = "operator", marks: Path | None = None
 ) -> None:
-    """Give up a copy that was never finished: the source goes on, and what is in the target stays shut."""
+    """Give up an unfinished copy: the source continues, and the target stays closed."""
     gate = audit_gate(source, key, marks)
     with _holding(source) as old:
         seal = load_move_seal(old)
