@@ -57,11 +57,10 @@ def open_gate(
     key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
-    """A gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
+    """Open a gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
 
-    The policy it is opened with is the one in force there, and if that is news it is recorded.
-
-    Without a key of its own it uses the one in the data folder, and keeps its marks there.
+    Its policy is from now on the one in force there; a change of policy is recorded. Without a key of its own
+    it uses the one in the data folder, and keeps its marks there.
     """
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
@@ -96,11 +95,11 @@ def open_to_act(
     key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
-    """A gate for the operator, on a store that is in use: answers, grants, revocations.
+    """Open a gate for the operator, on a store that is in use: answers, grants, revocations.
 
-    Which policy is in force there is the deciding gate's to say: opening records nothing about this one, and
-    starts no permission's clock. Without a policy it blocks all, which is enough to deny and to revoke. A
-    store that was put back from a copy begins its new epoch here too.
+    The deciding gate sets the policy in force there: opening records nothing about this one, and starts no
+    permission's clock. Without a policy it blocks all, which is enough to deny and to revoke. A store that
+    was restored from a backup begins its new epoch here too.
     """
     _check_there(store)
     if key is None:
@@ -127,10 +126,10 @@ def open_to_look(
     key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
-    """A gate only for looking: opening it writes nothing, makes nothing, and without a policy it blocks all.
+    """Open a gate only for looking: opening it writes and makes nothing, and without a policy it blocks all.
 
-    Grants of a store that was put back from a copy show as void already. If there is no key, neither given
-    nor in the data folder, nothing that is sealed can be believed.
+    Grants of a store that was restored from a backup show as void already. Without a key, given or in the
+    data folder, nothing that is sealed counts.
     """
     if key is None:
         key, marks = _own_key(), marks or gate_data_folder(make=False)
@@ -156,9 +155,9 @@ def _goes_back(opened: Store, mark: Watermark) -> bool:
 
 
 def open_audit(store: str | Path | None = None, *, key: SigningKey | None = None) -> Gate:
-    """A gate only for looking after the audit trail: opening it writes nothing, and its policy blocks all.
+    """Open a gate only for the audit trail: opening it writes nothing, and its policy blocks all.
 
-    If there is no key, neither given nor in the data folder, all it can do is read.
+    Without a key, given or in the data folder, it can only read.
     """
     marks = None
     if key is None:

@@ -31,7 +31,7 @@ class RowWatcher:
 
     @property
     def waiting(self) -> int:
-        """How many wait here."""
+        """The number of callers that wait here."""
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
@@ -92,7 +92,7 @@ class RowWatcher:
                 self._waiting.pop(name, None)
 
     def _watch(self) -> None:
-        """Until nobody waits any more: look after every change of the store."""
+        """Look after every change of the store, until nobody waits."""
         mark = 0
         while True:
             with self._lock:

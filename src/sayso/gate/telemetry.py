@@ -1,11 +1,11 @@
-"""What a program can see of the gate's work: lines of the standard `logging`, and spans of OpenTelemetry.
+"""Logs and traces of the gate's work: the standard `logging`, and spans of OpenTelemetry.
 
-Neither says an argument, a command, a reason, a result or the message of an error: what agents, tools and
-people write may be secret. Names that others chose are made visible and cut. Nothing here can fail or change
-what it tells about.
-
-The loggers are `sayso.gate`, `sayso.asking`, `sayso.run` and `sayso.ledger`. Spans are made once the program
-itself has loaded OpenTelemetry; before that nobody could collect them, and Sayso does not load it.
+- Neither holds an argument, a command, a reason, a result or an error's message: what agents, tools and
+  people write may be secret. Names that others chose are made visible and cut.
+- Nothing here can fail or change what it reports.
+- The loggers are `sayso.gate`, `sayso.asking`, `sayso.run` and `sayso.ledger`.
+- Spans are made once the program itself has loaded OpenTelemetry; before that nobody could collect them, and
+  Sayso does not load it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class DecidingSpan(Span):
     def set_decision(
         self, request: Request, decision: Decision, question: Question | None, *, opened: bool
     ) -> None:
-        """What came of it. `opened`: the question is new, and not one that was open already."""
+        """Note the decision. `opened`: the question is new, not one that was open already."""
         self._decided = request, decision, question, opened
 
     def __exit__(
@@ -157,7 +157,7 @@ class AskingSpan(Span):
         self._began = time.monotonic()
 
     def over(self, state: str, answer: str | None) -> None:
-        """How the question stands now that nobody waits for it here any more."""
+        """Note the question's state when nobody waits for it here any longer."""
         said = {"state": "timed out" if state == "open" else state, "answer": printable_name(answer or "")}
         facts = self._facts | said | {"seconds": f"{time.monotonic() - self._began:.1f}"}
         self.tell(facts)

@@ -61,10 +61,11 @@ def load_approval(gate: Gate, tx: Reader, question: QuestionRow) -> CallApproval
 
 
 def state_of_call(gate: Gate, tx: Reader, row: CallRow) -> str:
-    """Where a call stands, in the words of its state.
+    """Return the state of a call in words.
 
-    One that was allowed and not started is `allowed` while it would start: not once its approval `ran_out`,
-    was `taken_back`, or served the same call made again (`used_elsewhere`). Tried again, it then asks anew.
+    A call that was allowed and not started is `allowed` while it would start: not once its approval
+    `ran_out`, was `taken_back`, or served an identical call (`used_elsewhere`). Tried again, it then asks
+    again.
     """
     question = tx.question(row.question) if row.question is not None else None
     if row.state not in ("pending", "allowed") or question is None:
@@ -85,7 +86,7 @@ def question_behind(gate: Gate, tx: Reader, grants: Iterable[str]) -> bool:
 
 
 def has_story(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> bool:
-    """Whether the history tells of this call by itself.
+    """Whether the history lists this call by itself.
 
     It does not if the call only joined a question, or if another call ran on the approval it had asked for.
     """

@@ -45,9 +45,9 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Authorization(msgspec.Struct, frozen=True):
-    """What was decided and written; the question, if a person has to answer one, and whether it is new.
+    """What was decided and recorded; the question, if a person has to answer one, and whether it is new.
 
-    `entry` is 0 if the call goes on waiting for the question it had opened. `clearings` is how often all
+    `entry` is 0 if the call keeps waiting for the question it had opened. `clearings` is how often all
     consent of the session had been cleared by then. `begins`: a story begins with the entry.
     """
 
@@ -91,10 +91,10 @@ def authorize_in(
     again: bool = False,
     told: bool = False,
 ) -> Authorization:
-    """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so.
+    """Authorize as part of a larger transaction. `fence`: if the call is allowed, it starts with this number.
 
     `again`: the call was decided before. If it still waits for the same question, nothing new is written.
-    `told`: it has a story of its own, which this goes on with.
+    `told`: it has a story of its own, which this continues.
     """
     scope = with_run_standing(gate, tx, request.session, scope)
     wanted = select_rows_for(request, gate.policy, scope)

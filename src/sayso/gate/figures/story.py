@@ -1,12 +1,12 @@
-"""The story of a call: asked, edited, answered, started, ended, told from the rows that record it.
+"""The story of a call: asked, edited, answered, started, ended, from the rows that record it.
 
-- A story begins with the entry of a call's first decision. Later entries of the same call, and of the same
-  call made again while its question is open or on the approval it got, go on with it and begin none.
+- A story begins with the entry of a call's first decision. Later entries of the same call continue it and
+  begin none; so do entries of an identical call while its question is open, or on the approval it got.
 - A call that only joined a question has no story until something happens to it alone: it is asked by itself,
   allowed by something else, or denied.
-- What is over is never told as pending: a denied question ends its call, tried again or not. Nor is an
-  approval told as one that waits when it ran out or was taken back.
-- What was erased beside the first entry is not told from other rows either.
+- What is over is never shown as pending: a denied question ends its call, tried again or not. Nor is an
+  approval shown as waiting once it ran out or was taken back.
+- What was erased beside the first entry is not shown from other rows either.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ class AccessRequest(msgspec.Struct, frozen=True):
 
 
 def request_access(gate: Gate, request: Request, *, key: str | None, same: str) -> AccessRequest:
-    """Open the question for this call. `same` tells what was submitted: a key stands for one of those.
+    """Open the question for this call. `same` is what was submitted: a key belongs to one submission.
 
-    Nothing is started or used up. What is denied is recorded as denied, what is allowed leaves no trace.
+    Nothing is started or used up. A denial is recorded; an allow leaves no trace.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:
         known = find_access_request(gate, tx, request.session, key, same)

@@ -33,10 +33,10 @@ class BeyondPolicy(SaysoError, TypeError):
 
 
 class RunNote(msgspec.Struct, frozen=True):
-    """What a run leaves in the ledger while it goes on: how its steps stand, and how often it was begun.
+    """A run's note in the ledger while it is under way: the state of its steps, and how often it was begun.
 
-    `ran` says that something in it that needed consent had been begun when it was parked, `restartable` that
-    it may be begun again all the same.
+    `ran`: something in it that needed consent had begun when it was parked. `restartable`: it may be begun
+    again all the same.
     """
 
     steps: Mapping[str, str] = {}

@@ -95,10 +95,10 @@ def find_browser(gate: Gate, secret: str) -> Browser | None:
 
 
 def page_key(gate: Gate, secret: str) -> str:
-    """What the page itself proves with each request that it is asking.
+    """Return the key with which the page itself proves that it makes a request.
 
     A browser sends its cookie to every port of this machine, so whoever gets the user to open a page of
-    theirs here is sent it too. This key is kept where only our own page can read it, and cannot be made
+    theirs here receives it too. This key is stored where only our own page can read it, and cannot be made
     from the cookie.
     """
     return gate.sealer.text("page", secret_value_name("browser", secret)).hex()

@@ -38,7 +38,7 @@ class AskedQuestion(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What a person said: one of the answers offered, or "edit" with the arguments the call shall have.
+    """A person's reply: one of the answers offered, or "edit" with the arguments the call shall have.
 
     `seen` is the digest of the call, from a surface that showed all of it before the answer. Without it
     nothing above moderate risk is allowed. `seen_edited` is that of the edited call: without it an edit

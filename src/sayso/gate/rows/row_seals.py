@@ -208,10 +208,10 @@ class Sealer:
         return {name: at for name, at in found if at is not None}
 
     def review_times(self, marked: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
-        """When each name was reviewed or first seen; a row taken away or disbelieved means never.
+        """Return when each name was reviewed or first seen; a deleted or tampered row means never.
 
-        So it hides no decayed review behind a younger row of another name. `marked` are the names that had a
-        row before these were read: what another process has only just written is not missed.
+        So no deletion hides a decayed review behind a younger row of another name. `marked` are the names
+        that had a row before these were read: a row that another process has only just written is not missed.
         """
         times = {row.name: self._review_time(row) or NEVER for row in rows}
         for name in marked:
@@ -291,9 +291,9 @@ class Sealer:
         return msgspec.structs.replace(row, body=mac + beside + kept)
 
     def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
-        """The record in this row, if the row is one we wrote; with `any_result` whatever its result is.
+        """Return the record in this row, if the row is untampered; `any_result`: whatever its result is.
 
-        A lease that was shortened by hand ends sooner, as if its holder had died; that is all.
+        A lease that was shortened by hand only ends sooner, as if its holder had died.
         """
         beside, record = row.body[MAC_BYTES:_RECORD], row.body[_RECORD:]
         if len(beside) != RESULT_BYTES + _LEASE.size or not (any_result or _result_fits(row, beside)):

@@ -130,7 +130,7 @@ class Watermark:
             raised[place] = (version, int(until))
 
     def missing(self, kind: str, there: set[str]) -> int:
-        """How many names of this kind are alive here and not among these; or were when a reading began."""
+        """Count the names of this kind that are live here (or were when reading began) and not among these."""
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
             self._catch_up()
@@ -165,9 +165,9 @@ class Watermark:
         return self._known.get(_FLOOR, 0)
 
     def burn(self, kind: str, but: set[str], *, before: int) -> int:
-        """Raise every version of this kind that was known then, those of `but` excepted; how many.
+        """Raise every version of this kind that was known then, except those of `but`; return how many.
 
-        What is put back afterwards is behind its mark.
+        Whatever is restored afterwards is behind its mark.
         """
         spared = {version_key(kind, name) for name in but}
         with self._guard:
@@ -331,7 +331,7 @@ class Watermark:
             file.unlock()
 
     def _open_file(self, path: Path) -> MarkFile:
-        """The file; now and then opened again. One that was taken away is made again, with all we know."""
+        """Return the file, reopened now and then. A deleted file is made again, with all we know."""
         self._left -= 1
         if self._file is not None and self._left >= 0:
             return self._file

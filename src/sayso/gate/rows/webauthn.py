@@ -60,9 +60,9 @@ _decode_client_data = msgspec.json.Decoder(ClientData).decode
 
 
 def answer_challenge(question: str, digest: str, answer: str, edited: str = "") -> bytes:
-    """What has to be signed to give this answer to this question about this call, and nothing else.
+    """Return what has to be signed to give this answer to this question about this call, and nothing else.
 
-    `edited` is the digest of the call that shall run instead. Answers item by item are told in one text.
+    `edited` is the digest of the call that shall run instead. Answers item by item are one text.
     """
     said = {"question": question, "digest": digest, "answer": answer, "edited": edited}
     return sha256(ANSWER + encode_canonical(said)).digest()
@@ -90,7 +90,7 @@ def check_passkey_proof(
 
 
 def read_client_data(text: bytes, kind: str, challenge: bytes | None = None) -> ClientData:
-    """What the browser says, if it is of this kind, for this challenge, and not from within another page."""
+    """Return the browser's data if it is of this kind, for this challenge, and not from an embedded page."""
     try:
         said = _decode_client_data(text)
     except (msgspec.MsgspecError, UnicodeError) as error:

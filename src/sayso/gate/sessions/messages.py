@@ -154,7 +154,7 @@ def _why_cleared(effects: tuple[Effect, ...]) -> events.Text:
 def clear_children(
     gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...], *, by: str = ""
 ) -> tuple[str, ...]:
-    """What is cleared in a session is cleared in those it started, in the same transaction; what was lost."""
+    """Clear in child sessions what is cleared here, in the same transaction; return what was lost."""
     clearing = tuple(
         ConsentCleared(e.reach, words.in_session_above(e.why))
         for e in effects

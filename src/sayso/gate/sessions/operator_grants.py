@@ -49,7 +49,7 @@ class TamperedGrant(SaysoError):
 
 
 class ListedGrant(msgspec.Struct, frozen=True):
-    """A live grant for people to read. `left` is seconds, `uses` None stands for any number."""
+    """A live grant for people to read. `left` is seconds; `uses` is None for any number."""
 
     id: str
     session: str
@@ -85,9 +85,9 @@ class EndedGrant(msgspec.Struct, frozen=True):
 
 
 def list_grants(gate: Gate, session: str | None = None) -> list[ListedGrant]:
-    """What is granted now: in this session, in the order given, or in all that are open, as they end.
+    """List the live grants: of this session, in the order given, or of all open ones, in the order they end.
 
-    What was tampered with grants nothing.
+    A tampered grant is not live.
     """
     with gate.store.read() as tx:
         if session is not None:

@@ -184,7 +184,7 @@ def _record_hidden(gate: Gate) -> None:
 
 
 def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:
-    """What became of it. One that somebody holds must not keep the others from being stopped."""
+    """Stop this session; return the result. A session that is held must not keep the others running."""
     try:
         return _stop(gate, session, by, Assurance.ASSURED)
     except StoreBusy:

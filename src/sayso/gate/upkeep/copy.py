@@ -1,8 +1,10 @@
 """Moving a store to another place: sealed here, copied, verified, and opened there in a new epoch.
 
-Whatever happens on the way, at most one of the two places can be written to. The source is sealed before the
-first row is read. All rows reach the target in one transaction, and until they are verified the target bears
-the mark of an unfinished copy, which no gate opens. Begun again, a copy goes on where it was broken off.
+- At every moment at most one of the two places can be written to.
+- The source is sealed before the first row is read.
+- All rows reach the target in one transaction. Until they are verified, the target bears the mark of an
+  unfinished copy, which no gate opens.
+- A copy that was interrupted continues where it stopped.
 """
 
 from __future__ import annotations
