@@ -130,7 +130,7 @@ class Watermark:
             raised[place] = (version, int(until))
 
     def missing(self, kind: str, there: set[str]) -> int:
-        """Count the names of this kind that are live here (or were when reading began) and not among these."""
+        """Count the names of this kind that live here (or did when reading began) and are not among these."""
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
             self._catch_up()
