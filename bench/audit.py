@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
+import msgspec
+
 from bench.durable import DOMAINS, a_gate, on_disk
 from bench.measure import Race, Row, Side, Watch, race
 from bench.world import make_world
 from sayso.core.audit.entry import MAIN, TAG
 from sayso.core.audit.entry import ChainRow as Stored
+from sayso.core.audit.events import Decided
 from sayso.core.audit.verify import VerifyReport, verify_rows
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.verify import verify_audit
@@ -48,29 +51,30 @@ def verify_against_hashing(watch: Watch) -> list[Row]:
 
 def _fill(gate: Gate, watch: Watch) -> None:
     """Entries as an allow writes them, many in a transaction; signed at the end."""
-    details = _details()
+    allow = _allow()
     for start in range(0, ENTRIES, PAGE):
         with gate.store.write(durable=False) as tx:
             for n in range(start, start + PAGE):
                 digest = sha256(b"call %d" % n).hexdigest()
                 operations = (f"domain{n % DOMAINS:04}.label",)
-                more = details | {"digest": digest}
-                record(tx, "DECIDED", session="s_bench", agent="agent", operations=operations, details=more)
+                event = msgspec.structs.replace(allow, digest=digest)
+                record(tx, event, session="s_bench", agent="agent", operations=operations)
         watch("audit (writing it first)", start // PAGE + 1, ENTRIES // PAGE)
     sign_audit(gate)
 
 
-def _details() -> dict[str, object]:
-    return {
-        "tool": "label",
-        "origin": "agent",
-        "verdict": "allow",
-        "rule": "operation_grant",
-        "reason": "granted by the operator for this session",
-        "risk": "medium",
-        "grants": ["g_" + "0" * 24],
-        "policy": make_world(DOMAINS).policy.digest,
-    }
+def _allow() -> Decided:
+    return Decided(
+        digest="",
+        tool="label",
+        origin="agent",
+        verdict="allow",
+        rule="operation_grant",
+        reason="granted by the operator for this session",
+        risk="medium",
+        grants=("g_" + "0" * 24,),
+        policy=make_world(DOMAINS).policy.digest,
+    )
 
 
 def _stored(gate: Gate) -> list[Stored]:

@@ -1,4 +1,4 @@
-"""The list of events in the documentation is the list of events the gate writes, no more and no less."""
+"""The events of the audit trail stand in one place: documentation, writers and readers go by it."""
 
 from __future__ import annotations
 
@@ -7,42 +7,68 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from sayso.core.audit.events import EVENTS, Answered, DecisionEvent
+from sayso.gate.audit.signatures import SignedAnswer
+from sayso.gate.figures.decision_log import Details
+
 ROOT = Path(__file__).parents[2]
-WRITING = ("record", "_record_step", "_record_change")
-"""The functions of the gate that are told which event to write."""
-EVENT = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*")
-LISTED = re.compile(r"^\| `([A-Z0-9_]+)` \|", re.MULTILINE)
+SOURCE = ROOT / "src" / "sayso"
+THE_PLACE = "core/audit/events.py"
+OTHER_MEANINGS = {
+    ("core/decision.py", "BLOCKED"),
+    ("policy/expectations.py", "BLOCKED"),
+    ("cli/commands/check.py", "BLOCKED"),
+    ("cli/views/operator.py", "STOPPED"),
+    ("cli/views/session.py", "STOPPED"),
+}
+"""The outcome of a decision in the graph's words, and the mark of a stopped session on a terminal."""
+ROW = re.compile(r"^\| `([A-Z0-9_]+)` \| (.+) \|$", re.MULTILINE)
 
 
-def written(source: str) -> Iterator[str]:
-    """Events named where an entry is written, or in a table of events."""
+def named_events(source: str) -> Iterator[str]:
+    """Events whose names are spelled out, alone or as part of an entry's bytes."""
     for node in ast.walk(ast.parse(source)):
-        told: list[ast.expr] = []
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in WRITING:
-            told = node.args
-        elif isinstance(node, ast.Assign) and [ast.unparse(name) for name in node.targets] == ["EVENTS"]:
-            assert isinstance(node.value, ast.Dict)
-            told = node.value.values
-        for each in told:
-            if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                assert EVENT.fullmatch(each.value), each.value
-                yield each.value
+        value = node.value if isinstance(node, ast.Constant) else None
+        text = value.decode(errors="replace") if isinstance(value, bytes) else value
+        if isinstance(text, str):
+            yield from ({text} | set(re.findall(r'"event":"([A-Z0-9_]+)"', text))) & EVENTS.keys()
 
 
-def test_every_event_the_gate_writes_is_documented_and_no_other() -> None:
-    sources = [path.read_text() for path in (ROOT / "src" / "sayso" / "gate").rglob("*.py")]
-    found = {event for source in sources for event in written(source)}
-    listed = LISTED.findall((ROOT / "docs" / "audit.md").read_text())
-    assert len(listed) == len(set(listed))
-    assert set(listed) == found
+def test_no_event_is_named_outside_the_one_place() -> None:
+    found = {
+        (str(path.relative_to(SOURCE)), name)
+        for path in SOURCE.rglob("*.py")
+        for name in named_events(path.read_text())
+    }
+    assert {one for one in found if one[0] != THE_PLACE} == OTHER_MEANINGS
 
 
-def test_no_other_part_writes_entries() -> None:
-    for path in (ROOT / "src" / "sayso").rglob("*.py"):
-        if not path.is_relative_to(ROOT / "src" / "sayso" / "gate"):
+def test_a_name_that_is_spelled_out_is_noticed() -> None:
+    assert set(named_events('if row.event == "GRANTED": pass')) == {"GRANTED"}
+    assert set(named_events("""wanted = b',"event":"JOINED",' in body""")) == {"JOINED"}
+    assert not set(named_events('"""Entries ASKED are counted."""\nother("NOT")'))
+
+
+def test_the_documentation_lists_every_event_with_its_meaning_and_no_other() -> None:
+    rows = ROW.findall((ROOT / "docs" / "audit.md").read_text())
+    assert len(rows) == len(EVENTS)
+    assert dict(rows) == {name: " ".join((kind.__doc__ or "").split()) for name, kind in EVENTS.items()}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_subject_of_an_event_is_one_of_its_details(name: str) -> None:
+    kind = EVENTS[name]
+    assert not kind.subject or kind.subject in kind.__struct_fields__
+
+
+@pytest.mark.parametrize(("part", "whole"), [(Details, DecisionEvent), (SignedAnswer, Answered)])
+def test_who_reads_a_part_of_an_entry_reads_fields_that_it_has(part: type, whole: type) -> None:
+    assert set(part.__struct_fields__) <= set(whole.__struct_fields__)  # type: ignore[attr-defined]
+
+
+def test_only_the_gate_writes_entries() -> None:
+    for path in SOURCE.rglob("*.py"):
+        if not path.is_relative_to(SOURCE / "gate"):
             assert "rows.journal import" not in path.read_text(), path
-
-
-def test_an_event_is_seen_where_it_is_written() -> None:
-    source = 'record(tx, "GRANTED", session=s)\nEVENTS = {1: "ASKED"}\nother("NOT")'
-    assert set(written(source)) == {"GRANTED", "ASKED"}

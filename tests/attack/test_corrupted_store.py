@@ -25,6 +25,7 @@ from sayso.gate.rows.keys import make_key
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.sqlite.store import SqliteStore
+from tests.gate.forging import forged_event
 
 KEY = make_key("test")
 POLICY = load_preset("chat")
@@ -41,8 +42,8 @@ def written(path: Path, entries: int, stream: str = MAIN) -> bytes:
     gate = open_gate(POLICY, store, key=KEY)
     with store.write() as tx:
         for number in range(entries):
-            details = {"number": number, "rule": "ask"}
-            record(tx, "DECIDED", session=f"s_{number % 3}", details=details, stream=stream)
+            event = forged_event("DECIDED", number=number, rule="ask")
+            record(tx, event, session=f"s_{number % 3}", stream=stream)
     note = sign_audit(gate).encode()
     store.close()
     return note

@@ -46,6 +46,7 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.store.memory.store import MemoryStore
 from tests.gate.answers import answer_items, answer_question
 from tests.gate.conftest import KEY, Clock, clock, gate, no_settings
+from tests.gate.forging import forged_event
 from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, registered, signed
 from tests.service.authenticator import PRESENT, VERIFIED, Authenticator
 
@@ -423,7 +424,7 @@ def forge(gate: Gate, **changed: Any) -> list[FindingKind]:
     details = msgspec.json.decode(row.body)["details"]
     proof = details["proof"] | changed.pop("proof", {})
     with gate.store.write() as tx:
-        record(tx, "ANSWERED", session=row.session, details=details | changed | {"proof": proof})
+        record(tx, forged_event("ANSWERED", **details | changed | {"proof": proof}), session=row.session)
     return [one.kind for report in verify_audit(gate).reports for one in report.findings]
 
 
@@ -477,7 +478,8 @@ def test_a_public_key_that_is_not_the_one_it_names_is_found(gate: Gate) -> None:
     with gate.store.write() as tx:
         (row,) = [row for row in tx.entries("main") if row.event == "PASSKEY_ADDED"]
         details = msgspec.json.decode(row.body or b"")["details"]
-        record(tx, "PASSKEY_ADDED", details=details | {"public_key": _key_of(Authenticator())})
+        forged = details | {"public_key": _key_of(Authenticator())}
+        record(tx, forged_event("PASSKEY_ADDED", **forged))
     assert [one.kind for one in verify_audit(gate).reports[0].findings] == [FindingKind.PROOF]
     answered(gate, device)
     assert verify_audit(gate).found == 1
@@ -490,8 +492,8 @@ def test_a_passkey_added_only_after_the_answer_it_signed_is_found(gate: Gate) ->
         rows = {row.event: msgspec.json.decode(row.body or b"")["details"] for row in tx.entries("main")}
     fresh = open_gate(gate.policy, MemoryStore(clock=Clock()), key=KEY)
     with fresh.store.write() as tx:
-        record(tx, "ANSWERED", details=rows["ANSWERED"])
-        record(tx, "PASSKEY_ADDED", details=rows["PASSKEY_ADDED"])
+        record(tx, forged_event("ANSWERED", **rows["ANSWERED"]))
+        record(tx, forged_event("PASSKEY_ADDED", **rows["PASSKEY_ADDED"]))
     assert [one.kind for one in verify_audit(fresh).reports[0].findings] == [FindingKind.PROOF]
 
 

@@ -20,6 +20,7 @@ from sayso.gate.rows.keys import format_verifier_key, load_or_make_key, make_key
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from tests.e2e.operator_place import edit
+from tests.gate.forging import forged_event
 
 ENTRIES = 300
 
@@ -37,7 +38,7 @@ class Place:
         gate = open_gate(load_preset("chat"), self.store, key=key, marks=self.data)
         with gate.store.write() as tx:
             for number in range(ENTRIES - 1):
-                record(tx, "DECIDED", session="s_1", operations=("git.push",), details={"number": number})
+                record(tx, forged_event("DECIDED", number=number), session="s_1", operations=("git.push",))
         gate.store.close()
 
     def run(self, *words: str, given: str = "", **more: str) -> subprocess.CompletedProcess[str]:

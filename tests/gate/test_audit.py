@@ -34,6 +34,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key, make_signer, make_verifier, public_key_of
 from sayso.store.contract import EntryRow, SecretRow
 from tests.gate.conftest import KEY, Clock
+from tests.gate.forging import forged_event
 
 TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 
@@ -41,7 +42,7 @@ TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 def happen(gate: Gate, times: int, stream: str = MAIN) -> None:
     with gate.store.write() as tx:
         for number in range(times):
-            record(tx, "DECIDED", session="s_1", details={"number": number}, stream=stream)
+            record(tx, forged_event("DECIDED", number=number), session="s_1", stream=stream)
 
 
 def commit_to(gate: Gate, **values: object) -> int:

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from sayso import Sayso
+from sayso.core.audit import events
 from sayso.core.audit.checkpoint import open_checkpoint
 from sayso.core.audit.entry import MAIN, AuditError
 from sayso.core.audit.receipt import check_receipt
@@ -565,7 +566,7 @@ def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(
     def meddling(doing: str, done: int) -> None:
         if doing == "Verifying the copy":
             with pair.source.write() as tx:
-                record(tx, "UNSEALED")
+                record(tx, events.Unsealed("elsewhere", "ana"))
                 tx.set_meta("sealed", "")
 
     with pytest.raises(StoreMoved, match="taken off"):
@@ -636,7 +637,7 @@ def test_recording_after_a_seal_is_refused_whatever_it_is(pair: Pair) -> None:
     pair.old()
     pair.copy()
     with pytest.raises(StoreMoved), pair.source.write() as tx:
-        record(tx, "DECIDED")
+        record(tx, events.UserInitiated())
 
 
 def test_a_copy_in_a_file_leaves_the_file_readable_by_others(tmp_path: Path, clock: Clock) -> None:

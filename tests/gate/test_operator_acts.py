@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from sayso.core.audit import events
 from sayso.core.audit.entry import AuditError
 from sayso.core.model import Operation, Request
 from sayso.gate.audit.operator_transaction import operator_act
@@ -28,6 +29,7 @@ from sayso.gate.sessions.operator_grants import (
 )
 from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.conftest import Clock
+from tests.gate.forging import forged_event
 
 Act = Callable[[Gate, str], object]
 
@@ -100,8 +102,9 @@ def test_what_the_agent_and_the_host_do_is_not_signed_one_by_one(gate: Gate, ses
 
 
 def test_an_act_that_fails_writes_nothing_and_signs_nothing(gate: Gate, session: str) -> None:
+    acts = (events.Granted("g_1", "operation", "low"), forged_event("no event"))
     with pytest.raises(AuditError), operator_act(gate) as tx:
-        _ = record(tx, "GRANTED", session=session), record(tx, "no event", session=session)
+        _ = [record(tx, act, session=session) for act in acts]
     with gate.store.read() as tx:
         assert list(tx.checkpoints(limit=10)) == []
         assert "GRANTED" not in [row.event for row in tx.entries("main", limit=100)]

@@ -11,6 +11,7 @@ from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.figures.recorded_decision import PastDecision, load_past_decision
+from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.sessions.operator_grants import give_grant
@@ -114,3 +115,16 @@ def test_what_is_no_decision_or_is_not_there_is_refused(gate: Gate, session: str
         tx.prune_entries("main", before=10_000)
     with pytest.raises(AuditError):
         past(gate, "ASKED")
+
+
+def test_a_column_that_calls_another_entry_a_decision_makes_neither_a_decision_nor_a_story(
+    gate: Gate, session: str
+) -> None:
+    with gate.store.write() as tx:
+        opened = next(row for row in tx.entries("main") if row.event == "SESSION_OPENED")
+        newest = tx.head("main")
+        assert newest is not None
+        tx.add_entry(msgspec.structs.replace(opened, seq=newest.seq + 1, event="DECIDED"))
+    assert find_stories(gate, StoryFilter()).stories == ()
+    with pytest.raises(UnknownEntry, match="not a decision"):
+        past(gate, "DECIDED")

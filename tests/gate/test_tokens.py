@@ -11,7 +11,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
-from sayso.gate.people.tokens import PREFIX, Role, find_token, issue_token, list_tokens, revoke_token
+from sayso.gate.people.tokens import Role, find_token, issue_token, list_tokens, revoke_token
 from sayso.gate.sealed_values import write_value
 
 
@@ -45,7 +45,7 @@ def test_an_assured_token_is_revoked_like_any_other(gate: Gate) -> None:
 
 
 def by_hand(gate: Gate, secret: str, old: str, new: str) -> None:
-    place = f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
+    place = f"token/{sha256(secret.encode()).hexdigest()}"
     with gate.store.write() as tx:
         text = tx.meta(place)
         assert text is not None
@@ -74,7 +74,7 @@ class OldToken(msgspec.Struct):
 
 def test_a_token_from_before_there_were_assured_ones_is_claimed(gate: Gate) -> None:
     secret = f"sayso_host_{secrets.token_urlsafe(32)}"
-    place = f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
+    place = f"token/{sha256(secret.encode()).hexdigest()}"
     with gate.store.write() as tx:
         write_value(gate, tx, place, OldToken("t_0011223344556677", "host", "me", 1.8e9))
     assert found(gate, secret) is False

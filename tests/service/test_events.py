@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from sayso.core.audit.events import DECISIONS, EVENTS
 from sayso.core.model import Operation
 from sayso.core.session import Scope
 from sayso.doors.python.calls.embedded import EmbeddedDoor
-from sayso.gate.audit.events import DECISIONS
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.sessions import open_session
 from sayso.service.http.state import ServiceSettings
-from sayso.service.live.trail import KEPT, KINDS
+from sayso.service.live.trail import KEPT
 from tests.service.calling import READ, WRITE, Service, Stream
 
 
@@ -50,7 +50,7 @@ def test_an_operator_sees_questions_and_answers_as_they_happen(service: Service)
 
 @pytest.mark.parametrize("event", DECISIONS)
 def test_no_decision_is_left_out_of_the_live_events(event: str) -> None:
-    assert KINDS[event][0] == ("question" if event == "ASKED" else "decision")
+    assert EVENTS[event].topic == ("question" if event == "ASKED" else "decision")
 
 
 def test_a_click_of_the_users_own_is_told_and_counted_like_any_decision(service: Service) -> None:

@@ -8,6 +8,7 @@ from sayso.gate.audit.prune import erase_value
 from sayso.gate.rows.journal import record
 from sayso.service.live.last_used import LastUses
 from tests.gate.conftest import Clock
+from tests.gate.forging import forged_event
 from tests.service.calling import READ, WIPE, WRITE, Service
 
 
@@ -110,6 +111,6 @@ def test_the_last_use_is_the_newest_of_all_streams_and_read_only_once(service: S
         tx.prune_entries("main", before=10_000)
     clock.now += 60
     with service.gate.store.write() as tx:
-        record(tx, "DECIDED", operations=("files.read",), stream="worker")
+        record(tx, forged_event("DECIDED"), operations=("files.read",), stream="worker")
     assert uses.read_uses(service.gate)["files.read"].allowed_at == clock.now
     assert LastUses().read_uses(service.gate)["files.read"].allowed_at == clock.now

@@ -7,6 +7,7 @@ import pytest
 from msgspec.json import decode, encode
 
 from sayso.cli.views.audit import show_verification, verification_to_json
+from sayso.core.audit import events
 from sayso.core.audit.entry import format_timestamp
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.rows.journal import record
@@ -56,7 +57,7 @@ def test_a_trail_that_reports_tampering_is_not_said_to_be_of_a_store_nobody_chan
     last = ""
     for number in range(1, 3):
         with service.gate.store.write() as tx:
-            record(tx, "TAMPERED", details={"finding": f"a row of the {number}. day"})
+            record(tx, events.Tampered(finding=f"a row of the {number}. day"))
             last = format_timestamp(tx.now)
         told = service.told("operator", "POST", "/v1/audit/verify", {})
         assert told["clean"]

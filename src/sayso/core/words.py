@@ -544,8 +544,8 @@ def clear_reach_text(reach: str, why: str) -> str:
     return f"{REACHES[reach]} ({why})"
 
 
-ENDED_WITH = {"STOPPED": "the session was stopped", "SESSION_ENDED": "the session ended"}
-"""Why consent ended, by the audit event that ended it."""
+SESSION_STOPPED = "the session was stopped"
+SESSION_ENDED = "the session ended"
 
 
 TIGHTENED = "the policy is stricter now than when this was asked"

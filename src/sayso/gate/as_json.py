@@ -40,7 +40,7 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
 
 
 def question_to_json(decision: Decision, request: Request, policy: Policy) -> dict[str, Any]:
-    """What is put to the user when asking; nothing otherwise."""
+    """Return the question to show the user; an empty dict if nothing is asked."""
     if decision.verdict is not Verdict.ASK:
         return {"question": None}
     text = question_text(decision, request, policy)

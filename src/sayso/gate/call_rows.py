@@ -1,8 +1,8 @@
-"""A call between its row in the ledger and what is told of it.
+"""Calls in the ledger: their rows, and what callers see of them.
 
 - The whole row of a call is sealed: what runs after an approval, its state, its number and its keys.
-- While it waits to be tried, runs or is parked, the sealed row of its session names it with how it stands.
-  So a genuine row of before that was put back by hand is noticed: it is not run, gone on with or ended.
+- While a call is untried, running or parked, the sealed row of its session names it and its state. So a
+  genuine older row that was restored is noticed: its call is not run, continued or ended.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class UnknownCall(SaysoError):
 
 
 class KeyReused(SaysoError):
-    """An id or key that stands for one call was used for another."""
+    """An id or key that belongs to one call was used for another."""
 
     code = "key_reused"
 
@@ -65,9 +65,9 @@ class TamperedCall(Tampered):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What the ledger keeps of a call: the request, and what was decided about it.
+    """The ledger's record of a call: the request, and what was decided about it.
 
-    `effect_turn` says which of the calls with its effect key it is, once it was started.
+    `effect_turn` is the call's place among those with its effect key, once it was started.
     """
 
     request: Request
@@ -102,9 +102,10 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """Where a call stands after somebody tried to run it. `fence` is 0 unless this attempt may run it now.
+    """A call after somebody tried to run it.
 
-    `note` is what a holder left with a call that is not over.
+    `fence` is 0 unless this attempt may run it now. `note` is what a holder left with a call that has not
+    ended.
     """
 
     call: str
@@ -137,7 +138,7 @@ def load_call_row(gate: Gate, tx: Reader, call: str) -> CallRow:
 
 
 def check_call_row(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
-    """The same row; an error if it was changed or put back by hand."""
+    """Return the row; an error if it was tampered with."""
     finding = find_fault(gate, tx, row)
     if finding is None:
         return row
@@ -148,9 +149,9 @@ def check_call_row(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
 
 
 def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
-    """The same row for whoever is only shown it; None if it was changed by hand, which is reported once.
+    """Return the row for display; None if it was tampered with, which is reported once.
 
-    Results are dropped when they are old, and so are the marks of sessions: then the seal alone counts.
+    Old results are dropped, and so are the marks of old sessions: then only the seal counts.
     """
     kept = load_kept(tx, gate.sealer, row.session)
     finding = None if kept is None else find_fault_beside(row, kept)
@@ -162,7 +163,7 @@ def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
 
 
 def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
-    """What is wrong with this row; None if nothing is."""
+    """Return what is wrong with this row; None if nothing is."""
     if gate.sealer.open_call(row) is None:
         return f"call {row.id} was changed by hand"
     found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
@@ -173,13 +174,13 @@ def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
 
 
 def find_fault_beside(row: CallRow, kept: SessionState) -> str | None:
-    """What is wrong with this row, held against what is kept in its session; None if nothing is."""
+    """Return what is wrong with this row compared with its session; None if nothing is."""
     same = kept.calls.get(row.id) == _standing_label(row) and kept.untried.get(row.id) == _find_untried(row)
     return None if same or is_forgotten(row, kept) else f"call {row.id} was put back by hand"
 
 
 def is_forgotten(row: CallRow, kept: SessionState) -> bool:
-    """Whether its session no longer knows if this call was tried: it is too old, and cannot be any more."""
+    """Whether its session no longer knows if this call was tried. Such a call is too old to be tried."""
     named = row.id in kept.calls or row.id in kept.untried
     return _find_untried(row) is not None and not named and row.at <= kept.forgotten
 
@@ -208,12 +209,12 @@ def with_effect_turn(gate: Gate, row: CallRow, turn: int) -> CallRow:
 
 
 def with_refusal(kept: Record, no: Decision) -> Record:
-    """What is kept of a call that was started and does not go on."""
+    """Return the record of a call that was started and may not continue."""
     return msgspec.structs.replace(kept, verdict=no.verdict, rule=no.rule, reason=no.reason, announce=None)
 
 
 def load_record(gate: Gate, row: CallRow) -> Record:
-    """What was kept of the call; an error if somebody else wrote it."""
+    """Return the record of the call; an error if it was tampered with."""
     kept = find_record(gate, row)
     if kept is None:
         finding = f"call {row.id} was changed by hand"
@@ -223,7 +224,7 @@ def load_record(gate: Gate, row: CallRow) -> Record:
 
 
 def find_record(gate: Gate, row: CallRow, *, any_result: bool = False) -> Record | None:
-    """The same; None if it cannot be believed. With `any_result`, whatever became of its result."""
+    """Return the record of the call; None if it was tampered with. `any_result`: ignore its result."""
     kept = gate.sealer.open_call(row, any_result=any_result)
     return None if kept is None else _decode_record(kept)
 
@@ -290,7 +291,7 @@ def _session_of(gate: Gate, tx: Reader, row: CallRow) -> LoadedSession:
 
 
 def running_label(fence: int) -> str:
-    """How a call stands that runs under this number."""
+    """Return the state of a call that runs under this number, as its session stores it."""
     return f"running {fence}"
 
 
@@ -309,7 +310,7 @@ def _find_untried(row: CallRow) -> Untried | None:
 
 
 def attempt_from_row(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:
-    """The call for whoever tried it. Its result is told for a day after it ended."""
+    """Return the call for whoever tried it. Its result is available for a day after it ended."""
     fresh = row.ended_at is not None and abs(tx.now - row.ended_at) < RESULT_LASTS
     result, note = (row.result if fresh else None), (row.result if row.ended_at is None else None)
     fence = row.fence if mine else 0

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
 from sayso.core.grants import GrantKey
@@ -31,14 +32,14 @@ CLOCK_SLACK = 60.0
 
 
 class UnknownSession(SaysoError):
-    """There is no such session, or it is not for the one who asked: the two look the same."""
+    """There is no such session, or it belongs to somebody else: the two look the same."""
 
     code = "unknown_session"
     advice = "open one first; `sayso sessions` lists those that are open"
 
 
 class TamperedSession(Tampered):
-    """The session's row was not written by this gate as it stands. Nothing is decided in it any more."""
+    """The session's row was tampered with. Nothing is decided in it again."""
 
     code = "tampered_session"
 
@@ -107,7 +108,7 @@ def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection
 
 
 def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> None:
-    """Refuse a session whose row was changed, put back or taken away by hand; from then on for good."""
+    """Refuse a session whose row was changed, rolled back or deleted, now and for good."""
     if found is None and not gate.sealer.is_missing(session):
         return
     finding = "the session row was taken away" if found is None else found.findings[0]
@@ -116,7 +117,7 @@ def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> No
 
 
 def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scope: Scope = NO_SCOPE) -> View:
-    """What the decision of this request may look at, as of this transaction."""
+    """Return what the decision of this request may look at, as of this transaction."""
     parent = found.row.parent
     return View(
         found.session,
@@ -129,7 +130,7 @@ def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scop
 
 
 def _without_ended_outers(found: LoadedSession, scope: Scope) -> Scope:
-    """The scope without the outer calls whose own consent has ended: they carry nothing any more."""
+    """Return the scope without the outer calls whose own consent has ended: they carry nothing."""
     if scope.outer is None:
         return scope
     parts = scope.outer.parts or (scope.outer,)
@@ -167,13 +168,13 @@ def apply_and_save(
     closing = _closing(effects, by)
     save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
-        record(tx, "TAMPERED", session=found.session.id, details={"finding": finding}, stream=gate.stream)
+        record(tx, events.Tampered(finding=finding), session=found.session.id, stream=gate.stream)
         log_tampering(found.session.id, finding)
     return after
 
 
 def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
-    """How the questions that end with these effects are closed: answered, or taken back by whom and why."""
+    """Return how the questions that end with these effects close: answered, or withdrawn by whom and why."""
     answers = {effect.question: effect.answer for effect in effects if isinstance(effect, QuestionClosed)}
     cleared = next((effect.why for effect in effects if isinstance(effect, ConsentCleared)), None)
     if cleared is not None:

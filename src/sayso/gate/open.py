@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.core.grants import DAY
@@ -56,11 +57,10 @@ def open_gate(
     key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
-    """A gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
+    """Open a gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
 
-    The policy it is opened with is the one in force there, and if that is news it is recorded.
-
-    Without a key of its own it uses the one in the data folder, and keeps its marks there.
+    Its policy is from now on the one in force there; a change of policy is recorded. Without a key of its own
+    it uses the one in the data folder, and keeps its marks there.
     """
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
@@ -77,7 +77,7 @@ def open_gate(
             _start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             if tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
-                record(tx, "POLICY", details={"digest": policy.digest})
+                record(tx, events.PolicyChanged(policy.digest))
     return Gate(
         marked,
         policy,
@@ -95,11 +95,11 @@ def open_to_act(
     key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
-    """A gate for the operator, on a store that is in use: answers, grants, revocations.
+    """Open a gate for the operator, on a store that is in use: answers, grants, revocations.
 
-    Which policy is in force there is the deciding gate's to say: opening records nothing about this one, and
-    starts no permission's clock. Without a policy it blocks all, which is enough to deny and to revoke. A
-    store that was put back from a copy begins its new epoch here too.
+    The deciding gate sets the policy in force there: opening records nothing about this one, and starts no
+    permission's clock. Without a policy it blocks all, which is enough to deny and to revoke. A store that
+    was restored from a backup begins its new epoch here too.
     """
     _check_there(store)
     if key is None:
@@ -126,10 +126,10 @@ def open_to_look(
     key: SigningKey | None = None,
     marks: Path | None = None,
 ) -> Gate:
-    """A gate only for looking: opening it writes nothing, makes nothing, and without a policy it blocks all.
+    """Open a gate only for looking: opening it writes and makes nothing, and without a policy it blocks all.
 
-    Grants of a store that was put back from a copy show as void already. If there is no key, neither given
-    nor in the data folder, nothing that is sealed can be believed.
+    Grants of a store that was restored from a backup show as void already. Without a key, given or in the
+    data folder, nothing that is sealed counts.
     """
     if key is None:
         key, marks = _own_key(), marks or gate_data_folder(make=False)
@@ -155,9 +155,9 @@ def _goes_back(opened: Store, mark: Watermark) -> bool:
 
 
 def open_audit(store: str | Path | None = None, *, key: SigningKey | None = None) -> Gate:
-    """A gate only for looking after the audit trail: opening it writes nothing, and its policy blocks all.
+    """Open a gate only for the audit trail: opening it writes nothing, and its policy blocks all.
 
-    If there is no key, neither given nor in the data folder, all it can do is read.
+    Without a key, given or in the data folder, it can only read.
     """
     marks = None
     if key is None:
@@ -209,7 +209,7 @@ def _new_name(opened: Store) -> str:
 def _make_looking_gate(
     opened: Store, key: SigningKey | None, name: str, epoch: int, mark: Watermark | None
 ) -> Gate:
-    """A gate that records nothing by itself. Without a key nothing that is sealed can be believed."""
+    """Return a gate that records nothing by itself. Without a key, nothing that is sealed counts."""
     doubts = Doubts()
     marked = MarkedStore(opened, mark or Watermark(), doubts, records=False)
     secret = mac_key(key) if key is not None else secrets.token_bytes(32)
@@ -239,7 +239,7 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
 
 
 def gate_data_folder(*, make: bool = True) -> Path:
-    """The folder for store, key and marks of this user; made if it is not there, unless told not to."""
+    """Return this user's folder for store, key and marks; it is made if missing, unless `make` is off."""
     folder = own_places.data_folder_path()
     if make:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -252,7 +252,7 @@ def _open_existing_store(store: str | Path | None) -> Store:
 
 
 def _check_there(store: str | Path | None) -> str | Path:
-    """Where the store is; an error if there is no file. Of an address only connecting can tell."""
+    """Return where the store is; an error if there is no file. An address is only checked by connecting."""
     where = store if store is not None else gate_data_folder(make=False) / "sayso.db"
     if not _is_address(where) and not Path(where).exists():
         raise NoStore(
@@ -292,7 +292,7 @@ def _blocking_policy() -> Policy:
 
 
 def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
-    """The epoch of this store; a new one if it was put back from a copy, which voids all grants of before."""
+    """Return the epoch of this store. A restored backup begins a new one, which voids all earlier grants."""
     epoch = _parse_epoch(tx.meta("epoch"))
     if mark is None:
         return epoch
@@ -305,35 +305,36 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     mark.note(*EPOCH, begun)
     mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:
-        record(tx, "TAMPERED", details={"finding": "the epoch of the store was set back by hand"})
-    record(tx, "EPOCH", details={"epoch": begun, "why": "the store does not reach its mark"})
+        record(tx, events.Tampered(finding="the epoch of the store was set back by hand"))
+    record(tx, events.EpochBegun(begun, why="the store does not reach its mark"))
     return begun
 
 
 def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
-    """Mark the epoch. One that nobody began was written by hand: it voids everything, and is told."""
+    """Mark the epoch. One that no entry began was written by hand: it voids everything, and is reported."""
     if epoch == marked:
         return
     mark.note(*EPOCH, epoch)
     said = f'"epoch":{epoch},'.encode()
     newest = tx.head("main")
     lately = tx.entries("main", after=newest.seq - LOOK_BACK, limit=LOOK_BACK) if newest is not None else ()
-    if marked and not any(row.event == "EPOCH" and said in (row.body or b"") for row in lately):
-        record(tx, "TAMPERED", details={"finding": f"the epoch of the store was set to {epoch} by hand"})
+    begun = (row.body or b"" for row in lately if row.event == events.EpochBegun.event)
+    if marked and not any(said in body for body in begun):
+        record(tx, events.Tampered(finding=f"the epoch of the store was set to {epoch} by hand"))
 
 
 def _parse_epoch(text: str | None) -> int:
-    """The epoch as it is stored; 0 if that is no number, or one that no store comes to."""
+    """Return the stored epoch; 0 if it is not a number, or one that no store reaches."""
     if text is None:
         return 1
     return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
 
 
 def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unmarked: bool) -> None:
-    """The clock of a permission nobody reviewed starts when the store first saw it.
+    """Start the clock of each permission that nobody reviewed when the store first sees it.
 
-    A row that was taken away does not start it again: that permission has decayed. Where the store is not new
-    and its mark is gone, nobody can say what was taken away.
+    A deleted row does not start it again: that permission has decayed. If the store is not new and its mark
+    is gone, any row may have been deleted.
     """
     seen = {row.name for row in tx.reviews()}
     for name, domain in policy.domains.items():
@@ -344,4 +345,4 @@ def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unma
             tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
             if lost:
                 finding = f"the row that says when {operation} was first seen was taken away"
-                record(tx, "TAMPERED", details={"finding": finding})
+                record(tx, events.Tampered(finding=finding))

@@ -18,7 +18,7 @@ IsOver = Callable[[Reader, str], bool]
 
 
 class RowWatcher:
-    """Wakes whoever waits until something is over, or nobody waits here any more."""
+    """Wakes waiting callers when what they wait for is over."""
 
     def __init__(self, gate: Gate, over: IsOver, name: str) -> None:
         self._gate = gate
@@ -31,7 +31,7 @@ class RowWatcher:
 
     @property
     def waiting(self) -> int:
-        """How many wait here."""
+        """The number of callers that wait here."""
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
@@ -67,7 +67,7 @@ class RowWatcher:
             registration.__exit__()
 
     def let_go(self) -> None:
-        """Nobody waits here any more: whoever does is woken with things as they stand."""
+        """Wake every waiting caller with the present state."""
         with self._lock:
             self._leaving = True
             names = list(self._waiting)
@@ -92,7 +92,7 @@ class RowWatcher:
                 self._waiting.pop(name, None)
 
     def _watch(self) -> None:
-        """Until nobody waits any more: look after every change of the store."""
+        """Look after every change of the store, until nobody waits."""
         mark = 0
         while True:
             with self._lock:

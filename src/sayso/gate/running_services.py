@@ -63,7 +63,7 @@ def list_running_services(folder: Path) -> list[AnnouncedService]:
 
 
 def _read_if_running(file: Path) -> AnnouncedService | None:
-    """What a file says, if somebody holds it; one that nobody holds is removed."""
+    """Return what a file says if a process holds it; a file that nobody holds is removed."""
     try:
         with file.open("rb") as opened:
             try:

@@ -1,14 +1,17 @@
-"""Values that are kept beside the rows, each under a name: sealed, and with a version that never goes back.
+"""Sealed values: what the gate stores under a name, beside the rows. Tokens, links, passkeys and the like.
 
-Tokens, links, browsers, passkeys and hand-offs are such values. One that was changed, put back or taken away
-by hand is not believed, and that is recorded. They are sealed for one epoch: a store put back from a copy
-lets nobody in, since anything may have been revoked since.
+- Each value is sealed under its name, with a version that only rises.
+- A value that was tampered with, rolled back or deleted does not count, and that is recorded.
+- A seal holds for one epoch: a store restored from a backup lets nobody in, because anything may have been
+  revoked since.
+- Every name begins with a kind that is listed here, so that `audit verify` checks all of them.
 """
 
 from __future__ import annotations
 
 import hmac
-from typing import TypeVar
+from hashlib import sha256
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
@@ -18,19 +21,10 @@ from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import Reader, Writer
 
 Value = TypeVar("Value", bound=msgspec.Struct)
-VALUE_PREFIXES = (
-    "token/",
-    "link/",
-    "browser/",
-    "handoff/",
-    "said/",
-    "session-of/",
-    "session-key/",
-    "passkeys",
-)
-"""How the names of such values begin."""
-LOCK_ROWS = ("link/held", "passkeys/held", "session-key/held")
-"""Rows that are written to make others wait; they say nothing."""
+ValueKind = Literal["token", "link", "browser", "handoff", "said", "session-of", "session-key", "passkeys"]
+LockedKind = Literal["link", "session-key", "passkeys"]
+_PREFIXES = tuple(f"{kind}/" for kind in get_args(ValueKind))
+_LOCKS = {kind: f"{kind}/held" for kind in get_args(LockedKind)}
 
 
 class TamperedValue(Tampered):
@@ -48,13 +42,28 @@ _encode = msgspec.json.Encoder().encode
 _decode_sealed = msgspec.json.Decoder(_SealedValue).decode
 
 
+def value_name(kind: ValueKind, key: str) -> str:
+    """Return the name of the value that this key stands for."""
+    return f"{kind}/{key}"
+
+
+def secret_value_name(kind: ValueKind, secret: str) -> str:
+    """Return the name of a secret's value. It holds a hash: nobody who reads the store learns the secret."""
+    return value_name(kind, sha256(secret.encode()).hexdigest())
+
+
+def lock_values(tx: Writer, kind: LockedKind) -> None:
+    """Let one transaction at a time change values of this kind: the others wait here for it to end."""
+    tx.set_meta(_LOCKS[kind], "")
+
+
 def read_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
-    """The value of this name, None if there never was one; an error if it is not as this gate left it."""
+    """Return the value of this name, None if there never was one; TamperedValue if it does not count."""
     return open_value(gate, name, tx.meta(name), kind)
 
 
 def find_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
-    """The same, None as well if it cannot be believed."""
+    """Return the value of this name; None if there is none that counts."""
     try:
         return read_value(gate, tx, name, kind)
     except TamperedValue:
@@ -62,7 +71,7 @@ def find_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | 
 
 
 def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
-    """The same as `read_value`; None as well if it is of an earlier epoch, of which nothing counts."""
+    """Return the value of this name as `read_value` does; None if it is of an earlier epoch."""
     text = tx.meta(name)
     kept = _unseal(gate, name, text)
     before = kept is not None and kept.epoch < gate.sealer.epoch
@@ -72,19 +81,19 @@ def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) ->
 
 
 def is_value(name: str) -> bool:
-    """Whether what is kept under this name is such a value."""
-    return name.startswith(VALUE_PREFIXES) and name not in LOCK_ROWS
+    """Whether a sealed value is stored under this name. A lock has a name as well, but no value."""
+    return f"{name}/".startswith(_PREFIXES) and name not in _LOCKS.values()
 
 
 def check_value(gate: Gate, name: str, text: str) -> None:
-    """Refuse what was changed or put back by hand. What is of an earlier epoch is passed over."""
+    """Refuse a value that was tampered with. One of an earlier epoch passes: it counts for nothing."""
     kept = _unseal(gate, name, text)
     if kept is None or not gate.sealer.is_current("value", name, kept.version):
         raise TamperedValue(f"{name} was changed by hand", hint="look at the audit")
 
 
 def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Value | None:
-    """The value in this text, which is stored under this name."""
+    """Return the value in this text, which is stored under this name."""
     if text is None and not gate.sealer.mark.version("value", name):
         return None
     kept = _unseal(gate, name, text)
@@ -101,9 +110,9 @@ def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Va
 def write_value(
     gate: Gate, tx: Writer, name: str, value: msgspec.Struct, *, until: float | None = None
 ) -> None:
-    """Keep this value under this name. Once that is committed, none of before counts.
+    """Store this value under this name. Once that is committed, no earlier value of the name counts.
 
-    After `until` it is of no use by itself, so that the mark may forget it a day later.
+    After `until` the value is of no use anyway, so the mark may forget it a day later.
     """
     kept = _unseal(gate, name, tx.meta(name))
     version = 1 + max(gate.sealer.mark.version("value", name), 0 if kept is None else kept.version)
@@ -115,7 +124,7 @@ def write_value(
 
 
 def _unseal(gate: Gate, name: str, text: str | None) -> _SealedValue | None:
-    """What is stored, if it was sealed under this name, in this epoch or an earlier one."""
+    """Return what is stored, if it was sealed under this name, in this epoch or an earlier one."""
     try:
         kept = _decode_sealed(text) if text else None
     except msgspec.MsgspecError:

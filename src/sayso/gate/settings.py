@@ -68,7 +68,7 @@ def gate_config_folder() -> Path:
 
 
 def socket_path() -> Path | None:
-    """Where the service's socket lies; None where the system has no such sockets."""
+    """Return the path of the service's socket; None where the system has no such sockets."""
     import socket
 
     if not hasattr(socket, "AF_UNIX"):
@@ -77,7 +77,7 @@ def socket_path() -> Path | None:
 
 
 def read_settings() -> dict[str, Any]:
-    """What the settings file holds; nothing if there is none."""
+    """Return the settings file's content; empty if there is no file."""
     path = gate_config_folder() / "settings.json"
     return {} if _is_absent(path) else _load_settings(path)
 

@@ -1,11 +1,11 @@
-"""What a program can see of the gate's work: lines of the standard `logging`, and spans of OpenTelemetry.
+"""Logs and traces of the gate's work: the standard `logging`, and spans of OpenTelemetry.
 
-Neither says an argument, a command, a reason, a result or the message of an error: what agents, tools and
-people write may be secret. Names that others chose are made visible and cut. Nothing here can fail or change
-what it tells about.
-
-The loggers are `sayso.gate`, `sayso.asking`, `sayso.run` and `sayso.ledger`. Spans are made once the program
-itself has loaded OpenTelemetry; before that nobody could collect them, and Sayso does not load it.
+- Neither holds an argument, a command, a reason, a result or an error's message: what agents, tools and
+  people write may be secret. Names that others chose are made visible and cut.
+- Nothing here can fail or change what it reports.
+- The loggers are `sayso.gate`, `sayso.asking`, `sayso.run` and `sayso.ledger`.
+- Spans are made once the program itself has loaded OpenTelemetry; before that nobody could collect them, and
+  Sayso does not load it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Span:
 
 
 class DecidingSpan(Span):
-    """Around the transaction of a decision: what was decided is told once it is written."""
+    """The span around a decision's transaction: the decision is logged once it is written."""
 
     __slots__ = ("_decided", "_session")
 
@@ -106,7 +106,7 @@ class DecidingSpan(Span):
     def set_decision(
         self, request: Request, decision: Decision, question: Question | None, *, opened: bool
     ) -> None:
-        """What came of it. `opened`: the question is new, and not one that was open already."""
+        """Note the decision. `opened`: the question is new, not one that was open already."""
         self._decided = request, decision, question, opened
 
     def __exit__(
@@ -157,7 +157,7 @@ class AskingSpan(Span):
         self._began = time.monotonic()
 
     def over(self, state: str, answer: str | None) -> None:
-        """How the question stands now that nobody waits for it here any more."""
+        """Note the question's state when nobody waits for it here any longer."""
         said = {"state": "timed out" if state == "open" else state, "answer": printable_name(answer or "")}
         facts = self._facts | said | {"seconds": f"{time.monotonic() - self._began:.1f}"}
         self.tell(facts)
@@ -213,7 +213,7 @@ def log_run_end(call: str, request: Request, state: str) -> None:
 
 
 def log_tampering(session: str, finding: str) -> None:
-    """Something in the store was changed by hand, and stands for nothing."""
+    """Warn that something in the store was tampered with, and does not count."""
     facts = {"session": printable_name(session), "finding": printable_name(finding)}
     _log_line(GATE, logging.WARNING, "changed by hand, session %(session)s: %(finding)s", facts)
 
@@ -241,7 +241,7 @@ def printable_name(name: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """What kind of error, and the line of code it comes from."""
+    """Return the kind of error, and the line of code it comes from."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -250,7 +250,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _request_facts(request: Request) -> Facts:
-    """Who wants to do what, by names alone."""
+    """Return who wants to do what, by names alone."""
     names = dict.fromkeys(operation.name for operation in request.operations)
     return {
         "operation": printable_name(", ".join(names)),

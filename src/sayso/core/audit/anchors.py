@@ -9,6 +9,9 @@ import msgspec
 
 from sayso.core.audit.checkpoint import BadCheckpoint, Verifier, open_checkpoint
 from sayso.core.audit.entry import MAIN, AuditError, ChainRow, read_body
+from sayso.core.audit.events import Joined
+
+_JOINED = f',"event":"{Joined.event}",'.encode()
 
 
 class FindingKind(Enum):
@@ -78,14 +81,14 @@ def anchors_from_joins(rows: Iterable[ChainRow]) -> Iterator[tuple[str, Anchor]]
     What is malformed is passed over here, and found by verifying `main`.
     """
     for seq, body, _, _ in rows:
-        if type(body) is bytes and b',"event":"JOINED",' in body:
+        if type(body) is bytes and _JOINED in body:
             yield from _anchors_from_entry(seq, body)
 
 
 def _anchors_from_entry(seq: int, body: bytes) -> Iterator[tuple[str, Anchor]]:
     try:
         said = read_body(body)
-        if said.event == "JOINED":
+        if said.event == Joined.event:
             for stream, joined in said.details["streams"].items():
                 mark = Anchor(int(joined["size"]), bytes.fromhex(joined["root"]), f"entry {seq} of {MAIN}")
                 yield str(stream), mark

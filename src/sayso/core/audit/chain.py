@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from sayso.core.audit.anchors import FindingKind
 from sayso.core.audit.bulk import RawBody, StoredRow, read_raw_body, read_sound_run
 from sayso.core.audit.entry import HASH_BYTES, AuditError, chain_hash, genesis, read_body
+from sayso.core.audit.events import Pruned
 
 AddFinding = Callable[[FindingKind, int, str], None]
 
@@ -87,7 +88,7 @@ class Chain:
     def _account(self, run: Sequence[StoredRow], told: Sequence[RawBody | None]) -> None:
         """Note through which entry bodies were dropped, as entries say it."""
         for row, one in zip(run, told, strict=True):
-            if one is not None and one.event == "PRUNED" and row[1] is not None:
+            if one is not None and one.event == Pruned.event and row[1] is not None:
                 self.accounted = max(self.accounted, _read_pruned_through(row[0], row[1]))
 
 

@@ -1,7 +1,7 @@
-"""The sealed rows held against their seals, the sessions that name them, and the mark beside the key.
+"""Check the sealed rows against their seals, the sessions that name them, and the mark beside the key.
 
-What is refused when somebody uses it is found here without waiting for that: rows that were changed, put back
-or taken away. Rows of an earlier epoch stand for nothing, and are passed over.
+- Rows that were changed, rolled back or deleted are found here, before anybody uses them.
+- Rows of an earlier epoch count for nothing, and are skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sayso.store.contract import (
 
 
 def check_rows(gate: Gate) -> Iterator[AuditFinding]:
-    """What is wrong with the rows, as of one moment."""
+    """Yield what is wrong with the rows, as of one moment."""
     with gate.store.read() as tx:
         yield from (AuditFinding(kind, 0, text) for kind, text in _find_faults(gate, tx))
         gate.sealer.doubts.take()  # told here, and nothing was tried

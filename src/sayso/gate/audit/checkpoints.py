@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.checkpoint import BadCheckpoint, Checkpoint, open_checkpoint, sign_checkpoint
 from sayso.core.audit.entry import MAIN, AuditError, leaf_content
 from sayso.core.audit.merkle import prove_inclusion, root_at
@@ -103,8 +104,8 @@ def _join_streams(tx: Writer, key: SigningKey, *, rejoin: bool) -> None:
     news = {s: end for s, end in ends.items() if rejoin or main.joined.get(s) != end.size}
     if not news:
         return
-    told = {s: {"root": end.tree.root.hex(), "size": end.size} for s, end in news.items()}
-    record(tx, "JOINED", details={"streams": told})
+    ended = {s: events.StreamEnd(end.tree.root.hex(), end.size) for s, end in news.items()}
+    record(tx, events.Joined(ended))
     joined = dict(main.joined) | {stream: end.size for stream, end in news.items()}
     save_end(tx, key, MAIN, msgspec.structs.replace(main, joined=joined))
 
@@ -125,7 +126,7 @@ def _sign_end(gate: Gate, tx: Writer, key: SigningKey, end: TreeEnd) -> str:
 
 
 def _count_checkpoint(gate: Gate, tx: Writer, key: SigningKey, end: TreeEnd) -> None:
-    """Count the checkpoint that is about to be stored, so that none can be taken away unnoticed."""
+    """Count the checkpoint that is about to be stored, so that nobody can delete one unnoticed."""
     mark = gate.sealer.mark
     marked = mark.version(*LAST_CHECKPOINT)
     if end.last_signed < marked:

@@ -32,7 +32,7 @@ def _same(row: EntryTuple, one: RawBody) -> bool:
 
 
 def _all_same(run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> bool:
-    """Whether all bodies are there and all columns are the same, told quickly; False may be wrong."""
+    """Fast check of bodies and columns: True is certain; on False, compare row by row."""
     try:
         return (
             [one.event for one in told] == [row[5] for row in run]  # type: ignore[union-attr]
@@ -44,9 +44,9 @@ def _all_same(run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> bool
 
 
 def _times(run: Sequence[EntryTuple]) -> Any:
-    """The times of these rows as their entries write them, none if one of them is no time.
+    """Return the times of these rows as their entries spell them; empty if one is not a time.
 
-    A full second comes out without its zeros, and is then looked at by itself.
+    A whole second loses its zeros here, and is compared on its own.
     """
     try:
         seconds = [round(row[4] * 1e6) / 1e6 for row in run]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import UNSET
 
+from sayso.core.audit import events
 from sayso.core.effects import CallEnded, Effect, GrantAdded, QuestionClosed
 from sayso.core.grants import Grant
 from sayso.core.session import Session, find_ended_grants
@@ -13,32 +14,28 @@ from sayso.store.contract import Writer
 
 
 def record_grant(gate: Gate, tx: Writer, grant: Grant, agent: str = "") -> None:
-    """The entry of a grant: for what, up to which risk, for how long, by whom, in answer to what."""
-    details = {
-        "grant": grant.id,
-        "kind": grant.kind,
-        "risk": grant.risk.word,
-        "by": grant.given_by,
-        "seconds": round(grant.expires_at - tx.now),
-        "uses": grant.uses,
-        "policy": grant.policy,
-    }
-    if grant.question is not None:
-        details["question"] = grant.question
-    operations = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
-    record(
-        tx,
-        "GRANTED",
-        session=grant.session,
-        agent=agent,
-        operations=operations,
-        details=details,
-        stream=gate.stream,
+    """Record a grant: for what, up to which risk, for how long, by whom, in answer to what."""
+    granted = events.Granted(
+        grant.id,
+        grant.kind,
+        grant.risk.word,
+        by=grant.given_by,
+        seconds=round(grant.expires_at - tx.now),
+        uses=grant.uses,
+        policy=grant.policy,
+        question=UNSET if grant.question is None else grant.question,
     )
+    operations = operations_of(grant)
+    record(tx, granted, session=grant.session, agent=agent, operations=operations, stream=gate.stream)
+
+
+def operations_of(grant: Grant) -> tuple[str, ...]:
+    """Return the operations that a grant is for, as its entries name them."""
+    return (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
 
 
 def record_lasting_grants(gate: Gate, tx: Writer, effects: tuple[Effect, ...], agent: str) -> None:
-    """An entry for each grant of an answer that outlasts its call; the answer's own entry names the rest."""
+    """Record each grant of an answer that outlasts its call; the answer's own entry names the rest."""
     for effect in effects:
         if isinstance(effect, GrantAdded) and effect.grant.kind != "call":
             record_grant(gate, tx, effect.grant, agent)
@@ -47,25 +44,23 @@ def record_lasting_grants(gate: Gate, tx: Writer, effects: tuple[Effect, ...], a
 def record_consents(
     gate: Gate, tx: Writer, before: Session, effects: tuple[Effect, ...], *, by: str = "user"
 ) -> None:
-    """An entry for each grant, revocation and answer among these effects of what somebody said.
+    """Record each grant, revocation and answer among these effects of what somebody said.
 
-    `before` is the session before them: it tells which approvals end with a grant that is revoked.
+    `before` is the session before them: it shows which approvals end with a grant that is revoked.
     """
     for effect in effects:
         if isinstance(effect, GrantAdded):
             record_grant(gate, tx, effect.grant)
-        entry = _entry_for_effect(effect, by)
-        if entry is not None:
-            event, details = entry
-            record(tx, event, session=before.id, details=details, stream=gate.stream)
+        event = _event_of_effect(effect, by)
+        if event is not None:
+            record(tx, event, session=before.id, stream=gate.stream)
     for held in find_ended_grants(before, effects, tx.now):
-        details = {"grant": held.grant.id, "by": by}
-        record(tx, "REVOKED", session=before.id, details=details, stream=gate.stream)
+        record(tx, events.Revoked(by, grant=held.grant.id), session=before.id, stream=gate.stream)
 
 
-def _entry_for_effect(effect: Effect, by: str) -> tuple[str, dict[str, Any]] | None:
+def _event_of_effect(effect: Effect, by: str) -> events.AuditEvent | None:
     if isinstance(effect, CallEnded):
-        return "REVOKED", {"call": effect.call, "by": by}
+        return events.Revoked(by, call=effect.call)
     if isinstance(effect, QuestionClosed):
-        return "ANSWERED", {"question": effect.question, "answer": effect.answer, "by": by}
+        return events.Answered(effect.question, effect.answer, by)
     return None

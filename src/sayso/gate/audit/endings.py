@@ -1,8 +1,8 @@
-"""Who ended a grant, and why: found in the trail by the moment at which it ended.
+"""Find who ended a grant, and why, in the trail, by the moment at which it ended.
 
 - The entry was written in the transaction that ended the grant, so it has the same time and session.
-- One that names the grant comes before one that only says what was cleared.
-- Where the trail was pruned, or its clock was ahead, nobody is named.
+- An entry that names the grant comes before one that only says what was cleared.
+- If the trail was pruned, or its clock was ahead, nobody is named.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.audit.entry import AuditEntry, read_entry
 from sayso.core.errors import SaysoError
 from sayso.store.contract import EntryRow, Reader
 
-CLEARING = ("STOPPED", "SESSION_ENDED", "CLEARED", "HEARD", "TASK", "EXECUTED")
+CLEARING = frozenset(name for name, kind in events.EVENTS.items() if kind.ends_consent)
+ENDED_WITH = {events.Stopped.event: words.SESSION_STOPPED, events.SessionEnded.event: words.SESSION_ENDED}
+"""Why consent ended, where the entry itself does not say it."""
 MOST_AT_ONCE = 1_000
 """How many entries of one moment are looked at."""
 
@@ -29,16 +32,16 @@ class Ender(msgspec.Struct, frozen=True):
 
 
 def who_ended(tx: Reader, session: str, at: float, grants: Collection[str]) -> Ender:
-    """Who ended one of these grants of this session at this moment, as far as the trail says."""
+    """Return who ended one of these grants of this session at this moment, as far as the trail says."""
     found = [entry for stream in tx.streams() for entry in _entries_at(tx, stream, session, at)]
-    named = [one for one in found if one.event == "REVOKED" and one.details.get("grant") in grants]
-    told = [*named, *(one for one in found if one.event in CLEARING)]
-    return next(map(_ender, told), Ender())
+    named = [one for one in found if one.event == events.Revoked.event and one.details.get("grant") in grants]
+    candidates = [*named, *(one for one in found if one.event in CLEARING)]
+    return next(map(_ender, candidates), Ender())
 
 
 def _ender(entry: AuditEntry) -> Ender:
-    by = "user" if entry.event == "HEARD" else str(entry.details.get("by") or "")
-    why = entry.details.get("why") or words.ENDED_WITH.get(entry.event)
+    by = "user" if entry.event == events.Heard.event else str(entry.details.get("by") or "")
+    why = entry.details.get("why") or ENDED_WITH.get(entry.event)
     return Ender(by or None, None if why is None else str(why))
 
 

@@ -1,4 +1,4 @@
-"""What an operator does: one transaction, and then a signed checkpoint that covers it."""
+"""Operator transactions: commit, then sign a checkpoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def operator_act(gate: Gate) -> Iterator[Writer]:
 
 
 def sign_off(gate: Gate) -> None:
-    """Sign the trail. What was done stands: a trail that cannot be signed is told, and fails nothing."""
+    """Sign the trail. If it cannot be signed, log a warning: what was done stays done."""
     if gate.key is None:
         return
     try:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.bulk import read_raw_body
 from sayso.core.audit.entry import MAIN, read_body
 from sayso.core.errors import MalformedRequest
@@ -66,8 +67,7 @@ def erase_value(gate: Gate, seq: int, name: str, *, by: str = "operator", stream
             raise UnknownEntry(f"entry {seq} of {stream} commits to no value {name!r}")
         if not tx.erase_secret(stream, seq, name):
             raise UnknownEntry(f"the value {name!r} of entry {seq} was erased already")
-        details = {"entry": seq, "name": name, "by": by}
-        record(tx, "ERASED", session=row.session, details=details, stream=stream)
+        record(tx, events.Erased(seq, name, by), session=row.session, stream=stream)
     sign_audit(gate)
 
 
@@ -96,7 +96,7 @@ def _prune_stream(
         end = min(start + PRUNE_PAGE, last)
         with writing(gate) as tx:
             if start == first - 1:
-                record(tx, "PRUNED", details={"through": last, "by": by}, stream=stream)
+                record(tx, events.Pruned(last, by), stream=stream)
             for row in tx.entries(stream, after=start, limit=end - start):
                 _erase_values(tx, row)
             dropped += tx.prune_entries(stream, before=end + 1)

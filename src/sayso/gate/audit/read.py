@@ -90,7 +90,7 @@ def format_entry_json(row: EntryRow) -> str:
 
 
 def entry_with_values_to_json(shown: EntryWithValues) -> dict[str, Any]:
-    """An entry as `sayso audit show --json` tells it."""
+    """Return an entry as `sayso audit show --json` prints it."""
     told = msgspec.json.decode(format_entry_json(shown.row))
     values = {n: {"state": v.state.value, "value": v.value} for n, v in shown.values.items()}
     return {**told, "values": values}

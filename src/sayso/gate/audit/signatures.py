@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.anchors import AuditFinding, FindingKind
 from sayso.gate.rows.webauthn import (
     BadProof,
@@ -16,24 +17,12 @@ from sayso.gate.rows.webauthn import (
     public_key_hash,
 )
 
-ANSWERED, ADDED, REMOVED = "ANSWERED", "PASSKEY_ADDED", "PASSKEY_REMOVED"
-PASSKEY_EVENTS = frozenset({ANSWERED, ADDED, REMOVED})
-
-
-class PasskeyAdded(msgspec.Struct, frozen=True):
-    user: str
-    place: str
-    credential: str
-    key: str
-    public_key: str
-
-
-class PasskeyRemoved(msgspec.Struct, frozen=True):
-    credential: str = ""
-    key: str = ""
+PASSKEY_EVENTS = frozenset({events.Answered.event, events.PasskeyAdded.event, events.PasskeyRemoved.event})
 
 
 class SignedAnswer(msgspec.Struct, frozen=True):
+    """The details of an entry ANSWERED that a signature covers."""
+
     question: str
     digest: str
     answer: str
@@ -42,40 +31,41 @@ class SignedAnswer(msgspec.Struct, frozen=True):
     proof: Proof | None = None
 
 
-_decode_added = msgspec.json.Decoder(PasskeyAdded).decode
-_decode_removed = msgspec.json.Decoder(PasskeyRemoved).decode
+_decode_added = msgspec.json.Decoder(events.PasskeyAdded).decode
+_decode_removed = msgspec.json.Decoder(events.PasskeyRemoved).decode
 _decode_answer = msgspec.json.Decoder(SignedAnswer).decode
 PasskeyName = tuple[str, str]
 """A credential and the name of its public key."""
 
 
 class Proofs:
-    """What the entries of all streams say of passkeys, and which signatures do not hold.
+    """The passkeys in the entries of all streams, and the signatures that do not hold.
 
-    A passkey may be added in one stream and used in another, so a signature by one not seen yet is put off.
+    A passkey may be added in one stream and used in another, so a signature by an unknown passkey is checked
+    at the end.
     """
 
     def __init__(self) -> None:
         self.findings: dict[str, list[AuditFinding]] = defaultdict(list)
-        self._keys: dict[PasskeyName, tuple[PasskeyAdded, str, int]] = {}
+        self._keys: dict[PasskeyName, tuple[events.PasskeyAdded, str, int]] = {}
         self._removed: set[tuple[str, PasskeyName]] = set()
         self._waiting: list[tuple[str, int, SignedAnswer]] = []
 
     def take_entry(self, stream: str, seq: int, event: str, details: msgspec.Raw) -> None:
         """Take in one entry. Entries of a stream come in their order."""
         try:
-            if event == ADDED:
+            if event == events.PasskeyAdded.event:
                 self._add(stream, seq, _decode_added(details))
-            elif event == REMOVED:
+            elif event == events.PasskeyRemoved.event:
                 one = _decode_removed(details)
-                self._removed.add((stream, (one.credential, one.key)))
+                self._removed.add((stream, (one.credential or "", one.key or "")))
             elif b'"proof"' in bytes(details):
                 self._answer(stream, seq, _decode_answer(details))
         except msgspec.MsgspecError:
             self._add_finding(stream, seq, f"what entry {seq} says of a passkey cannot be read")
 
     def end(self, *, pruned: bool) -> None:
-        """All was read. `pruned`: entries are gone that may have held public keys, which is no fault."""
+        """Check what is left once all entries were read. `pruned`: missing public keys are not a fault."""
         for stream, seq, answer in self._waiting:
             added = self._keys.get(_passkey_name(answer))
             if added is not None:
@@ -84,7 +74,7 @@ class Proofs:
                 self._add_finding(stream, seq, f"entry {seq} is signed by a passkey that was never added")
         self._waiting.clear()
 
-    def _add(self, stream: str, seq: int, added: PasskeyAdded) -> None:
+    def _add(self, stream: str, seq: int, added: events.PasskeyAdded) -> None:
         try:
             fits = public_key_hash(decode_base64url(added.public_key)) == added.key
         except BadProof:
@@ -108,7 +98,7 @@ class Proofs:
             self._check(stream, seq, answer, added)
 
     def _check(
-        self, stream: str, seq: int, answer: SignedAnswer, known: tuple[PasskeyAdded, str, int]
+        self, stream: str, seq: int, answer: SignedAnswer, known: tuple[events.PasskeyAdded, str, int]
     ) -> None:
         added, where, since = known
         if answer.proof is None:

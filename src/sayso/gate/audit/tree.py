@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.checkpoint import Verifier
 from sayso.core.audit.entry import MAIN, AuditError, chain_hash, genesis
 from sayso.core.audit.merkle import Frontier, Hashes, TreeNode, extend_tree
@@ -28,10 +29,10 @@ LOOK_AT_IT = "run `sayso audit verify` to see what is wrong"
 
 
 class TreeEnd(msgspec.Struct, frozen=True):
-    """Where a stream's tree ends. `joined`, kept with `main`: how far it has joined each other stream.
+    """The end of a stream's tree.
 
-    Kept with `main`, too: how many checkpoints are stored, and the number of the last one, which never goes
-    back.
+    Only `main` has `joined`, how far it has joined each other stream; the number of stored checkpoints; and
+    the number of the last one, which only rises.
     """
 
     size: int
@@ -108,11 +109,11 @@ def hashes_of(tx: Reader, stream: str) -> Hashes:
 
 
 def _load_end_or_start(tx: Writer, key: SigningKey, stream: str) -> TreeEnd:
-    """The kept end; with none, or a false one, the tree is grown anew from the first entry."""
+    """Return the stored end. Without one, or with a false one, build the tree again from the first entry."""
     try:
         kept = load_end(tx, key, stream)
     except AuditError as error:
-        record(tx, "TAMPERED", details={"finding": error.message})
+        record(tx, events.Tampered(finding=error.message))
         kept = None
     return kept or TreeEnd(0, (), genesis(stream).hash)
 
@@ -132,7 +133,7 @@ def _follow_chain(end: TreeEnd, rows: Sequence[EntryRow]) -> bytes:
 
 
 def _save_nodes(tx: Writer, stream: str, closed: Sequence[TreeNode]) -> None:
-    """Store what is not stored yet; a tree grown anew must come to the hashes it came to before."""
+    """Store the nodes that are missing. A tree that is built again must give the same hashes as before."""
     before = {(node.level, node.index): node.hash for node in tx.nodes(stream, [kept[:2] for kept in closed])}
     for height, index, hashed in closed:
         if before.get((height, index), hashed) != hashed:

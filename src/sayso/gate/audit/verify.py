@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.audit.anchors import (
     Anchor,
     AuditFinding,
@@ -42,16 +43,16 @@ TILES = 256
 """How many full tiles of a tree are read at once."""
 MOST_JOINED = 1_000
 _BEFORE_ALL = -(2**63)
-_TELLING = frozenset({"ERASED", "JOINED"}) | SIGNED
+_TELLING = frozenset({events.Erased.event, events.Joined.event}) | SIGNED
 
 VerifyProgress = Callable[[str, int], None]
 """Told the stream and how many of its entries were read."""
 
 
 class Tampering(msgspec.Struct, frozen=True):
-    """What the trail itself says of rows that were changed by hand: how many entries, the last of when.
+    """What the trail reports of tampered rows: the number of entries, and the time of the last.
 
-    A trail can be whole and still report tampering beside it.
+    A trail can be intact and still report tampering beside it.
     """
 
     entries: int = 0
@@ -68,7 +69,7 @@ class Tampering(msgspec.Struct, frozen=True):
 
 
 class AuditReport(msgspec.Struct, frozen=True):
-    """What verifying came to: one report a stream, `main` first."""
+    """The result of verifying: one report per stream, `main` first."""
 
     reports: tuple[VerifyReport, ...]
     checkpoints: int
@@ -84,12 +85,7 @@ class AuditReport(msgspec.Struct, frozen=True):
         return sum(report.found for report in self.reports)
 
 
-class ErasedValue(msgspec.Struct, frozen=True):
-    entry: int
-    name: str
-
-
-_decode_erased = msgspec.json.Decoder(ErasedValue).decode
+_decode_erased = msgspec.json.Decoder(events.Erased).decode
 
 
 def verify_audit(
@@ -126,7 +122,7 @@ def verify_audit(
 
 
 class Walk:
-    """One stream read from the first entry to the last, with what a look at each row tells."""
+    """One stream, read from the first entry to the last, each row checked."""
 
     def __init__(
         self, gate: Gate, stream: str, progress: VerifyProgress | None = None, proofs: Proofs | None = None
@@ -161,7 +157,8 @@ class Walk:
                 FindingKind.EDITED, seq, f"the columns beside entry {seq} do not say what it says"
             )
         for row, one in zip(run, told, strict=True):
-            if (row[5] if one is None else one.event) == "TAMPERED":  # of a pruned one the column is left
+            event = row[5] if one is None else one.event  # of a pruned one the column is left
+            if event == events.Tampered.event:
                 self.tampering |= Tampering(1, row[4])
             if one is not None and (one.commitments or one.event in _TELLING):
                 self._check_entry(row, one)
@@ -194,9 +191,9 @@ class Walk:
             self._check_values(row[0], one.commitments)
         if one.event in SIGNED:
             self._proofs.take_entry(self.stream, row[0], one.event, one.details)
-        elif one.event == "ERASED":
+        elif one.event == events.Erased.event:
             self._note_erased(one.details)
-        elif one.event == "JOINED" and self.stream == MAIN:
+        elif one.event == events.Joined.event and self.stream == MAIN:
             for stream, mark in anchors_from_joins([row[:4]]):
                 self.joined[stream].append(mark)
 
@@ -290,7 +287,7 @@ def _load_checkpoints(tx: Reader) -> list[CheckpointRow]:
 
 
 def _check_checkpoint_rows(stored: Iterable[CheckpointRow]) -> Iterator[AuditFinding]:
-    """Where a checkpoint's row does not say what its note says."""
+    """Yield a finding for each checkpoint whose row contradicts its note."""
     for row in stored:
         try:
             size = parse_checkpoint(parse_note(row.note.encode()).text).size
@@ -317,7 +314,7 @@ def _check_checkpoint_count(
 
 
 def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
-    """What the mark beside the key says, where there is one."""
+    """Yield a finding if the store contradicts the mark beside the key, where there is one."""
     if gate.mark is None or gate.stream != MAIN:
         return
     newest = gate.mark.newest()  # before the transaction: others go on writing meanwhile

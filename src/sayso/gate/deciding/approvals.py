@@ -1,7 +1,7 @@
-"""What became of the approval that an answer gave: it waits, was used, ran out or was taken back.
+"""Approvals: whether one waits, was used, ran out or was taken back.
 
-An approval is for the identical call, whoever makes it first. So a call that asked may find that another one,
-made again meanwhile, has run on its approval.
+An approval is for the identical call, whoever makes it first. So a call that asked may find that an identical
+one has run on its approval meanwhile.
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ def load_approval(gate: Gate, tx: Reader, question: QuestionRow) -> CallApproval
 
 
 def state_of_call(gate: Gate, tx: Reader, row: CallRow) -> str:
-    """Where a call stands, in the words of its state.
+    """Return the state of a call in words.
 
-    One that was allowed and not started is `allowed` while it would start: not once its approval `ran_out`,
-    was `taken_back`, or served the same call made again (`used_elsewhere`). Tried again, it then asks anew.
+    A call that was allowed and not started is `allowed` while it would start: not once its approval
+    `ran_out`, was `taken_back`, or served an identical call (`used_elsewhere`). Tried again, it then asks
+    again.
     """
     question = tx.question(row.question) if row.question is not None else None
     if row.state not in ("pending", "allowed") or question is None:
@@ -85,7 +86,7 @@ def question_behind(gate: Gate, tx: Reader, grants: Iterable[str]) -> bool:
 
 
 def has_story(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> bool:
-    """Whether the history tells of this call by itself.
+    """Whether the history lists this call by itself.
 
     It does not if the call only joined a question, or if another call ran on the approval it had asked for.
     """
@@ -107,7 +108,7 @@ def _load_call_grants(gate: Gate, tx: Reader, question: QuestionRow) -> list[Gra
 def _find_end(
     tx: Reader, session: str, until: float, spends: Iterable[SpendRow]
 ) -> tuple[ApprovalEnd | None, float | None]:
-    """How it ended, and when: whatever came first."""
+    """Return how the approval ended, and when: whichever came first."""
     row = tx.session(session)
     back = [one.at for one in spends if one.what == "revoke"]
     back += [row.ended_at] if row is not None and row.ended_at is not None else []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
 from sayso.core.deciding.questions import find_or_open_question
@@ -17,7 +18,6 @@ from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, Session
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, find_replaced_questions
-from sayso.gate.audit.events import event_of
 from sayso.gate.call_rows import EffectTaken, find_fault, running_label
 from sayso.gate.deciding.approvals import question_behind
 from sayso.gate.gate import (
@@ -38,16 +38,16 @@ HOUR = 3_600.0
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """What is checked ahead in one go, by its label, and what of it will be asked when it is reached."""
+    """Calls that are checked ahead together: their label, and what will be asked when it is reached."""
 
     label: str
     later: tuple[str, ...] = ()
 
 
 class Authorization(msgspec.Struct, frozen=True):
-    """What was decided and written; the question, if a person has to answer one, and whether it is new.
+    """What was decided and recorded; the question, if a person has to answer one, and whether it is new.
 
-    `entry` is 0 if the call goes on waiting for the question it had opened. `clearings` is how often all
+    `entry` is 0 if the call keeps waiting for the question it had opened. `clearings` is how often all
     consent of the session had been cleared by then. `begins`: a story begins with the entry.
     """
 
@@ -91,10 +91,10 @@ def authorize_in(
     again: bool = False,
     told: bool = False,
 ) -> Authorization:
-    """The same as part of a transaction that writes more. `fence`: if it is allowed, the call starts so.
+    """Authorize as part of a larger transaction. `fence`: if the call is allowed, it starts with this number.
 
     `again`: the call was decided before. If it still waits for the same question, nothing new is written.
-    `told`: it has a story of its own, which this goes on with.
+    `told`: it has a story of its own, which this continues.
     """
     scope = with_run_standing(gate, tx, request.session, scope)
     wanted = select_rows_for(request, gate.policy, scope)
@@ -123,7 +123,7 @@ def authorize_in(
 
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
-    """Whether the call is allowed by the answer to a question, whose story then tells of it."""
+    """Whether the answer to a question allows the call. It then belongs to that question's story."""
     return decision.rule == "approved_call" and question_behind(gate, tx, decision.grants)
 
 
@@ -147,7 +147,7 @@ def _require_harmless(done: Authorization) -> Authorization:
 
 @contextmanager
 def reporting(gate: Gate, session: str) -> Iterator[DecidingSpan]:
-    """Around a transaction: what was decided in it is told once it is over.
+    """Log what was decided in a transaction once the transaction is over.
 
     A call that was refused for its effect key changed nothing in it; its entry is written here.
     """
@@ -207,8 +207,8 @@ def _find_or_open_question(
 def _record_replaced(gate: Gate, tx: Writer, question: Question, session: Session) -> None:
     """The entry of each question that this one took the place of."""
     for before in find_replaced_questions(question, session):
-        details = {"question": before, "why": words.replacement_note(question.id)}
-        record(tx, "CANCELLED", session=session.id, details=details, stream=gate.stream)
+        replaced = events.Cancelled(before, why=words.replacement_note(question.id))
+        record(tx, replaced, session=session.id, stream=gate.stream)
 
 
 def reason_not_to_ask(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | None:
@@ -244,10 +244,10 @@ def _deny(
     )
 
 
-def notice_details(effects: tuple[Effect, ...]) -> dict[str, str]:
-    """What an entry says of the notice or alert among these effects."""
+def notice_in(effects: tuple[Effect, ...]) -> events.Text:
+    """Return the text of the last notice or alert among these effects, if there is one."""
     texts = [effect.text for effect in effects if isinstance(effect, (Noticed, Alerted))]
-    return {"notice": texts[-1]} if texts else {}
+    return texts[-1] if texts else UNSET
 
 
 def record_decision(
@@ -261,38 +261,34 @@ def record_decision(
     *,
     again: bool = False,
 ) -> int:
-    """The entry of a decision, with the call's name in the ledger if it has one.
+    """Record a decision, with the call's name in the ledger if it has one, and return the entry's number.
 
-    Where the call is stopped, it commits to what would have run. `again`: the entry goes on with a story that
-    has begun, the call's own or that of the question it joined or was answered by.
+    Unless the call is allowed, the entry commits to what would have run. `again`: the entry continues a story
+    that has begun: the call's own, or that of the question it joined or was answered by.
     """
-    details: dict[str, Any] = {
-        "digest": request.digest,
-        "tool": request.call.tool,
-        "origin": request.origin.value,
-        "verdict": decision.verdict.value,
-        "rule": decision.rule,
-        "reason": decision.reason,
-        "risk": decision.risk.word,
-        "grants": list(decision.grants),
-        "policy": gate.policy.digest,
-    }
-    details |= notice_details(decision.effects)
-    if question is not None:
-        details |= {"question": question.id, "task": question.task or ""}
-    if bundle is not None:
-        details["bundle"] = bundle.label
-    if call is not None:
-        details["call"] = call
-    if again:
-        details["again"] = True
+    made = events.event_of(decision)(
+        request.digest,
+        request.call.tool,
+        request.origin.value,
+        decision.verdict.value,
+        decision.rule,
+        decision.reason,
+        decision.risk.word,
+        decision.grants,
+        gate.policy.digest,
+        notice=notice_in(decision.effects),
+        question=UNSET if question is None else question.id,
+        task=UNSET if question is None else question.task or "",
+        bundle=UNSET if bundle is None else bundle.label,
+        call=UNSET if call is None else call,
+        again=again or UNSET,
+    )
     return record(
         tx,
-        event_of(decision),
+        made,
         session=request.session,
         agent=request.agent,
         operations=tuple(dict.fromkeys(operation.name for operation in request.operations)),
-        details=details,
         stream=gate.stream,
         sensitive=None if decision.verdict is Verdict.ALLOW else call_for_entry(request.call),
     )

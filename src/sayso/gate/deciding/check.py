@@ -23,7 +23,7 @@ from sayso.store.contract import Reader
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """What would be decided, offers and all, and every check on the way."""
+    """What would be decided, with its offers and every check on the way."""
 
     decision: Decision
     traces: tuple[Trace, ...]

@@ -24,7 +24,7 @@ class PlanParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_host_plan(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
-    """What the plan says, and what of it a yes would cover.
+    """Return the plan, and what a yes to it would cover.
 
     A structure that is not a plan, or that names an unknown operation, is refused.
     """

@@ -119,7 +119,7 @@ def just_reviewed(policy: Policy, now: float) -> dict[str, float]:
 
 
 def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallReading:
-    """What the call reads as. What the policy does not know is not looked into."""
+    """Return the reading of the call. A tool that the policy does not know is not read."""
     if (
         declared.by == "code"
         and not policy.entries_for(call.tool)

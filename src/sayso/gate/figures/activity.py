@@ -5,16 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
+from sayso.core.audit.events import EVENTS
 from sayso.gate.gate import Gate
 from sayso.store.contract import Reader
 
 FAR_BACK = 20_000
 """How many entries of each stream are looked at when a process first wants to know."""
 PAGE = 1_000
-BY_OTHERS = frozenset(
-    {"ANSWERED", "CLEARED", "EXPIRED", "GOES_ON", "GRANTED", "REVOKED", "STOPPED", "TAMPERED"}
-)
-"""Entries that are no sign of life: a person, or time, wrote them."""
+BY_OTHERS = frozenset(name for name, kind in EVENTS.items() if not kind.sign_of_life)
+"""Entries that are not a sign of life: a person, or time, caused them."""
 
 
 class Activity:

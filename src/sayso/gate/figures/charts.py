@@ -19,10 +19,10 @@ COLUMNS = (Verdict.ALLOW, Verdict.ASK, Verdict.DENY)
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What was decided under one name, and how it was answered.
+    """The decisions and answers under one name.
 
     `asked` counts every time a call had to wait for an answer, `prompts` the questions that people saw;
-    `avoided` are allows that spared a question. Times are seconds, None without an answer.
+    `avoided` counts allows that spared a question. Times are seconds, None without an answer.
     """
 
     name: str
@@ -81,7 +81,7 @@ class _Group:
 
 
 class _ChartCount:
-    """What is added up while the decisions go by."""
+    """Running totals for the charts."""
 
     def __init__(self, policy: Policy, asked: Iterable[LoggedQuestion]) -> None:
         self._policy = policy

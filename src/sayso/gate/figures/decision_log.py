@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from sayso.core.audit.events import DECISIONS
 from sayso.core.model import Risk, Verdict
-from sayso.gate.audit.events import DECISIONS
 from sayso.gate.rows.row_seals import MAC_BYTES
 from sayso.store.contract import QuestionRow, Reader
 
@@ -24,7 +24,7 @@ class Details(msgspec.Struct, frozen=True, gc=False):
 
 
 class DecisionEntry(msgspec.Struct, frozen=True, gc=False):
-    """What the entry of a decision says, as far as figures need it."""
+    """The parts of a decision's entry that figures need."""
 
     agent: str
     details: Details

@@ -1,8 +1,9 @@
-"""How much Sayso asks, and whether that is worth it: figures from the audit entries and the questions.
+"""Consent fatigue in figures: how much Sayso asks, from the audit entries and the questions.
 
-Decisions are counted from the audit. A call that is asked again while its question is open joins that one, so
-prompts are the questions opened, not the entries ASKED. Entries whose bodies were pruned are not counted, and
-the figures say how many those are.
+- Decisions are counted from the audit.
+- A call that is asked again while its question is open joins that question: prompts are the questions opened,
+  not the entries ASKED.
+- Entries whose bodies were pruned are not counted; the figures say how many those are.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def compute_figures(gate: Gate, *, session: str | None = None, since: float = 0.
 
 
 class Count:
-    """What is added up while the decisions go by."""
+    """Running totals for the figures."""
 
     def __init__(self, asked: list[LoggedQuestion]) -> None:
         self._asked = asked
@@ -131,7 +132,7 @@ class Count:
             self._repeated["asked"] += 1
 
     def figures(self, now: float) -> Figures:
-        """What it comes to."""
+        """Return the figures of all that was added."""
         asked, verdicts = self._asked, self._verdicts
         pace = pace_of(asked)
         asked_in = _by_category_and_task(asked)
@@ -157,7 +158,7 @@ class Count:
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How fast people answered: how many answers, half of them within `median`, how many too fast."""
+    """The speed of answers: their number, the median in seconds, and how many came too fast."""
 
     answers: int
     median: float | None
@@ -165,7 +166,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 def pace_of(asked: Iterable[LoggedQuestion]) -> Pace:
-    """How fast these questions were answered."""
+    """Return how fast these questions were answered."""
     times = [one.seconds_to_answer for one in asked if one.seconds_to_answer is not None]
     fast = sum(time < FASTER_THAN_READING for time in times)
     return Pace(len(times), median(times) if times else None, fast)
@@ -181,7 +182,7 @@ def _expired(one: LoggedQuestion, now: float) -> bool:
 
 
 def _by_category_and_task(asked: Iterable[LoggedQuestion]) -> Counter[tuple[str, str]]:
-    """How often each category was asked for in each task; high risk aside, which asks every time."""
+    """Count how often each category was asked for in each task, without high risk, which asks every time."""
     found: Counter[tuple[str, str]] = Counter()
     for one in asked:
         found.update((one.task, category) for category in one.below_high if one.task is not None)

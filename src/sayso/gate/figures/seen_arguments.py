@@ -17,7 +17,7 @@ MOST = 2_000
 
 
 def collect_argument_names(gate: Gate) -> dict[str, frozenset[str]]:
-    """The names of arguments by tool, from the calls that the ledger keeps and that can be believed."""
+    """Return the names of arguments by tool, from the calls in the ledger that were not tampered with."""
     with gate.store.read() as tx:
         rows = tx.calls(states=get_args(State), limit=MOST)
     seen: dict[str, frozenset[str]] = {}

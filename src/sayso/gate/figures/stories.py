@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core.audit.entry import AuditEntry
+from sayso.core.audit.events import DECISIONS, read_decision
 from sayso.gate.audit.backwards import MOST_READ, find_newest_entries
-from sayso.gate.audit.events import DECISIONS
 from sayso.gate.figures.story import Story, begins_story, load_story
 from sayso.gate.gate import Gate
 from sayso.store.contract import EntryRow, Reader
@@ -64,13 +64,13 @@ def find_stories(gate: Gate, wanted: StoryFilter, *, before: str | None = None, 
 
 
 def _fits_entry(wanted: StoryFilter, said: AuditEntry) -> bool:
-    """What the entry alone can say; the story is put together only for those that fit so far."""
-    details = said.details
+    """Check what the entry alone can answer; the story is loaded only for entries that pass."""
+    decided = read_decision(said.details)
     return (
         wanted.session in (None, said.session)
         and wanted.agent in (None, said.agent)
-        and wanted.risk in (None, details.get("risk"))
-        and wanted.rule in (None, details.get("rule"))
+        and wanted.risk in (None, decided.risk)
+        and wanted.rule in (None, decided.rule)
         and wanted.domain in (None, *(name.partition(".")[0] for name in said.operations))
     )
 
@@ -82,8 +82,8 @@ def _fits_story(wanted: StoryFilter, story: Story) -> bool:
 
 
 def _verdicts(story: Story) -> tuple[str, ...]:
-    """How it was decided at first, and how it was answered."""
-    first = str(story.said.details.get("verdict", ""))
+    """Return the first decision, and the verdict of the answer."""
+    first = story.decision.verdict
     answer = None if story.question is None else story.question.answer
     if answer is None:
         return (first,)
@@ -91,8 +91,8 @@ def _verdicts(story: Story) -> tuple[str, ...]:
 
 
 def _searchable_texts(story: Story) -> tuple[str, ...]:
-    said = story.said
-    details = (str(said.details.get(name, "")) for name in ("tool", "rule", "reason", "digest"))
+    said, decided = story.said, story.decision
+    details = (decided.tool, decided.rule, decided.reason, decided.digest)
     ids = (None if one is None else one.id for one in (story.ledger, story.question))
     people = (text for step in story.steps for text in (step.by, step.reason) if text)
     edited = (step.before for step in story.steps if step.before is not None)
@@ -102,6 +102,6 @@ def _searchable_texts(story: Story) -> tuple[str, ...]:
 
 
 def _texts_of_call(call: Mapping[str, object]) -> tuple[str, str, str]:
-    """What a person would type who looks for this call: its command, and its arguments as they are shown."""
+    """Return what a person would type to find this call: its command, and its arguments as they are shown."""
     arguments = msgspec.json.encode(call.get("arguments") or {}).decode()
     return str(call.get("command") or ""), arguments, str(call.get("arguments") or "")

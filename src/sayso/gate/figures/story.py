@@ -1,12 +1,12 @@
-"""The story of a call: asked, edited, answered, started, ended, told from the rows that record it.
+"""The story of a call: asked, edited, answered, started, ended, from the rows that record it.
 
-- A story begins with the entry of a call's first decision. Later entries of the same call, and of the same
-  call made again while its question is open or on the approval it got, go on with it and begin none.
+- A story begins with the entry of a call's first decision. Later entries of the same call continue it and
+  begin none; so do entries of an identical call while its question is open, or on the approval it got.
 - A call that only joined a question has no story until something happens to it alone: it is asked by itself,
   allowed by something else, or denied.
-- What is over is never told as pending: a denied question ends its call, tried again or not. Nor is an
-  approval told as one that waits when it ran out or was taken back.
-- What was erased beside the first entry is not told from other rows either.
+- What is over is never shown as pending: a denied question ends its call, tried again or not. Nor is an
+  approval shown as waiting once it ran out or was taken back.
+- What was erased beside the first entry is not shown from other rows either.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import msgspec
 
 from sayso.core.audit.commitments import SaltedValue, opens
 from sayso.core.audit.entry import AuditEntry
+from sayso.core.audit.events import DECISIONS, DecisionEvent, read_decision
 from sayso.core.digest import decode_canonical, encode_canonical
-from sayso.core.model import Call, Request
+from sayso.core.model import Call, Request, Verdict
 from sayso.core.titles import make_title, title_of
 from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
@@ -47,6 +48,12 @@ StepKind = Literal[
 QuestionAndApproval = tuple[Read, CallApproval | None]
 ShownCall = Mapping[str, Any]
 """A call as it is told: tool, command, arguments, folder."""
+STEP_OF: Mapping[Verdict, StepKind] = {
+    Verdict.ALLOW: "allowed",
+    Verdict.ASK: "asked",
+    Verdict.DENY: "denied",
+}
+STATE_OF = {Verdict.ALLOW: "allowed", Verdict.ASK: "pending", Verdict.DENY: "denied"}
 STARTED = ("running", "waiting", "succeeded", "failed", "ambiguous")
 ENDED = ("succeeded", "failed", "ambiguous")
 
@@ -83,33 +90,37 @@ class Story(msgspec.Struct, frozen=True):
     title: str
     state: str
     steps: tuple[StoryStep, ...]
+    decision: DecisionEvent
+    """The details of the entry."""
 
 
 def begins_story(gate: Gate, tx: Reader, said: AuditEntry) -> bool:
-    """Whether a story begins with the decision of this entry."""
-    if said.details.get("again"):
+    """Whether a story begins with the decision of this entry. Any other entry begins none."""
+    decided = read_decision(said.details)
+    if decided.again or said.event not in DECISIONS:
         return False
-    if said.details.get("rule") != "approved_call":
+    if decided.rule != "approved_call":
         return True
-    return not question_behind(gate, tx, map(str, said.details.get("grants", ())))
+    return not question_behind(gate, tx, decided.grants)
 
 
 def load_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> Story:
     """The story that begins with this entry, as it stands now."""
-    asked = [_with_approval(gate, tx, one) for one in _load_questions(gate, tx, row, said)]
+    decided = read_decision(said.details)
+    asked = [_with_approval(gate, tx, one) for one in _load_questions(gate, tx, row, decided)]
     last, approval = asked[-1] if asked else (None, None)
     question = None if last is None else last.row
     used = next((one.used for _, one in reversed(asked) if one is not None and one.used is not None), None)
-    ledger = _load_call(gate, tx, said, used)
-    first = _describe_first_call(gate, tx, row, said, asked[0][0] if asked else None)
+    ledger = _load_call(gate, tx, decided, used)
+    first = _describe_first_call(gate, tx, row, said, decided, asked[0][0] if asked else None)
     edited = None if question is None or first is None else gate.sealer.open_edited(question)
     steps = (
-        *_decision_steps(said, asked),
-        *(step for one in asked for step in _question_steps(gate, said, one, first, tx.now)),
+        *_decision_steps(said, decided, asked),
+        *(step for one in asked for step in _question_steps(gate, decided, one, first, tx.now)),
         *_run_steps(said, ledger, used),
     )
     call = first if edited is None else _describe_call(edited.call)
-    request = None if first is None else edited or _find_request(gate, said, ledger, last)
+    request = None if first is None else edited or _find_request(gate, decided, ledger, last)
     return Story(
         row=row,
         said=said,
@@ -117,9 +128,10 @@ def load_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> Story
         ledger=ledger,
         call=call,
         request=request,
-        title=_title(said, call, request),
+        title=_title(said, decided, call, request),
         state=_state(said, question, approval, ledger, tx.now),
         steps=steps,
+        decision=decided,
     )
 
 
@@ -127,13 +139,12 @@ def is_expired(question: QuestionRow, now: float) -> bool:
     return question.state == "expired" or (question.state == "open" and now >= question.expires_at)
 
 
-def _load_questions(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> list[Read]:
-    """The questions of this story, in order; those that were changed by hand are not told."""
-    name = said.details.get("call")
-    ledger = tx.call(str(name)) if name else None
+def _load_questions(gate: Gate, tx: Reader, row: EntryRow, decided: DecisionEvent) -> list[Read]:
+    """Return the questions of this story, in order, without those that were tampered with."""
+    ledger = tx.call(decided.call) if decided.call else None
     kept = None if ledger is None else find_record(gate, ledger, any_result=True)
     own = kept is not None and kept.story == (row.stream, row.seq)
-    named = kept.questions if kept is not None and own else (str(said.details.get("question") or ""),)
+    named = kept.questions if kept is not None and own else (decided.question or "",)
     rows = (one for one in map(tx.question, filter(None, named)) if one is not None)
     return list(questions_in(gate, tx, rows))
 
@@ -142,16 +153,16 @@ def _with_approval(gate: Gate, tx: Reader, asked: Read) -> QuestionAndApproval:
     return asked, load_approval(gate, tx, asked.row)
 
 
-def _load_call(gate: Gate, tx: Reader, said: AuditEntry, used: SpendRow | None) -> CallRow | None:
+def _load_call(gate: Gate, tx: Reader, decided: DecisionEvent, used: SpendRow | None) -> CallRow | None:
     """The call in the ledger: the one that ran on the approval, else the one that was decided here."""
-    name = said.details.get("call") if used is None or used.call is None else used.call
-    found = tx.call(str(name)) if name else None
+    name = decided.call if used is None or used.call is None else used.call
+    found = tx.call(name) if name else None
     row = None if found is None else sound_call(gate, tx, found)
     return None if row is None else with_question_outcome(gate, tx, row)
 
 
 def _describe_first_call(
-    gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry, asked: Read | None
+    gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry, decided: DecisionEvent, asked: Read | None
 ) -> ShownCall | None:
     """The call as it was first decided. Entries of calls that were stopped commit to it: erased is erased."""
     kept = next((one for one in tx.secrets(row.stream, row.seq) if one.name == "call"), None)
@@ -161,9 +172,8 @@ def _describe_first_call(
             return None
         shown: ShownCall = decode_canonical(kept.value)
         return shown
-    name = said.details.get("call")
-    ledger = tx.call(str(name)) if name else None
-    found = _find_request(gate, said, ledger, asked)
+    ledger = tx.call(decided.call) if decided.call else None
+    found = _find_request(gate, decided, ledger, asked)
     return None if found is None else _describe_call(found.call)
 
 
@@ -172,12 +182,14 @@ def _is_meant(kept: SecretRow, committed: str) -> bool:
     return opens(SaltedValue(kept.name, kept.value, kept.salt), committed)
 
 
-def _find_request(gate: Gate, said: AuditEntry, ledger: CallRow | None, asked: Read | None) -> Request | None:
+def _find_request(
+    gate: Gate, decided: DecisionEvent, ledger: CallRow | None, asked: Read | None
+) -> Request | None:
     """The request that was decided, as far as the ledger or the question still has it."""
     kept = None if ledger is None else find_record(gate, ledger)
     known = [] if kept is None else [kept.request]
     known += [] if asked is None else [asked.question.request]
-    return next((one for one in known if one.digest == said.details.get("digest")), None)
+    return next((one for one in known if one.digest == decided.digest), None)
 
 
 def _describe_call(call: Call) -> ShownCall:
@@ -185,32 +197,34 @@ def _describe_call(call: Call) -> ShownCall:
     return shown
 
 
-def _title(said: AuditEntry, call: ShownCall | None, request: Request | None) -> str:
+def _title(said: AuditEntry, decided: DecisionEvent, call: ShownCall | None, request: Request | None) -> str:
     """The call in a line; of one that was erased only what the trail itself says."""
     if request is not None:
         return title_of(request.call)
     if call is None:
-        return visible(f"{said.details.get('tool') or ''} {', '.join(said.operations)}".strip())
+        return visible(f"{decided.tool} {', '.join(said.operations)}".strip())
     return make_title(str(call["tool"]), encode_canonical(call["arguments"]), command=call["command"])
 
 
-def _decision_steps(said: AuditEntry, asked: Sequence[QuestionAndApproval]) -> tuple[StoryStep, ...]:
-    """What was decided at first, where no question tells it."""
-    reason = str(said.details.get("reason", ""))
-    if said.event == "ASKED":
-        return () if asked else (StoryStep("asked", said.at, reason=reason),)
-    return (StoryStep("denied" if said.event == "BLOCKED" else "allowed", said.at, reason=reason),)
+def _decision_steps(
+    said: AuditEntry, decided: DecisionEvent, asked: Sequence[QuestionAndApproval]
+) -> tuple[StoryStep, ...]:
+    """Return the first decision as a step, unless a question shows it."""
+    verdict = DECISIONS[said.event]
+    if verdict is Verdict.ASK and asked:
+        return ()
+    return (StoryStep(STEP_OF[verdict], said.at, reason=decided.reason),)
 
 
 def _question_steps(
-    gate: Gate, said: AuditEntry, one: QuestionAndApproval, first: ShownCall | None, now: float
+    gate: Gate, decided: DecisionEvent, one: QuestionAndApproval, first: ShownCall | None, now: float
 ) -> tuple[StoryStep, ...]:
     """A question from asking to what became of its answer."""
     asked, approval = one
     question = asked.row
     edited = None if first is None else gate.sealer.open_edited(question)
     return (
-        StoryStep("asked", question.opened_at, reason=_why_asked(said, asked)),
+        StoryStep("asked", question.opened_at, reason=_why_asked(decided, asked)),
         *_closing_steps(question, now),
         *_answer_steps(question, first, edited),
         *(() if approval is None or approval.ended is None else (_approval_ended(approval),)),
@@ -221,9 +235,9 @@ def _approval_ended(approval: CallApproval) -> StoryStep:
     return StoryStep(approval.ended or "taken_back", approval.at, approval.by, reason=approval.why)
 
 
-def _why_asked(said: AuditEntry, asked: Read) -> str:
-    if said.details.get("question") == asked.row.id:
-        return str(said.details.get("reason", ""))
+def _why_asked(decided: DecisionEvent, asked: Read) -> str:
+    if decided.question == asked.row.id:
+        return decided.reason
     return next((item.ruling.reason for item in asked.question.items), "")
 
 
@@ -250,7 +264,7 @@ def _answer_steps(
 def _run_steps(said: AuditEntry, ledger: CallRow | None, used: SpendRow | None) -> tuple[StoryStep, ...]:
     if ledger is None or ledger.state not in STARTED:
         return ()
-    at_once = said.at if said.event not in ("ASKED", "BLOCKED") else None
+    at_once = said.at if DECISIONS[said.event] is Verdict.ALLOW else None
     started = StoryStep("started", at_once if used is None else used.at)
     if ledger.state not in ENDED:
         return (started,)
@@ -267,7 +281,7 @@ def _state(
     if ledger is not None and ledger.state not in ("pending", "allowed"):
         return ledger.state
     if question is None:
-        return {"ASKED": "pending", "BLOCKED": "denied"}.get(said.event, "allowed")
+        return STATE_OF[DECISIONS[said.event]]
     if question.state == "answered":
         ended = None if approval is None else approval.ended
         return "denied" if question.answer == "deny" else ended or "allowed"

@@ -42,9 +42,9 @@ class AccessRequest(msgspec.Struct, frozen=True):
 
 
 def request_access(gate: Gate, request: Request, *, key: str | None, same: str) -> AccessRequest:
-    """Open the question for this call. `same` tells what was submitted: a key stands for one of those.
+    """Open the question for this call. `same` is what was submitted: a key belongs to one submission.
 
-    Nothing is started or used up. What is denied is recorded as denied, what is allowed leaves no trace.
+    Nothing is started or used up. A denial is recorded; an allow leaves no trace.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:
         known = find_access_request(gate, tx, request.session, key, same)
@@ -66,7 +66,7 @@ def request_access(gate: Gate, request: Request, *, key: str | None, same: str) 
 def find_access_request(
     gate: Gate, tx: Reader, session: str, key: str | None, same: str
 ) -> AccessRequest | None:
-    """The access request that this key stands for already; an error if that was another."""
+    """Return the access request already opened under this key; an error if it was another one."""
     row = None if key is None else tx.call_by_host(session, f"{PREFIX}{key}")
     if row is None:
         return None
@@ -88,7 +88,7 @@ def load_access_request(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, Acc
 
 
 def find_grants_of_answer(gate: Gate, tx: Reader, question: QuestionRow) -> list[Grant]:
-    """What the answer to this question granted, whether it is live or not."""
+    """Return what the answer to this question granted, live or not."""
     opened = (gate.sealer.open_grant(row) for row in tx.grants(question.session))
     return [grant for grant in opened if grant is not None and grant.question == question.id]
 

@@ -19,9 +19,9 @@ TAKEN = ("running", "waiting", "succeeded", "ambiguous")
 def check_effect(
     gate: Gate, tx: Reader, request: Request, effect_key: str | None, call: str, *, again: bool = False
 ) -> None:
-    """Refuse a call whose effect another one had, has now, or may have had.
+    """Refuse a call whose effect another call had, has now, or may have had.
 
-    `again`: the call was decided before, and its refusal goes on with that story.
+    `again`: the call was decided before, and its refusal continues that story.
     """
     if effect_key is None:
         return

@@ -1,7 +1,8 @@
-"""What the holder of a started call may do with it: keep it, enter it, give it back, park it.
+"""The holder of a started call may keep it, enter it, give it back or park it.
 
-Whoever has the fencing number is the holder. A start that was made with `entered=False` can be given back
-until the function is entered; then what it used is used up, whatever comes of it.
+- The holder is whoever has the fencing number.
+- A start with `entered=False` can be given back until the function is entered. From then on what it used is
+  used up, however the call ends.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.decision import Decision
 from sayso.core.effects import Effect, UseReturned
 from sayso.core.ledger import LEASE, NotNow
@@ -48,7 +50,7 @@ def keep_alive(gate: Gate, call: str, fence: int, lease: float = LEASE) -> None:
 
 
 def enter_call(gate: Gate, call: str, fence: int) -> None:
-    """The holder enters the function now; what it used cannot be given back any more."""
+    """The holder enters the function: from now on what it used cannot be given back."""
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)
         ledger.check_holder(standing_of(row), fence)
@@ -58,8 +60,8 @@ def enter_call(gate: Gate, call: str, fence: int) -> None:
 def release_call(gate: Gate, call: str, fence: int) -> None:
     """The holder gives the call back before it entered the function.
 
-    What its start used is usable again, as far as it still lives: what was revoked or cleared meanwhile, or
-    has expired, stays dead. Whoever tries the call next is decided anew.
+    What its start used can be used again if it is still live: what was revoked, cleared or has expired
+    meanwhile stays dead. The next attempt is decided again.
     """
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)
@@ -70,13 +72,14 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
         returned = _return_effects(found.session, call)
         apply_and_save(gate, tx, found, (*returned, *effects_of_entering(found.session, call)), call=call)
         move_call_row(gate, tx, row, back)
-        _record_step(gate, tx, row, "RELEASED", grants=list(found.session.unentered[call]))
+        released = events.Released(call, row.digest, grants=tuple(found.session.unentered[call]))
+        record(tx, released, session=row.session, stream=gate.stream)
 
 
 def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | None = None) -> None:
     """The holder waits for the answer to this question of its session, however long, without a lease.
 
-    What it notes is for whoever goes on with the call.
+    Its note is for whoever continues the call.
     """
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)
@@ -88,7 +91,7 @@ def park_call(gate: Gate, call: str, fence: int, question: str, note: bytes | No
         move_call_row(
             gate, tx, row, msgspec.structs.replace(parked, question=question, result=note or row.result)
         )
-        _record_step(gate, tx, row, "PARKED", question=question)
+        record(tx, events.Parked(call, row.digest, question), session=row.session, stream=gate.stream)
 
 
 def unpark_call(
@@ -125,7 +128,8 @@ def unpark_call(
         else:
             running = with_record(gate, running, kept)
         running = move_call_row(gate, tx, row, running)
-        _record_step(gate, tx, row, "RESUMED", question=row.question or "", holder=holder)
+        resumed = events.Resumed(call, row.digest, row.question or "", holder)
+        record(tx, resumed, session=row.session, stream=gate.stream)
         return attempt_from_row(gate, tx, running, mine=True)
 
 
@@ -158,7 +162,7 @@ def _enter(gate: Gate, tx: Writer, row: CallRow) -> None:
     entered = effects_of_entering(found.session, row.id)
     if entered:
         apply_and_save(gate, tx, found, entered, call=row.id)
-        _record_step(gate, tx, row, "ENTERED")
+        record(tx, events.Entered(row.id, row.digest), session=row.session, stream=gate.stream)
 
 
 def _return_effects(session: Session, call: str) -> tuple[Effect, ...]:
@@ -166,8 +170,3 @@ def _return_effects(session: Session, call: str) -> tuple[Effect, ...]:
     return tuple(
         UseReturned(held.grant.key, held.grant.id) for held in session.all_grants if held.grant.id in used
     )
-
-
-def _record_step(gate: Gate, tx: Writer, row: CallRow, event: str, **details: object) -> None:
-    said = {"call": row.id, "digest": row.digest, **details}
-    record(tx, event, session=row.session, details=said, stream=gate.stream)

@@ -1,12 +1,12 @@
-"""How calls end, and what follows from that for the consent of their session."""
+"""Ending calls, and what that means for the consent of their session."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
+from msgspec import UNSET
 
 from sayso.core import ledger, words
+from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.deciding.retries import Start
@@ -47,9 +47,9 @@ def end_call(
     *,
     claimed: bool = False,
 ) -> Report:
-    """The holder says how the call ended; what follows from that for consent is written, and told.
+    """Record how the call ended, as its holder reports it, and apply what follows for consent.
 
-    `unkept` says why there is no result: why what it returned is not kept, or how it failed.
+    `unkept` is why there is no result: why the returned value is not stored, or how the call failed.
     `claimed`: the holder is the agent itself, whose word tightens and frees nothing.
     """
     if state not in ENDINGS:
@@ -75,23 +75,21 @@ def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
 
 
 def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) -> Report:
-    """What a success or failure means for the session's consent, and the entry about it.
+    """Record the end of the call, and apply what a success or failure means for the session's consent.
 
-    `doubted`: it was ambiguous before. Then a failure lets nothing run again unasked.
+    `doubted`: it was ambiguous before. Then a failure lets nothing run again without asking.
     """
     kept = find_record(gate, row)
-    details: dict[str, Any] = {"call": row.id, "digest": row.digest, "state": row.state}
+    executed = events.Executed(row.id, row.digest, row.state)
     if kept is None:
         finding = f"call {row.id} was changed by hand"
-        record(tx, "TAMPERED", session=row.session, details={"finding": finding}, stream=gate.stream)
+        record(tx, events.Tampered(finding=finding), session=row.session, stream=gate.stream)
         log_tampering(row.session, finding)
-        record(tx, "EXECUTED", session=row.session, details=details, stream=gate.stream)
+        record(tx, executed, session=row.session, stream=gate.stream)
         return Report()
-    details["rule"] = kept.rule
-    if kept.claimed:
-        details["claimed"] = True
+    executed = msgspec.structs.replace(executed, rule=kept.rule, claimed=kept.claimed or UNSET)
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
-    record(tx, "EXECUTED", session=row.session, operations=operations, details=details, stream=gate.stream)
+    record(tx, executed, session=row.session, operations=operations, stream=gate.stream)
     session = tx.session(row.session)
     if session is None or session.ended_at is not None:
         return Report()
@@ -124,7 +122,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
 
 
 def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:
-    """Nobody can say how this run ended: the identical call does not run again unasked."""
+    """Nobody knows how this run ended: the identical call does not run again without asking."""
     found = load_session(tx, gate.sealer, row.session, select_all_rows())
     if found is not None and found.believed and found.row.ended_at is None:
         apply_and_save(gate, tx, found, (RetriesEnded(kept.request.digest),), call=row.id)
@@ -133,7 +131,7 @@ def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:
 def _start(
     gate: Gate, tx: Reader, found: LoadedSession, row: CallRow, kept: Record, *, doubted: bool
 ) -> Start:
-    """What the call was started on, and whether that is still there."""
+    """Return what the call was started on, and whether that still exists."""
     used = {grant for item in kept.items for grant in item.ruling.grants}
     rows = [tx.grant(grant) for grant in sorted(used)]
     grants = [gate.sealer.open_grant(one) for one in rows if one is not None]

@@ -8,6 +8,7 @@ from contextlib import suppress
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request
 from sayso.gate.audit.operator_transaction import operator_act
@@ -67,8 +68,7 @@ def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None
             raise UnknownCall(f"there is no call {call}")
         ended = with_standing(row, ledger.resolve_ambiguous(standing_of(row), state))
         ended = _save_resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
-        details = {"call": call, "by": by, "state": state}
-        record(tx, "RESOLVED", session=row.session, details=details, stream=gate.stream)
+        record(tx, events.Resolved(call, by, state), session=row.session, stream=gate.stream)
         follow_up(gate, tx, ended, doubted=True)
 
 
@@ -91,7 +91,7 @@ def reconcile_calls(gate: Gate, reconcile: Mapping[str, Reconciler]) -> dict[str
 
 
 def forget_results(gate: Gate) -> int:
-    """Drop the results of calls that ended more than a day ago, which are not told any more; how many."""
+    """Drop the results of calls that ended more than a day ago; return how many."""
     with writing(gate) as tx:
         return tx.drop_results(before=tx.now - RESULT_LASTS)
 
@@ -105,13 +105,13 @@ def _recover(gate: Gate, call: str) -> bool:
             return False
         end_retries(gate, tx, row, load_record(gate, row))
         move_call_row(gate, tx, row, lapsed)
-        record(tx, "AMBIGUOUS", session=row.session, details={"call": row.id}, stream=gate.stream)
+        record(tx, events.Ambiguous(row.id), session=row.session, stream=gate.stream)
     log_holder_gone(row.id, row.session)
     return True
 
 
 def _is_sound(gate: Gate, tx: Reader, row: CallRow) -> bool:
-    """Whether the row is as this gate left it; one that is not is told once, and left alone."""
+    """Whether the row is untampered; a tampered one is reported once, and left alone."""
     finding = find_fault(gate, tx, row)
     if finding is not None:
         gate.sealer.doubts.note_once(finding, row.session)
@@ -133,7 +133,7 @@ def _row_if_abandoned(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
 
 
 def _save_resolved(gate: Gate, tx: Writer, row: CallRow, ended: CallRow) -> CallRow:
-    """Store how the call ended. One that was changed by hand is not sealed: it stays what it is."""
+    """Store how the call ended. A row that was tampered with is not sealed again."""
     finding = find_fault(gate, tx, row)
     if finding is None:
         return move_call_row(gate, tx, row, ended)
@@ -151,7 +151,7 @@ def _ask_for_outcome(gate: Gate, row: CallRow, reconcile: Reconciler) -> ledger.
 
 
 def ask_tool_outcome(reconcile: Reconciler, request: Request) -> ledger.State | None:
-    """What the tool says became of this call; None unless it says it in one of the two words."""
+    """Ask the tool how this call ended; None unless it answers with one of the two words."""
     try:
         answer = reconcile(request)
     except Exception:  # noqa: BLE001  a foreign function: whatever went wrong, it could not say

@@ -79,7 +79,7 @@ def refuse_by_question(gate: Gate, kept: Record, question: QuestionRow | None, n
 
 
 def reason_not_to_run(gate: Gate, tx: Reader, sessions: Iterable[str]) -> str | None:
-    """Why nothing of these sessions goes on: one of them, or one above, has ended or is stopped."""
+    """Return why these sessions may not continue: one of them, or one above, has ended or is stopped."""
     for name in dict.fromkeys(sessions):
         above: str | None = name
         while above is not None:
@@ -98,7 +98,7 @@ def make_refusal(kept: Record, why: str, rule: str = RULE) -> Decision:
 
 
 def end_run_grant(gate: Gate, tx: Writer, row: CallRow) -> None:
-    """A run that does not go on lends nothing any more."""
+    """End the grant of a run that may not continue."""
     try:
         found = load_open_session(gate, tx, row.session, RowSelection(keys=(("run", row.id),)))
     except (UnknownSession, TamperedSession):
@@ -126,9 +126,9 @@ def find_ending_since(found: LoadedSession, row: CallRow, kept: Record) -> str |
 def _decide_again(
     gate: Gate, tx: Reader, found: LoadedSession, kept: Record, request: Request, scope: Scope
 ) -> Decision | None:
-    """What the policy says now of a call that was allowed to start; None if it still allows it.
+    """Decide again a call that was allowed to start; None if the policy still allows it.
 
-    What needed no consent by itself is refused only if the policy has come to say something of it.
+    A call that needed no consent by itself is refused only if the policy now says something about it.
     """
     if not kept.items and request.operations[0].name not in gate.policy.table:
         return None

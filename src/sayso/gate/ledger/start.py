@@ -1,7 +1,7 @@
-"""The ledger in use: a call is decided and started, and runs once.
+"""Starting calls: a call is decided and started, and runs once.
 
-Starting is part of the transaction that decides: it uses the approval up and takes the lease. So of any
-number of processes that try, one runs the call; the others are told where it stands.
+The transaction that decides also uses up the approval and takes the lease. So of any number of processes that
+try, one runs the call; the others get its state.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.decision import Decision
 from sayso.core.effects import GrantAdded, GrantUsed, SessionChanged
 from sayso.core.ledger import LEASE, NotNow
@@ -175,10 +176,8 @@ def start_ungated(
         found = load_open_session(gate, tx, request.session, RowSelection(keys=()))
         name = new_call_id()
         check_effect(gate, tx, request, effect_key, name)
-        details = {"call": name, "digest": request.digest, "tool": request.call.tool}
-        entry = record(
-            tx, "STARTED", session=request.session, agent=found.row.agent, details=details, stream=gate.stream
-        )
+        started = events.Started(name, request.digest, request.call.tool)
+        entry = record(tx, started, session=request.session, agent=found.row.agent, stream=gate.stream)
         ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
         done = Authorization(ungated, None, entry, clearings=found.session.clearings)
         row = new_call_row(
@@ -208,7 +207,7 @@ def _without_risk(operation: Operation) -> Operation:
 
 
 def load_attempt(gate: Gate, call: str, session: str) -> Attempt:
-    """Where a call of this session stands. For other sessions it does not exist."""
+    """Return a call of this session. For other sessions it does not exist."""
     with gate.store.read() as tx:
         row = tx.call(call)
         if row is None or row.session != session:
@@ -310,7 +309,7 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
 
 
 def _read_now(gate: Gate, wish: Request, ahead: _ReadAhead | None) -> Request:
-    """What was read ahead, if that was this very request under this policy; otherwise it is read here."""
+    """Return the reading made ahead if it was of this request under this policy; otherwise read the call."""
     if ahead is not None and ahead.wanted == wish and ahead.policy is gate.policy:
         return ahead.read
     return read_again(wish, gate.policy)
@@ -332,7 +331,7 @@ def session_of_call(gate: Gate, call: str) -> str:
 def _find_recorded_call(
     gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None
 ) -> CallRow | None:
-    """The call that this host id or key stands for already. Of its state it does not matter what it was."""
+    """Return the call already recorded under this host id or idempotency key, in any state."""
     named = tx.call_by_host(request.session, host_id) if host_id is not None else None
     keyed = tx.call_by_key(request.session, request.call.tool, key) if key is not None else None
     for found in filter(None, (named, keyed)):
@@ -351,7 +350,7 @@ def _find_recorded_call(
 
 
 def with_state_now(request: Request, state: str | None) -> Request:
-    """The request in the state that the tool tells now. One that was asked for with a state needs one."""
+    """Return the request with the tool's present state. One that was asked for with a state needs one."""
     if state is None and request.call.state is not None:
         raise NotNow("this call was asked for with a state", hint="say what it is now")
     return with_state(request, state)
@@ -375,7 +374,7 @@ def _row_after_decision(
 
 
 def _story_fields(gate: Gate, done: Authorization, kept: Record | None) -> dict[str, Any]:
-    """What the record says of the call's story: where it begins, and the questions in it so far."""
+    """Return where the call's story begins, and the questions in it so far."""
     if done.begins:
         asked = () if done.question is None else (done.question.id,)
         return {"story": (gate.stream, done.entry), "questions": asked}
@@ -408,13 +407,13 @@ def _start_row(
 
 
 def _request_to_retry(gate: Gate, row: CallRow, question: QuestionRow | None) -> Request:
-    """What was asked for, or what a person made of it."""
+    """Return what was asked for, or what a person edited it to."""
     edited = gate.sealer.open_edited(question) if question is not None else None
     return load_record(gate, row).request if edited is None else edited
 
 
 def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
-    """The question that the call waits for. One that was changed or taken away by hand may have been a no."""
+    """Return the question that the call waits for. One that was tampered with may have been a no."""
     if row.question is None:
         return None
     question = tx.question(row.question)
@@ -475,6 +474,6 @@ def _give_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, deci
     found = load_open_session(gate, tx, row.session, RowSelection(keys=()))
     grant = run_grant(row.id, request, decision, gate.policy, found.session, tx.now)
     apply_and_save(gate, tx, found, (GrantAdded(grant),))
-    details = {"grant": grant.id, "kind": grant.kind, "workflow": request.workflow, "risk": grant.risk.word}
+    granted = events.Granted(grant.id, grant.kind, grant.risk.word, workflow=request.workflow)
     operations = grant.pins.operations or ()
-    record(tx, "GRANTED", session=row.session, operations=operations, details=details, stream=gate.stream)
+    record(tx, granted, session=row.session, operations=operations, stream=gate.stream)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from sayso.core import ledger
+from sayso.core.audit import events
 from sayso.core.effects import GrantRevoked
 from sayso.core.errors import SaysoError
 from sayso.core.grants import HeldGrant
@@ -32,10 +33,10 @@ class BeyondPolicy(SaysoError, TypeError):
 
 
 class RunNote(msgspec.Struct, frozen=True):
-    """What a run leaves in the ledger while it goes on: how its steps stand, and how often it was begun.
+    """A run's note in the ledger while it is under way: the state of its steps, and how often it was begun.
 
-    `ran` says that something in it that needed consent had been begun when it was parked, `restartable` that
-    it may be begun again all the same.
+    `ran`: something in it that needed consent had begun when it was parked. `restartable`: it may be begun
+    again all the same.
     """
 
     steps: Mapping[str, str] = {}
@@ -92,7 +93,7 @@ def list_workflow_runs(gate: Gate, session: str | None = None) -> list[RunProgre
 
 
 def load_run_progress(gate: Gate, run: str) -> RunProgress:
-    """How far this run has come."""
+    """Return the progress of this run."""
     with gate.store.read() as tx:
         row = load_call_row(gate, tx, run)
     progress = _progress_from_row(gate, row)
@@ -173,15 +174,14 @@ def _revoke_grants(gate: Gate, tx: Writer, found: LoadedSession, ending: list[He
     ended = find_ended_grants(found.session, revoked, tx.now)
     apply_and_save(gate, tx, found, revoked)
     for held in ended:
-        details = {"grant": held.grant.id, "kind": held.grant.kind, "by": by}
+        ended_grant = events.Revoked(by, grant=held.grant.id, kind=held.grant.kind)
         operations = held.grant.pins.operations or ()
         record(
             tx,
-            "REVOKED",
+            ended_grant,
             session=found.row.id,
             agent=found.row.agent,
             operations=operations,
-            details=details,
             stream=gate.stream,
         )
 
@@ -202,7 +202,7 @@ def _progress_from_row(gate: Gate, row: CallRow) -> RunProgress | None:
 
 
 def _steps_from_row(row: CallRow) -> Mapping[str, str]:
-    """How far the run has come; a note that cannot be read says nothing."""
+    """Return the steps of the run; none if the note cannot be read."""
     try:
         return decode_note(row.result).steps if row.ended_at is None else {}
     except msgspec.MsgspecError:

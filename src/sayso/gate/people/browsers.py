@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from hashlib import sha256
 
 import msgspec
+from msgspec import UNSET
 
+from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import ValueKind, find_value, lock_values, secret_value_name, write_value
 from sayso.store.contract import Reader, Writer
 
 LINK_LASTS = 120.0
 BROWSER_LASTS = 12 * 3_600.0
-LOCK_ROW = "link/held"
 
 
 class LinkRefused(SaysoError):
@@ -25,7 +25,7 @@ class LinkRefused(SaysoError):
 
 
 class SignInRecord(msgspec.Struct, frozen=True):
-    """What is kept of a link or a browser: for whom, until when, and whether it is over."""
+    """The record of a link or a browser: for whom, until when, and whether it is over."""
 
     name: str
     until: float
@@ -40,24 +40,28 @@ class Browser(msgspec.Struct, frozen=True):
 
 
 def make_link(gate: Gate, name: str) -> str:
-    """A code that signs one browser in, once, within two minutes. Shown on a terminal, never in a log."""
+    """Make a code that signs one browser in, once, within two minutes. It is never written to a log."""
     code = secrets.token_urlsafe(32)
     with writing(gate) as tx:
         kept = SignInRecord(name, tx.now + LINK_LASTS)
-        write_value(gate, tx, _value_name("link", code), kept, until=kept.until)
-        record(tx, "LINK_MADE", details={"name": name}, stream=gate.stream)
+        write_value(gate, tx, secret_value_name("link", code), kept, until=kept.until)
+        record(tx, events.LinkMade(name), stream=gate.stream)
     return code
 
 
 def use_link(gate: Gate, code: str) -> str:
-    """The browser that followed the link is signed in: the secret of its cookie."""
+    """Sign in the browser that followed the link; return the secret of its cookie."""
     with gate.store.read() as looked:  # who has no link does not hold up those who write
         _check_link(_find_valid_record(gate, looked, "link", code))
     with writing(gate) as tx:
-        tx.set_meta(LOCK_ROW, "")  # one after the other, so that nobody uses it while we do
+        lock_values(tx, "link")  # of several who follow one link, one signs in
         kept = _check_link(_find_valid_record(gate, tx, "link", code))
         write_value(
-            gate, tx, _value_name("link", code), msgspec.structs.replace(kept, over=True), until=kept.until
+            gate,
+            tx,
+            secret_value_name("link", code),
+            msgspec.structs.replace(kept, over=True),
+            until=kept.until,
         )
         return sign_in(gate, tx, kept.name, "link")
 
@@ -68,17 +72,17 @@ def _check_link(kept: SignInRecord | None) -> SignInRecord:
     return kept
 
 
-def sign_in(gate: Gate, tx: Writer, name: str, by: str, **more: str) -> str:
-    """A browser is signed in: the secret of its cookie."""
+def sign_in(gate: Gate, tx: Writer, name: str, by: str, *, passkey: events.Text = UNSET) -> str:
+    """Sign a browser in; return the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
     kept = SignInRecord(name, tx.now + BROWSER_LASTS)
-    write_value(gate, tx, _value_name("browser", browser), kept, until=kept.until)
-    record(tx, "SIGNED_IN", details={"name": name, "by": by, **more}, stream=gate.stream)
+    write_value(gate, tx, secret_value_name("browser", browser), kept, until=kept.until)
+    record(tx, events.SignedIn(name, by, passkey), stream=gate.stream)
     return browser
 
 
 def user_of_browser(gate: Gate, secret: str) -> str | None:
-    """Who is signed in with this cookie; None if nobody is."""
+    """Return who is signed in with this cookie; None if nobody is."""
     found = find_browser(gate, secret)
     return None if found is None else found.name
 
@@ -91,13 +95,13 @@ def find_browser(gate: Gate, secret: str) -> Browser | None:
 
 
 def page_key(gate: Gate, secret: str) -> str:
-    """What the page itself proves with each request that it is asking.
+    """Return the key with which the page itself proves that it makes a request.
 
     A browser sends its cookie to every port of this machine, so whoever gets the user to open a page of
-    theirs here is sent it too. This key is kept where only our own page can read it, and cannot be made
+    theirs here receives it too. This key is stored where only our own page can read it, and cannot be made
     from the cookie.
     """
-    return gate.sealer.text("page", _value_name("browser", secret)).hex()
+    return gate.sealer.text("page", secret_value_name("browser", secret)).hex()
 
 
 def sign_out(gate: Gate, secret: str) -> None:
@@ -105,14 +109,10 @@ def sign_out(gate: Gate, secret: str) -> None:
         kept = _find_valid_record(gate, tx, "browser", secret)
         if kept is not None:
             over = msgspec.structs.replace(kept, over=True)
-            write_value(gate, tx, _value_name("browser", secret), over, until=over.until)
-            record(tx, "SIGNED_OUT", details={"name": kept.name}, stream=gate.stream)
+            write_value(gate, tx, secret_value_name("browser", secret), over, until=over.until)
+            record(tx, events.SignedOut(kept.name), stream=gate.stream)
 
 
-def _find_valid_record(gate: Gate, tx: Reader, kind: str, secret: str) -> SignInRecord | None:
-    kept = find_value(gate, tx, _value_name(kind, secret), SignInRecord)
+def _find_valid_record(gate: Gate, tx: Reader, kind: ValueKind, secret: str) -> SignInRecord | None:
+    kept = find_value(gate, tx, secret_value_name(kind, secret), SignInRecord)
     return kept if kept is not None and not kept.over and tx.now < kept.until else None
-
-
-def _value_name(kind: str, secret: str) -> str:
-    return f"{kind}/{sha256(secret.encode()).hexdigest()}"

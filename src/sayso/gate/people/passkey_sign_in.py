@@ -135,7 +135,7 @@ def sign_in_options(challenge: bytes, credentials: Collection[str] = ()) -> dict
 
 
 def _make_challenge(gate: Gate, tx: Reader, purpose: str) -> bytes:
-    """Random, with its time and our seal: nothing is kept of it until it is used."""
+    """Return random bytes with their time and our seal: nothing is stored until they are used."""
     head = secrets.token_bytes(NONCE) + int(tx.now + LASTS).to_bytes(TIME, "big")
     return head + _seal_challenge(gate, purpose, head)
 
@@ -150,7 +150,7 @@ def _single_use_check(
 
 
 def _check_challenge(gate: Gate, challenge: bytes, purpose: str, kept: PasskeySet, now: float) -> PasskeySet:
-    """What is kept, with this challenge among the used; refused if it is not ours, too old or used."""
+    """Return the passkeys with this challenge marked as used; refuse one that is forged, too old or used."""
     head = challenge[: NONCE + TIME]
     until, name = int.from_bytes(head[NONCE:], "big"), head.hex()
     ours = len(challenge) == NONCE + TIME + MAC

@@ -1,8 +1,8 @@
-"""Passkeys: whose they are, and which answers have to be signed with one.
+"""Passkeys: their owners, and which answers have to be signed with one.
 
-All are kept in one sealed row. One that was changed by hand, or that came back with an old copy of the store,
-lets nobody in, and every answer on the page then needs a signature that nobody can give, until the operator
-forgets all passkeys at a terminal.
+- All passkeys are stored in one sealed value.
+- If it was tampered with, or came back with a backup of the store, it lets nobody in, and every answer on the
+  page needs a signature that nobody can give, until the operator removes all passkeys at a terminal.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Literal
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.webauthn import BadProof, Proof, check_passkey_proof, decode_base64url, public_key_hash
-from sayso.gate.sealed_values import TamperedValue, read_value, write_value
+from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, write_value
 from sayso.store.contract import Reader, Writer
 
 Level = Literal["high", "all", "never"]
 LEVELS: tuple[Level, ...] = ("high", "all", "never")
 ROW = "passkeys"
-LOCK_ROW = "passkeys/held"
 MOST = 20
 RESET = "look at the audit; `sayso passkey remove --all` forgets them, and you register anew"
 
@@ -35,7 +35,7 @@ class UnknownPasskey(SaysoError):
 
 
 class PasskeysVoid(SaysoError):
-    """The row of the passkeys was changed by hand, or is of before the store was put back or moved."""
+    """The passkeys were tampered with, or are from before the store was restored or moved."""
 
     code = "passkeys_void"
 
@@ -84,7 +84,7 @@ def list_passkeys(gate: Gate, user: str | None = None) -> list[Passkey]:
 
 
 def load_required_level(gate: Gate) -> Level | None:
-    """What the operator chose that has to be signed; None if nothing was chosen."""
+    """Return which answers the operator requires signatures for; None if nothing was chosen."""
     with gate.store.read() as tx:
         return load_passkeys(gate, tx).require
 
@@ -106,15 +106,14 @@ def highest_unsigned_risk(gate: Gate, tx: Reader) -> Risk | None:
 
 
 def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
-    """Choose what has to be signed. Once chosen it holds even where nobody has a passkey."""
+    """Choose which answers have to be signed. The choice holds even if nobody has a passkey."""
     if level not in LEVELS:
         raise SaysoError(f"there is no level {level!r}", hint=f"use one of: {', '.join(LEVELS)}")
     with operator_act(gate) as tx:
         lock_passkeys(tx)
         kept = load_passkeys(gate, tx)
         save_passkeys(gate, tx, msgspec.structs.replace(kept, require=level))
-        details = {"require": level, "was": kept.require or "", "by": by}
-        record(tx, "PASSKEYS_REQUIRED", details=details, stream=gate.stream)
+        record(tx, events.PasskeysRequired(level, was=kept.require or "", by=by), stream=gate.stream)
 
 
 def remove_passkey(gate: Gate, passkey: str, *, by: str, of: str | None = None) -> Passkey:
@@ -132,9 +131,9 @@ def remove_passkey(gate: Gate, passkey: str, *, by: str, of: str | None = None) 
 
 
 def forget_passkeys(gate: Gate, *, by: str) -> int:
-    """Remove all, whatever their row says; how many there were. What has to be signed stays as it was chosen.
+    """Remove all passkeys, whatever their row says; return how many there were.
 
-    Where that cannot be read any more, it is everything.
+    The choice of what has to be signed stays; if it cannot be read, everything has to be.
     """
     with operator_act(gate) as tx:
         lock_passkeys(tx)
@@ -142,7 +141,7 @@ def forget_passkeys(gate: Gate, *, by: str) -> int:
             kept = load_passkeys(gate, tx)
         except PasskeysVoid:
             kept = PasskeySet(require="all")
-            record(tx, "PASSKEY_REMOVED", details={"by": by, "why": "void"}, stream=gate.stream)
+            record(tx, events.PasskeyRemoved(by, why="void"), stream=gate.stream)
         save_passkeys(gate, tx, PasskeySet(require=kept.require))
         for one in kept.passkeys:
             _record_removed(gate, tx, one, by)
@@ -160,8 +159,8 @@ def add_passkey(gate: Gate, passkey: Passkey, *, check: Callable[[PasskeySet, fl
             raise SaysoError(f"an operator has {MOST} passkeys at most", hint="remove one first")
         added = msgspec.structs.replace(passkey, made_at=tx.now)
         save_passkeys(gate, tx, msgspec.structs.replace(kept, passkeys=(*kept.passkeys, added)))
-        details = _passkey_details(added) | {"place": added.place, "public_key": added.key}
-        record(tx, "PASSKEY_ADDED", details=details, stream=gate.stream)
+        event = events.PasskeyAdded(**_passkey_details(added), place=added.place, public_key=added.key)
+        record(tx, event, stream=gate.stream)
     return added
 
 
@@ -193,7 +192,7 @@ def verify_passkey(
     by: str | None = None,
     check: Callable[[PasskeySet, float], PasskeySet] = lambda kept, now: kept,
 ) -> tuple[PasskeySet, Passkey]:
-    """What would be kept, and the passkey that signed this with its count moved on. Nothing is written."""
+    """Return what to store, and the passkey that signed this with its count raised. Nothing is written."""
     kept = check(load_passkeys(gate, tx), tx.now)
     found = next((one for one in kept.passkeys if one.credential == proof.credential), None)
     if found is None or by not in (None, found.user):
@@ -211,7 +210,7 @@ def proof_to_details(proof: Proof, passkey: Passkey) -> dict[str, str]:
 
 
 def load_passkeys(gate: Gate, tx: Reader) -> PasskeySet:
-    """What is kept, or PasskeysVoid if it is not as we wrote it last, in this epoch."""
+    """Return the stored passkeys; PasskeysVoid if they were tampered with or are of another epoch."""
     try:
         return read_value(gate, tx, ROW, PasskeySet) or PasskeySet()
     except TamperedValue as error:
@@ -223,8 +222,8 @@ def save_passkeys(gate: Gate, tx: Writer, kept: PasskeySet) -> None:
 
 
 def lock_passkeys(tx: Writer) -> None:
-    """Let one change them at a time: whoever writes this row waits for all who wrote it before."""
-    tx.set_meta(LOCK_ROW, "")
+    """Let one transaction at a time change them."""
+    lock_values(tx, "passkeys")
 
 
 def _passkey_details(passkey: Passkey) -> dict[str, str]:
@@ -236,4 +235,4 @@ def _passkey_details(passkey: Passkey) -> dict[str, str]:
 
 
 def _record_removed(gate: Gate, tx: Writer, passkey: Passkey, by: str) -> None:
-    record(tx, "PASSKEY_REMOVED", details=_passkey_details(passkey) | {"by": by}, stream=gate.stream)
+    record(tx, events.PasskeyRemoved(by, **_passkey_details(passkey)), stream=gate.stream)

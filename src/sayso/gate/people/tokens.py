@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 import secrets
-from hashlib import sha256
 from typing import Literal
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import TamperedValue, find_value, open_value, write_value
+from sayso.gate.sealed_values import find_value, secret_value_name, value_name, write_value
 from sayso.store.contract import MetaRow, Reader
 
 Role = Literal["agent", "host", "operator", "trusted"]
 ROLES: tuple[Role, ...] = ("agent", "host", "operator", "trusted")
-PREFIX = "token/"
 
 
 class UnknownToken(SaysoError):
@@ -27,10 +26,10 @@ class UnknownToken(SaysoError):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What is kept of a token. `name` is what its holder is called, as agent or as operator.
+    """The record of a token. `name` is the holder's name, as agent or as operator.
 
-    `assured`: whoever made it says that the agent's user cannot read it, so that what this host tells of its
-    user was typed by them. Otherwise that is only claimed.
+    `assured`: whoever issued it vouches that the agent's user cannot read it, so what this host reports of
+    its user was typed by them. Otherwise that is only claimed.
     """
 
     id: str
@@ -47,7 +46,7 @@ def is_token(owner: str) -> bool:
 
 
 def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:
-    """A new token and what is kept of it. The token itself is shown this once."""
+    """Issue a token; return it with its record. The token itself is shown only once."""
     if role not in ROLES:
         raise SaysoError(f"there is no role {role!r}", hint=f"use one of: {', '.join(ROLES)}")
     if not name or not name.isprintable() or len(name) > 100:
@@ -57,48 +56,38 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
     secret = f"sayso_{role}_{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:
         token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
-        write_value(gate, tx, _value_name(secret), token)
-        details = {"token": token.id, "role": role, "name": name, "by": by, "assured": assured}
-        record(tx, "TOKEN_ISSUED", details=details, stream=gate.stream)
+        write_value(gate, tx, secret_value_name("token", secret), token)
+        issued = events.TokenIssued(token.id, role, name, by, assured)
+        record(tx, issued, stream=gate.stream)
     return secret, token
 
 
 def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
-    """Whose token this is; None if it is nobody's, was revoked, or was written or put back by hand."""
-    token = find_value(gate, tx, _value_name(secret), Token)
+    """Return the token's record; None if it is unknown, revoked or tampered with."""
+    token = find_value(gate, tx, secret_value_name("token", secret), Token)
     return None if token is None or token.revoked else token
 
 
 def list_tokens(gate: Gate) -> list[Token]:
-    """Every token that was not revoked, oldest first."""
+    """List the tokens that are not revoked, oldest first."""
     with gate.store.read() as tx:
-        found = [_open_token(gate, text, place) for place, text in _token_rows(tx)]
+        found = [find_value(gate, tx, name, Token) for name in _token_names(tx)]
     return sorted((one for one in found if one is not None and not one.revoked), key=lambda one: one.made_at)
 
 
 def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
-    """From the next request on nobody is let in with it."""
+    """Revoke a token: from the next request on it lets nobody in."""
     with operator_act(gate) as tx:
-        for place, text in _token_rows(tx):
-            found = _open_token(gate, text, place)
+        for place in _token_names(tx):
+            found = find_value(gate, tx, place, Token)
             if found is not None and found.id == token and not found.revoked:
                 ended = msgspec.structs.replace(found, revoked=True)
                 write_value(gate, tx, place, ended)
-                record(tx, "TOKEN_REVOKED", details={"token": token, "by": by}, stream=gate.stream)
+                record(tx, events.TokenRevoked(token, by), stream=gate.stream)
                 return ended
     raise UnknownToken(f"there is no token {token}", hint="sayso token list shows them")
 
 
-def _token_rows(tx: Reader) -> list[tuple[str, str]]:
-    return [(row.name, row.value) for row in tx.every(MetaRow) if row.name.startswith(PREFIX)]
-
-
-def _value_name(secret: str) -> str:
-    return f"{PREFIX}{sha256(secret.encode()).hexdigest()}"
-
-
-def _open_token(gate: Gate, text: str, place: str) -> Token | None:
-    try:
-        return open_value(gate, place, text, Token)
-    except TamperedValue:
-        return None
+def _token_names(tx: Reader) -> list[str]:
+    every = value_name("token", "")
+    return [row.name for row in tx.every(MetaRow) if row.name.startswith(every)]

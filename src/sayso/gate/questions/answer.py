@@ -1,4 +1,4 @@
-"""Answering a question: the first answer stands, and everyone after is told which it was."""
+"""Answering a question: the first answer counts, and everyone after learns which it was."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from sayso.core.audit import events
 from sayso.core.conversation.claims import effects_of_claim_answer
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import grants_of_answer as once
@@ -40,10 +42,10 @@ from sayso.store.contract import QuestionRow, Writer
 
 
 class AnswerChange(msgspec.Struct, frozen=True):
-    """What an answer changes, what else its entry says, and what of that is sensitive."""
+    """The effects of an answer; for an edit also the edited call, for its row and its entry."""
 
     effects: tuple[Effect, ...]
-    more: dict[str, str] = {}
+    edited_digest: str = ""
     edited: bytes | None = None
     sensitive: dict[str, bytes] = {}
     risk: Risk = Risk.LOW
@@ -57,7 +59,7 @@ class EditRefused(SaysoError):
 
 
 class QuestionStanding(msgspec.Struct, frozen=True):
-    """How a question stands after somebody answered: by whom, what, when; and whether it was this answer."""
+    """A question after somebody answered: by whom, what, when; and whether it was this answer."""
 
     question: str
     state: str
@@ -111,7 +113,7 @@ def answer_items(
 
 
 def cancel_question(gate: Gate, question: str, why: str) -> None:
-    """Take back a question that nobody can answer; one that was answered meanwhile stands."""
+    """Withdraw a question that nobody can answer; one that was answered meanwhile stays answered."""
     with writing(gate) as tx:
         row = tx.question(question)
         if row is None:
@@ -120,8 +122,7 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
         closed = {"state": "cancelled", "reason": why, "closed_at": tx.now}
         if question in found.session.questions and close_question_row(tx, gate.sealer, row, **closed):
             apply_and_save(gate, tx, found, (QuestionWithdrawn(question),))
-            details = {"question": row.id, "why": why}
-            record(tx, "CANCELLED", session=row.session, details=details, stream=gate.stream)
+            record(tx, events.Cancelled(row.id, why), session=row.session, stream=gate.stream)
 
 
 def edit_and_allow(
@@ -157,13 +158,13 @@ def edit_and_allow(
             grants = once("once", edited, decision.items_to_ask, gate.policy, found.session, tx.now, **how)
         effects = (*map(GrantAdded, grants), QuestionClosed(question, "edit"))
         kept = gate.sealer.seal_edit(question, edited)
-        return AnswerChange(effects, {"edited": edited.digest}, kept, call_for_entry(edited.call), risk)
+        return AnswerChange(effects, edited.digest, kept, call_for_entry(edited.call), risk)
 
     return _give_answer(gate, question, "edit", by, reason, reply, signing)
 
 
 def check_edit(asked: Question, edited: Request) -> None:
-    """Refuse an edit of what is no call, or one that is made by somebody else or with another tool."""
+    """Refuse an edit of something that is not a call, or one by another caller or with another tool."""
     if asked.claim is not None:
         raise EditRefused("a message is confirmed as it is, or denied")
     if _maker(asked.request) != _maker(edited):
@@ -179,7 +180,7 @@ def _answer_change(
     by: str,
     seen: str | None,
 ) -> AnswerChange:
-    """What these answers change: what they grant for a call, or that a claimed message counts."""
+    """Return what these answers change: what they grant for a call, or that a claimed message counts."""
     if asked.claim is None:
         return AnswerChange(
             effects_of_answers(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen)
@@ -204,8 +205,8 @@ def _give_answer(
         stands = _close_with_answer(gate, question, given, by, reason, reply_to, signing)
     except BadProof as error:
         with writing(gate) as tx:
-            details = {"question": question, "answer": given, "by": by, "why": error.message}
-            record(tx, "PROOF_REFUSED", details=details, stream=gate.stream)
+            refused = events.ProofRefused(question, given, by, why=error.message)
+            record(tx, refused, stream=gate.stream)
         raise
     if stands.yours:
         log_answer(question, given, by)
@@ -234,32 +235,32 @@ def _close_with_answer(
         if signing is not None and signing.proof is not None:
             lock_passkeys(tx)  # after the session and before the stream, as everybody does
         reply = reply_to(tx, asked, found)
-        signed = _signature_details(gate, tx, asked, given, by, reply, signing)
+        proof, signed = _check_signature(gate, tx, asked, given, by, reply, signing)
         how: dict[str, Any] = {"answer": given, "reason": reason, "by": by, "edited": reply.edited}
         how |= {"state": "answered", "closed_at": tx.now}
         if not close_question_row(tx, gate.sealer, row, **how):
             return _standing_from_row(tx.question(row.id) or row, yours=False)
         apply_and_save(gate, tx, found, reply.effects)
         grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, GrantAdded))
-        details: dict[str, Any] = {
-            "question": row.id,
-            "digest": row.digest,
-            "answer": given,
-            "by": by,
-            "reason": reason or "",
-            "grants": list(grants),
-        }
-        if grants:
-            details["policy"] = gate.policy.digest
-        if asked.bundle is not None:
-            details["bundle"] = asked.bundle
+        answered = events.Answered(
+            row.id,
+            given,
+            by,
+            digest=row.digest,
+            reason=reason or "",
+            grants=grants,
+            policy=gate.policy.digest if grants else UNSET,
+            bundle=UNSET if asked.bundle is None else asked.bundle,
+            edited=reply.edited_digest or UNSET,
+            proof=proof,
+            signed=UNSET if signed else False,
+        )
         record(
             tx,
-            "ANSWERED",
+            answered,
             session=row.session,
             agent=found.row.agent,
             operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
-            details=details | reply.more | signed,
             stream=gate.stream,
             sensitive=reply.sensitive,
         )
@@ -272,7 +273,7 @@ def _close_with_answer(
 
 
 def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
-    """The row of this question, if it is one that this gate wrote. Every try to answer another is told."""
+    """Return the row of this question. Every attempt to answer a tampered one is reported."""
     row = tx.question(question)
     if row is None:
         raise UnknownQuestion(f"there is no question {question}")
@@ -281,26 +282,28 @@ def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
     return row
 
 
-def _signature_details(
+def _check_signature(
     gate: Gate, tx: Writer, asked: Question, given: str, by: str, reply: AnswerChange, signing: Signing | None
-) -> dict[str, Any]:
-    """What the entry says of the signature; an answer that needs one and has none is refused."""
+) -> tuple[Mapping[str, str] | UnsetType, bool]:
+    """Return the proof for the entry, and whether the answer is signed where it has to be.
+
+    An answer from the page that needs a signature and has none is refused.
+    """
     if signing is not None and signing.proof is not None:
-        edited = reply.more.get("edited", "")
-        challenge = answer_challenge(asked.id, asked.request.digest, given, edited)
+        challenge = answer_challenge(asked.id, asked.request.digest, given, reply.edited_digest)
         passkey = use_passkey(gate, tx, signing.proof, challenge, signing.origins, by=by)
-        return {"proof": proof_to_details(signing.proof, passkey)}
+        return proof_to_details(signing.proof, passkey), True
     if given == "deny" or not needs_proof(gate, tx, max(asked.risk, reply.risk)):
-        return {}
+        return UNSET, True
     if signing is not None:
         raise ProofNeeded(
             "this answer has to be signed with a passkey", hint="sign it, or answer at a terminal"
         )
-    return {"signed": False}
+    return UNSET, False
 
 
 def _terms(gate: Gate, asked: Question, decision: Decision) -> Mapping[str, Terms]:
-    """What the policy says of an edited call, in the mode in which the question was asked."""
+    """Return the policy's terms for an edited call, in the mode in which the question was asked."""
     mode = next((one.mode for one in asked.terms.values()), gate.policy.mode)
     policy = msgspec.structs.replace(gate.policy, mode=mode)
     return terms_of(policy, ((item.operation, item.risk) for item in decision.items_to_ask))

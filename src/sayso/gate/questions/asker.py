@@ -42,7 +42,7 @@ class Asker:
 
     @property
     def waiting(self) -> int:
-        """How many wait here for answers."""
+        """The number of callers that wait here for answers."""
         return self._answers.waiting
 
     def awaits(self, question: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an answer would have spared: the last questions of the session, decided again as if it were given."""
+"""What an answer would have spared: the session's last questions, decided again as if it had been given."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def measure_coverage(gate: Gate, question: Question) -> tuple[dict[str, int], in
 
 
 def _earlier_requests(gate: Gate, tx: Reader, question: Question) -> Iterator[Request]:
-    """What was asked before it in its session, newest first."""
+    """Return what was asked before it in its session, newest first."""
     session, _, number = question.id.rpartition(".q")
     last = int(number) - 1 if number.isdigit() else 0
     for earlier in range(last, max(last - LOOK_BACK, 0), -1):

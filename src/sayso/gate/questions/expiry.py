@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import close_question_row
@@ -39,5 +40,5 @@ def _expire_session(gate: Gate, session: str) -> int:
 
 def expire_question(gate: Gate, tx: Writer, row: QuestionRow) -> QuestionRow:
     close_question_row(tx, gate.sealer, row, state="expired", closed_at=tx.now)
-    record(tx, "EXPIRED", session=row.session, details={"question": row.id}, stream=gate.stream)
+    record(tx, events.Expired(row.id), session=row.session, stream=gate.stream)
     return msgspec.structs.replace(row, state="expired", closed_at=tx.now)

@@ -16,14 +16,14 @@ from sayso.gate.rows.sessions import RowSelection
 
 
 def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
-    """What would be decided now. Nothing is used up, opened or written."""
+    """Return what would be decided now. Nothing is used up, opened or written."""
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
 
 
 def decide_edit(gate: Gate, asked: Question, edited: Request) -> EditDecided:
-    """What would be decided of this call in place of the one asked about. Nothing comes of it."""
+    """Decide this call in place of the one asked about, without effects."""
     check_edit(asked, edited)
     decision = preview_decision(gate, edited)
     return EditDecided(

@@ -1,8 +1,8 @@
-"""Questions as they are read: from rows that are as this gate left them, and from no others.
+"""Reading questions from rows, and only from rows that were not tampered with.
 
-There is no other way from a row to its question. So whatever people are shown was asked by this gate, and
-the digest beside it is that of the call they read: it is made anew from what is shown. A row that was
-changed, or closed and opened again by hand, is shown to nobody, and reported.
+- This is the only way from a row to its question. So everything people see was asked by this gate, and the
+  digest beside it is computed again from what is shown.
+- A row that was changed, or reopened by hand, is shown to nobody, and reported.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Read(msgspec.Struct, frozen=True):
 
 
 def find_question(gate: Gate, name: str) -> Read:
-    """The question of this name; an error if there is none, or its row was changed by hand."""
+    """Return the question of this name; an error if there is none, or it was tampered with."""
     with gate.store.read() as tx:
         return question_of(gate, tx, name)
 
@@ -60,7 +60,7 @@ def question_of(gate: Gate, tx: Reader, name: str) -> Read:
 
 
 def questions_in(gate: Gate, tx: Reader, rows: Iterable[QuestionRow]) -> Iterator[Read]:
-    """The questions in these rows. Those that were changed by hand are left out, and reported once."""
+    """Return the questions in these rows. Tampered ones are left out, and reported once."""
     for row in rows:
         question = read_question(gate, tx, row)
         if question is not None:
@@ -68,7 +68,7 @@ def questions_in(gate: Gate, tx: Reader, rows: Iterable[QuestionRow]) -> Iterato
 
 
 def read_question(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
-    """The question in this row; None if that was changed by hand, which is reported once."""
+    """Return the question in this row; None if it was tampered with, which is reported once."""
     question = _open_row(gate, tx, row)
     if question is None:
         gate.sealer.doubts.note_once(finding_of(row), row.session)
@@ -76,7 +76,7 @@ def read_question(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
 
 
 def refuse_tampered_question(gate: Gate, row: QuestionRow) -> NoReturn:
-    """Refuse to do anything with a question that was changed, or opened again, by hand. Always reported."""
+    """Refuse to use a question that was tampered with. Always reported."""
     gate.sealer.doubts.note(finding_of(row), row.session)
     raise TamperedQuestion(finding_of(row), hint=LET_ASK)
 
@@ -86,7 +86,7 @@ def finding_of(row: QuestionRow) -> str:
 
 
 def _open_row(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
-    """What the row says, if all of it can be believed."""
+    """Return the question in the row, if the whole row is untampered."""
     kept = load_kept(tx, gate.sealer, row.session)
     question = gate.sealer.open_question(row, epoch=None if kept is None else kept.epoch)
     if question is None or not _is_digested(question.request):

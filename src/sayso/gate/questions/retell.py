@@ -1,4 +1,4 @@
-"""Open questions as people read them: a reason that has ceased to hold is not told as one that does."""
+"""Open questions as people read them: a reason that no longer holds is not shown as one that does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sayso.store.contract import Reader
 
 
 def retell(gate: Gate, tx: Reader, asked: Question) -> Question:
-    """The question with reasons that are true now: a stop that was lifted is told as over."""
+    """Return the question with reasons that hold now: a stop that was lifted is shown as over."""
     by_stop = any(item.ruling.rule == "stopped" for item in asked.items)
     if not by_stop or is_stopped(gate, tx, asked.request.session):
         return asked

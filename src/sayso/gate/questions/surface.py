@@ -1,4 +1,4 @@
-"""What every place promises that shows questions to a person and takes answers from them."""
+"""Surfaces: the promise of every place that shows questions to a person and takes answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sayso.core.model import Risk
 
 
 class EditDecided(msgspec.Struct, frozen=True):
-    """What the policy makes of an edited call, before anybody allows it."""
+    """The policy's decision on an edited call, before anybody allows it."""
 
     digest: str
     risk: Risk
@@ -38,7 +38,7 @@ class AskedQuestion(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What a person said: one of the answers offered, or "edit" with the arguments the call shall have.
+    """A person's reply: one of the answers offered, or "edit" with the arguments the call shall have.
 
     `seen` is the digest of the call, from a surface that showed all of it before the answer. Without it
     nothing above moderate risk is allowed. `seen_edited` is that of the edited call: without it an edit

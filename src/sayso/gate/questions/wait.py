@@ -30,5 +30,5 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
 
 
 def load_question_row(gate: Gate, question: str) -> QuestionRow:
-    """The question as it stands; an error if its row was changed by hand."""
+    """Return the question's row; an error if it was tampered with."""
     return find_question(gate, question).row

@@ -10,12 +10,9 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.store.contract import EntryRow, Reader, StoreError, Writer
-
-SEALED = "SEALED"
-GOES_ON = ("EPOCH", "UNSEALED")
-"""The only entries that may follow a seal: in the copy, and where the seal was taken off."""
 
 SEAL, ARRIVING, PLACE = "sealed", "copying", "mark"
 OWN = (SEAL, ARRIVING, PLACE)
@@ -86,7 +83,7 @@ def check_goes_on(tx: Reader, last: EntryRow | None) -> None:
     """Refuse to add to a stream that ends with a seal, or to begin one in a store that is sealed."""
     if last is None:
         tx.head(MAIN)  # whoever seals the store holds this, so the next look is the truth
-    elif last.event != SEALED:
+    elif last.event != events.Sealed.event:
         return
     refuse_moved_store(tx)
     if last is not None:

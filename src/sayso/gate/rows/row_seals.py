@@ -1,7 +1,8 @@
-"""The seals on rows: what we wrote can be told from what was written, revived or refilled by hand.
+"""Seals on rows: they tell what we wrote from what was written, revived or refilled by hand.
 
-A seal covers all columns of its row. What may not go back (sessions, reviews, values) has a version under its
-seal, which is held against the mark beside the key: a genuine row of before is refused as well.
+- A seal covers all columns of its row.
+- Rows that may not go back (sessions, reviews, values) have a version under their seal, which is compared
+  with the mark beside the key: a genuine older row is refused as well.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ JUMP = 2**40
 
 
 class GrantUsage(msgspec.Struct, frozen=True):
-    """What became of a grant: how many spends it has, how many uses they come to, and when it ends."""
+    """The use of a grant: its number of spends, the uses they add up to, and when it ends."""
 
     number: int = 0
     used: int = 0
@@ -141,7 +142,7 @@ class Sealer:
         return row
 
     def open_session(self, row: SessionRow) -> SessionState | None:
-        """What is kept in this row, if it is as we wrote it and nothing newer was written since."""
+        """Return the state in this row, if the row is untampered and nothing newer was written since."""
         known = self._sessions.get(row.id, row)
         if known is None and seal_matches(self._key, row.mac, "session", *self._session_parts(row)):
             known = self._sessions.put(row.id, row, _decode_session_state(row.head))
@@ -151,7 +152,9 @@ class Sealer:
         return known if current else None
 
     def void_session(self, row: SessionRow) -> SessionState | None:
-        """What was kept in a row of an earlier epoch: nothing is decided by it, but its calls are told of."""
+        """Return the state in a row of an earlier epoch: nothing is decided by it, but its calls can be
+        shown.
+        """
         try:
             kept = _decode_session_state(row.head)
         except msgspec.MsgspecError:
@@ -166,7 +169,7 @@ class Sealer:
         return ours and row.ended_at is not None and self._is_forgotten(row)
 
     def is_missing(self, session: str) -> bool:
-        """Whether there was a session of this name, if there is no row of it."""
+        """Whether a session of this name existed and its row is gone."""
         return self.mark.version("session", session) > 0
 
     def grant(self, grant: Grant) -> GrantRow:
@@ -205,10 +208,10 @@ class Sealer:
         return {name: at for name, at in found if at is not None}
 
     def review_times(self, marked: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
-        """When each name was reviewed or first seen; a row taken away or disbelieved means never.
+        """Return when each name was reviewed or first seen; a deleted or tampered row means never.
 
-        So it hides no decayed review behind a younger row of another name. `marked` are the names that had a
-        row before these were read: what another process has only just written is not missed.
+        So no deletion hides a decayed review behind a younger row of another name. `marked` are the names
+        that had a row before these were read: a row that another process has only just written is not missed.
         """
         times = {row.name: self._review_time(row) or NEVER for row in rows}
         for name in marked:
@@ -218,7 +221,7 @@ class Sealer:
         return times
 
     def was_reviewed(self, name: str) -> bool:
-        """Whether there was a review of this name, or it was seen, if there is no row of it."""
+        """Whether this name had a review, or was seen, and its row is gone."""
         return self.mark.version("review", name) > 0
 
     def _review_time(self, row: ReviewRow) -> float | None:
@@ -266,7 +269,9 @@ class Sealer:
         return compute_seal(self._key, "edited", self._where, question.encode(), body) + body
 
     def open_edited(self, row: QuestionRow) -> Request | None:
-        """What was allowed in place of what was asked about; None if nothing was, or it is not ours."""
+        """Return what was allowed in place of what was asked about; None if nothing was, or it was tampered
+        with.
+        """
         if row.edited is None:
             return None
         mac, body = row.edited[:MAC_BYTES], row.edited[MAC_BYTES:]
@@ -286,9 +291,9 @@ class Sealer:
         return msgspec.structs.replace(row, body=mac + beside + kept)
 
     def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
-        """The record in this row, if the row is one we wrote; with `any_result` whatever its result is.
+        """Return the record in this row, if the row is untampered; `any_result`: whatever its result is.
 
-        A lease that was shortened by hand ends sooner, as if its holder had died; that is all.
+        A lease that was shortened by hand only ends sooner, as if its holder had died.
         """
         beside, record = row.body[MAC_BYTES:_RECORD], row.body[_RECORD:]
         if len(beside) != RESULT_BYTES + _LEASE.size or not (any_result or _result_fits(row, beside)):

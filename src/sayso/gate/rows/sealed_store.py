@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate.rows.journal import record
@@ -94,7 +95,7 @@ class MarkedStore:
             with self.write() as tx:
                 if doubt.burns:
                     self.mark.note("session", doubt.session, BURNED)
-                details = {"finding": doubt.finding}
-                record(tx, "TAMPERED", session=doubt.session, details=details, stream=self._stream)
+                found = events.Tampered(finding=doubt.finding)
+                record(tx, found, session=doubt.session, stream=self._stream)
         except SaysoError as error:
             log.warning("tampering was not recorded: %s", error)

@@ -1,12 +1,13 @@
-"""A session between its rows in the store and its value in the core.
+"""Sessions: from their rows in the store to their value in the core, and back.
 
-Rows are sealed when written and checked when read. Whatever does not fit its seal grants nothing and is told.
-The sealed row of the session names all that is alive in it: grants with their uses, open questions, calls
-under way, what was denied and sent of late. Its version is held against the mark beside the key. So a row of
-before that is put back by hand, or one that was taken away for a while, revives nothing.
-The spend rows are the log of what became of grants, each under a number of its own.
-What a decision or event changed is found by comparing the session before and after, so there is one way only
-in which changes reach the store.
+- Rows are sealed when written and checked when read. A row that does not fit its seal grants nothing and is
+  reported.
+- The sealed row of the session names all that is live in it: grants with their uses, open questions, calls
+  under way, what was denied and sent lately. Its version is compared with the mark beside the key. So an
+  older row that is restored, or one that was missing for a while, revives nothing.
+- The spend rows are the log of each grant's uses and end, each row under its own number.
+- Changes are found by comparing the session before and after, so there is only one way in which they reach
+  the store.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
 class LoadedSession(msgspec.Struct, frozen=True):
-    """A session as the store has it, its row, what is kept in that, and what about it was tampered with.
+    """A session from the store: its row, the state sealed in it, and signs of tampering.
 
-    `missing` names the grants that are alive by the session's row, and have no row that can be believed.
+    `missing` names the grants that are live by the session's row, and have no untampered row of their own.
     """
 
     row: SessionRow
@@ -49,7 +50,7 @@ class LoadedSession(msgspec.Struct, frozen=True):
 
 
 class Closing(msgspec.Struct, frozen=True):
-    """How questions that are open no more were closed: by these answers, the others by whom and why."""
+    """How questions that are no longer open were closed: by these answers, the others by whom and why."""
 
     answers: Mapping[str, str] = {}
     by: str | None = None
@@ -61,7 +62,7 @@ _fields_of_head = attrgetter(*SessionHead.__struct_fields__)
 
 
 class _StartedCall(msgspec.Struct, frozen=True):
-    """What is read of the record of a call under way."""
+    """The parts of a running call's record that are read here."""
 
     request: Request
 
@@ -225,7 +226,7 @@ def save_session_row(tx: Writer, sealer: Sealer, row: SessionRow, kept: SessionS
 
 
 def end_session_row(tx: Writer, sealer: Sealer, session: str) -> None:
-    """The session is over; the one that started it need not look after it any more."""
+    """End the session; the one that started it no longer has to clear it."""
     row = tx.session(session)
     kept = None if row is None else sealer.open_session(row)
     if row is None or kept is None:
@@ -245,9 +246,10 @@ def add_child(tx: Writer, sealer: Sealer, above: LoadedSession, child: str) -> N
 
 
 def load_children(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection) -> list[LoadedSession]:
-    """The open sessions that this one started, oldest first. One that is not there as it should be is told.
+    """Return the open sessions that this one started, oldest first.
 
-    It can never be used again: whatever is being cleared below was not cleared there.
+    One that is missing or tampered with is reported, and can never be used again: whatever is being cleared
+    below was not cleared there.
     """
     above = load_session(tx, sealer, session, RowSelection(keys=()))
     names = () if above is None or not above.believed else above.kept.children
@@ -336,9 +338,9 @@ def _close_question(tx: Writer, sealer: Sealer, question: str, closing: Closing)
 
 
 def close_question_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any) -> bool:
-    """Close the question in this way, sealed as it then stands; False if it was closed before.
+    """Close the question in this way and seal its row; False if it was closed before.
 
-    A row that was changed by hand is closed as well, and gets no seal: nobody believes what it says.
+    A row that was tampered with is closed as well, and gets no seal: it counts for nothing.
     """
     kept = load_kept(tx, sealer, row.session)
     epoch = None if kept is None else kept.epoch
@@ -350,7 +352,7 @@ def close_question_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any)
 
 
 def load_kept(tx: Reader, sealer: Sealer, session: str) -> SessionState | None:
-    """What the row of this session keeps, also if it is of an earlier epoch; None if it is not believed."""
+    """Return the state in this session's row, even of an earlier epoch; None if it was tampered with."""
     row = tx.session(session)
     return None if row is None else sealer.open_session(row) or sealer.void_session(row)
 
@@ -373,7 +375,7 @@ def new_question_row(sealer: Sealer, question: Question) -> QuestionRow:
 
 
 def _without_consent(row: SessionRow) -> Session:
-    """A session that nothing was ever granted in; for one whose row cannot be believed."""
+    """Return a session in which nothing was ever granted; for one whose row was tampered with."""
     return Session(id=row.id, agent=row.agent, workspace=row.workspace)
 
 
@@ -445,7 +447,7 @@ def _list_spend_kinds(*, use: int, back: int, enter: int, revoke: bool) -> list[
 def _load_questions(
     tx: Reader, sealer: Sealer, session: str, kept: SessionState, wanted: RowSelection
 ) -> tuple[dict[str, Question], tuple[str, ...]]:
-    """The open questions, and what was noticed: one that was changed by hand or reopened is not answered."""
+    """Return the open questions, and signs of tampering: a tampered or reopened question is not answered."""
     if wanted.keys is None:
         rows = tx.questions(session, limit=10_000)
     else:

@@ -16,13 +16,13 @@ MOST_TOLD = 10_000
 
 
 class Tampered(SaysoError):
-    """A row was written, changed, put back or taken away by hand. Nothing is done on its account."""
+    """A row was tampered with. Nothing is done because of it."""
 
     code = "tampered"
 
 
 class Doubt(msgspec.Struct, frozen=True):
-    """What was noticed, and in which session."""
+    """A sign of tampering, and its session."""
 
     finding: str
     session: str = ""
@@ -31,7 +31,7 @@ class Doubt(msgspec.Struct, frozen=True):
 
 
 class Doubts:
-    """What was noticed in the transaction under way, for each thread its own."""
+    """The signs of tampering in the present transaction, per thread."""
 
     def __init__(self) -> None:
         self._own = threading.local()
@@ -56,7 +56,7 @@ class Doubts:
         self._thread_doubts().append(doubt)
 
     def take(self) -> list[Doubt]:
-        """What was gathered by now; it is gathered no more."""
+        """Return the signs gathered so far, and forget them."""
         found = list(dict.fromkeys(self._thread_doubts()))
         self._own.found = []
         return found

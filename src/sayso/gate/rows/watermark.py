@@ -76,7 +76,7 @@ def refuse_moved_watermark(mark: Watermark) -> None:
 
 
 def version_key(kind: str, name: str) -> bytes:
-    """The name under which a version is kept: its kind can be told, the rest is a hash."""
+    """Return the name under which a version is stored: it shows its kind; the rest is a hash."""
     return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
 
 
@@ -130,7 +130,7 @@ class Watermark:
             raised[place] = (version, int(until))
 
     def missing(self, kind: str, there: set[str]) -> int:
-        """How many names of this kind are alive here and not among these; or were when a reading began."""
+        """Count the names of this kind that live here (or did when reading began) and are not among these."""
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
             self._catch_up()
@@ -165,9 +165,9 @@ class Watermark:
         return self._known.get(_FLOOR, 0)
 
     def burn(self, kind: str, but: set[str], *, before: int) -> int:
-        """Raise every version of this kind that was known then, those of `but` excepted; how many.
+        """Raise every version of this kind that was known then, except those of `but`; return how many.
 
-        What is put back afterwards is behind its mark.
+        Whatever is restored afterwards is behind its mark.
         """
         spared = {version_key(kind, name) for name in but}
         with self._guard:
@@ -187,7 +187,7 @@ class Watermark:
 
     @property
     def tick(self) -> int:
-        """How often anything was raised, as far as this process knows."""
+        """The number of times anything was raised, as far as this process knows."""
         self._catch_up()
         return self._tick
 
@@ -313,7 +313,7 @@ class Watermark:
                 self._file = None
 
     def _try_write(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
-        """False if the log goes on in another file."""
+        """False if the log continues in another file."""
         try:
             self._write_to(self._open_file(path), entry, raised)
         except MarkReplaced:
@@ -331,7 +331,7 @@ class Watermark:
             file.unlock()
 
     def _open_file(self, path: Path) -> MarkFile:
-        """The file; now and then opened again. One that was taken away is made again, with all we know."""
+        """Return the file, reopened now and then. A deleted file is made again, with all we know."""
         self._left -= 1
         if self._file is not None and self._left >= 0:
             return self._file
@@ -377,7 +377,7 @@ class Watermark:
                 self._file = None
 
     def _try_read(self, path: Path) -> bool:
-        """False if the log goes on in another file."""
+        """False if the log continues in another file."""
         if self._file is None:
             self._file = MarkFile(path, make=False)
         try:

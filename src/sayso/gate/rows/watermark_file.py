@@ -30,7 +30,7 @@ SPARE = 20_000
 
 
 class MarkReplaced(Exception):
-    """Another process has written the log again: open the file anew."""
+    """Another process has rewritten the log: open the file again."""
 
 
 class MarkFile:

@@ -1,7 +1,7 @@
-"""What a passkey signed: whether it is a person's word on exactly this, by this key, at this place.
+"""Checking a passkey's signature: whether a person signed exactly this, with this key, at this place.
 
-Checked here alone, when an answer comes in and again whenever the trail is verified. Nothing is looked at but
-the proof, the public key and what it should be about.
+Checked only here, when an answer comes in and again whenever the trail is verified. Only the proof, the
+public key and what it should be about are looked at.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class BadProof(SaysoError):
 
 
 class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an authenticator gave back, in bare base64url. `key` names the public key, in the audit only."""
+    """An authenticator's reply, in bare base64url. `key` names the public key, in the audit only."""
 
     credential: str
     authenticator_data: str
@@ -47,7 +47,7 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClientData(msgspec.Struct, frozen=True):
-    """What the browser says the signature is for, as far as it counts."""
+    """The parts of the browser's client data that count."""
 
     type: str
     challenge: str
@@ -60,9 +60,9 @@ _decode_client_data = msgspec.json.Decoder(ClientData).decode
 
 
 def answer_challenge(question: str, digest: str, answer: str, edited: str = "") -> bytes:
-    """What has to be signed to give this answer to this question about this call, and nothing else.
+    """Return what has to be signed to give this answer to this question about this call, and nothing else.
 
-    `edited` is the digest of the call that shall run instead. Answers item by item are told in one text.
+    `edited` is the digest of the call that shall run instead. Answers item by item are one text.
     """
     said = {"question": question, "digest": digest, "answer": answer, "edited": edited}
     return sha256(ANSWER + encode_canonical(said)).digest()
@@ -90,7 +90,7 @@ def check_passkey_proof(
 
 
 def read_client_data(text: bytes, kind: str, challenge: bytes | None = None) -> ClientData:
-    """What the browser says, if it is of this kind, for this challenge, and not from within another page."""
+    """Return the browser's data if it is of this kind, for this challenge, and not from an embedded page."""
     try:
         said = _decode_client_data(text)
     except (msgspec.MsgspecError, UnicodeError) as error:

@@ -1,4 +1,4 @@
-"""What the operator may grant by hand: never more than the policy would let anybody grant."""
+"""The operator's own grants: never more than the policy would let anybody grant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a grant was given for, in a line, so that grants for different calls look different."""
+"""A grant's purpose in one line, so that grants for different calls look different."""
 
 from __future__ import annotations
 

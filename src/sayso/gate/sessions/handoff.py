@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.conversation.hear import allowlist_entry, list_allowlist_entries
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.effects import AllowlistHandedOff, Effect, GrantAdded, SessionChanged
@@ -20,7 +21,7 @@ from sayso.core.session import PendingPrompt, Session
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession
-from sayso.gate.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import find_value, value_name, write_value
 from sayso.store.contract import Reader, Writer
 
 SAVE = words.SAVE_ALLOWLIST
@@ -38,7 +39,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 class Handoff(msgspec.Struct, frozen=True):
-    """What was saved: the commands with their risks, when, by which session. `taken`: it was loaded."""
+    """A saved allowlist: the commands with their risks, when, by which session. `taken`: it was loaded."""
 
     commands: tuple[Command, ...]
     at: float
@@ -50,7 +51,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 def ask_to_save_handoff(gate: Gate, session: str) -> str | None:
-    """What to ask before a context is renewed; None if there is nothing to save. The next message answers."""
+    """Return the question to ask before a context is renewed; None if there is nothing to save.
+
+    The next message answers it.
+    """
     with writing(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows())
         entries = list_allowlist_entries(found.session, tx.now)
@@ -118,7 +122,7 @@ def _ask(gate: Gate, tx: Writer, found: LoadedSession, way: str, listing: str) -
     """The question is put to the user, for the very next message of theirs to answer."""
     pending = PendingPrompt(way, found.session.turn, sha256(listing.encode()))
     apply_and_save(gate, tx, found, (SessionChanged({"pending": pending}),))
-    record(tx, "HANDOFF_ASKED", session=found.session.id, details={"way": way}, stream=gate.stream)
+    record(tx, events.HandoffAsked(way), session=found.session.id, stream=gate.stream)
 
 
 def _save(gate: Gate, tx: Writer, found: LoadedSession, session: Session, shown: str) -> bool:
@@ -127,7 +131,7 @@ def _save(gate: Gate, tx: Writer, found: LoadedSession, session: Session, shown:
         return False
     saved = Handoff(commands, tx.now, session.id)
     write_value(gate, tx, _value_name(found), saved, until=saved.at + DAY)
-    record(tx, "HANDOFF_SAVED", session=session.id, details={"commands": len(commands)}, stream=gate.stream)
+    record(tx, events.HandoffSaved(len(commands)), session=session.id, stream=gate.stream)
     return True
 
 
@@ -139,9 +143,7 @@ def _load_commands(
         return None
     write_value(gate, tx, _value_name(found), Handoff((), saved.at, taken=True), until=saved.at + DAY)
     policy, now = gate.policy, tx.now
-    record(
-        tx, "HANDOFF_TAKEN", session=session.id, details={"commands": len(saved.commands)}, stream=gate.stream
-    )
+    record(tx, events.HandoffTaken(len(saved.commands)), session=session.id, stream=gate.stream)
     return tuple(
         GrantAdded(allowlist_entry(session, one.command, one.risk, policy, now, by=FROM_BEFORE, after=number))
         for number, one in enumerate(saved.commands)
@@ -157,7 +159,7 @@ def _listing(commands: tuple[Command, ...]) -> str:
 
 
 def _load_handoff(gate: Gate, tx: Reader, found: LoadedSession) -> Handoff | None:
-    """What was saved for the next context of this kind, if it is ours and not a day old."""
+    """Return the allowlist saved for the next context, if it is untampered and less than a day old."""
     saved = find_value(gate, tx, _value_name(found), Handoff)
     if saved is None or saved.taken:
         return None
@@ -165,6 +167,6 @@ def _load_handoff(gate: Gate, tx: Reader, found: LoadedSession) -> Handoff | Non
 
 
 def _value_name(found: LoadedSession) -> str:
-    """Where it is kept: for whom, not in which session."""
+    """Return the name it is saved under: it belongs to a user, an agent and a workspace, not to a session."""
     whose = {"user": found.row.user, "agent": found.row.agent, "workspace": found.row.workspace}
-    return f"handoff/{sha256(encode_canonical(whose))}"
+    return value_name("handoff", sha256(encode_canonical(whose)))

@@ -1,6 +1,6 @@
-"""What the user last said in a session, for people who are asked about what follows from it.
+"""The user's last message in a session, for people who are asked about what follows from it.
 
-Kept for nothing else: it grants nothing, is not in the audit, and goes when the session ends.
+It grants nothing, is not in the audit, and is deleted when the session ends.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.gate.gate import Gate
-from sayso.gate.sealed_values import find_value, write_value
+from sayso.gate.sealed_values import find_value, value_name, write_value
 from sayso.store.contract import Reader, Writer
 
 MOST = 2_000
@@ -29,10 +29,10 @@ def forget_last_message(gate: Gate, tx: Writer, session: str) -> None:
 
 
 def load_last_message(gate: Gate, tx: Reader, session: str) -> str | None:
-    """The user's last message; None if nobody told it, or it was written by hand."""
+    """Return the user's last message; None if there is none, or it was tampered with."""
     kept = find_value(gate, tx, _value_name(session), LastMessage)
     return kept.text or None if kept is not None else None
 
 
 def _value_name(session: str) -> str:
-    return f"said/{session}"
+    return value_name("said", session)

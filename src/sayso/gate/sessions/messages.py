@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.claims import OPERATION, TOOL, claim_question
 from sayso.core.conversation.clearing import list_lost_consents
@@ -19,7 +20,7 @@ from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply_effects
 from sayso.gate.audit.consent_entries import record_consents
-from sayso.gate.deciding.authorize import flood_effects, notice_details, reason_not_to_ask
+from sayso.gate.deciding.authorize import flood_effects, notice_in, reason_not_to_ask
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import (
     Gate,
@@ -41,6 +42,7 @@ from sayso.store.contract import Writer
 
 USER = "user"
 """Who ends what a message ends."""
+ChangeEvent = type[events.PlanShown | events.TaskBegun | events.Cleared]
 Change = Callable[[Session, float], lifecycle.Report]
 
 
@@ -65,11 +67,10 @@ def record_message(
         asked, more = _open_claim_question(gate, tx, found, heard)
         apply_and_save(gate, tx, found, (*heard.effects, *more), by=USER)
         heard = with_sessions_below(gate, tx, session, heard)
-        details: dict[str, Any] = {"kind": heard.kind, "turn": heard.turn, "cleared": list(heard.cleared)}
-        details |= _why_cleared(heard.effects)
+        event = events.Heard(heard.kind, heard.turn, heard.cleared, _why_cleared(heard.effects))
         if keep:
             save_last_message(gate, tx, session, text)
-        record(tx, "HEARD", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        record(tx, event, session=session, agent=found.row.agent, stream=gate.stream)
         record_consents(gate, tx, found.session, heard.effects)
         clear_children(gate, tx, session, heard.effects, by=USER)
     return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
@@ -78,7 +79,7 @@ def record_message(
 def record_plan(gate: Gate, session: str, text: PlanText, *, shown: bool = False) -> lifecycle.Report:
     """Take a plan that is put to the user. `shown`: an assured host shows them its rendering, `text.text`."""
     return _record_change(
-        gate, session, "PLAN_SHOWN", lambda state, now: lifecycle.report_plan(state, text, shown=shown)
+        gate, session, events.PlanShown, lambda state, now: lifecycle.report_plan(state, text, shown=shown)
     )
 
 
@@ -115,46 +116,45 @@ def ask_in_conversation(gate: Gate, question: str) -> str:
         if asked.claim is not None:
             raise UnknownQuestion("whether a message was said is not asked where it was said")
         apply_and_save(gate, tx, found, effects_of_showing(asked, found.session))
-        record(tx, "SHOWN", session=row.session, details={"question": question}, stream=gate.stream)
+        record(tx, events.Shown(question), session=row.session, stream=gate.stream)
         to_sign, text = needs_proof(gate, tx, asked.risk), retell(gate, tx, asked).text
     return f"{text}\n{words.sign_elsewhere(question)}" if to_sign else text
 
 
 def record_task_start(gate: Gate, session: str, name: str) -> lifecycle.Report:
     return _record_change(
-        gate, session, "TASK", lambda state, now: lifecycle.report_task_begin(state, name, now)
+        gate, session, events.TaskBegun, lambda state, now: lifecycle.report_task_begin(state, name, now)
     )
 
 
 def record_task_end(gate: Gate, session: str) -> lifecycle.Report:
-    return _record_change(gate, session, "CLEARED", lifecycle.report_task_end)
+    return _record_change(gate, session, events.Cleared, lifecycle.report_task_end)
 
 
 def record_context_switch(gate: Gate, session: str) -> lifecycle.Report:
-    return _record_change(gate, session, "CLEARED", lifecycle.report_switch)
+    return _record_change(gate, session, events.Cleared, lifecycle.report_switch)
 
 
-def _record_change(gate: Gate, session: str, event: str, change: Change) -> lifecycle.Report:
+def _record_change(gate: Gate, session: str, event: ChangeEvent, change: Change) -> lifecycle.Report:
     with writing(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows())
         report = change(found.session, tx.now)
         apply_and_save(gate, tx, found, report.effects)
-        details: dict[str, Any] = {"cleared": list(report.cleared), "announced": list(report.announced)}
-        details |= _why_cleared(report.effects)
-        record(tx, event, session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        changed = event(report.cleared, report.announced, _why_cleared(report.effects))
+        record(tx, changed, session=session, agent=found.row.agent, stream=gate.stream)
         clear_children(gate, tx, session, report.effects)
     return report
 
 
-def _why_cleared(effects: tuple[Effect, ...]) -> dict[str, Any]:
-    """For the entry: why consent was cleared, if it was."""
-    return next(({"why": effect.why} for effect in effects if isinstance(effect, ConsentCleared)), {})
+def _why_cleared(effects: tuple[Effect, ...]) -> events.Text:
+    """Return why consent was cleared, if it was."""
+    return next((effect.why for effect in effects if isinstance(effect, ConsentCleared)), UNSET)
 
 
 def clear_children(
     gate: Gate, tx: Writer, session: str, effects: tuple[Effect, ...], *, by: str = ""
 ) -> tuple[str, ...]:
-    """What is cleared in a session is cleared in those it started, in the same transaction; what was lost."""
+    """Clear in child sessions what is cleared here, in the same transaction; return what was lost."""
     clearing = tuple(
         ConsentCleared(e.reach, words.in_session_above(e.why))
         for e in effects
@@ -167,14 +167,14 @@ def _clear_below(
     gate: Gate, tx: Writer, session: str, clearing: tuple[ConsentCleared, ...], by: str
 ) -> list[str]:
     gone: list[str] = []
-    details = {"why": clearing[0].why} | ({"by": by} if by else {})
+    cleared = events.Cleared(why=clearing[0].why, by=by or UNSET)
     for child in load_children(tx, gate.sealer, session, select_all_rows()):
         after = apply_and_save(gate, tx, child, clearing, by=by)
         gone += (
             words.in_child_session(one, child.row.id)
             for one in list_lost_consents(child.session, after, tx.now)
         )
-        record(tx, "CLEARED", session=child.row.id, details=details, stream=gate.stream)
+        record(tx, cleared, session=child.row.id, stream=gate.stream)
         gone += _clear_below(gate, tx, child.row.id, clearing, by)
     return gone
 
@@ -196,10 +196,6 @@ def _open_claim_question(
         question = claim_question(claimed.text, request, session, gate.policy, tx.now, unsigned=unsigned)
     opened = () if question is None else (QuestionOpened(question),)
     more = opened if flood is None else flood_effects(found.session, flood, tx.now)
-    details = {
-        "kind": claimed.kind,
-        "question": "" if question is None else question.id,
-        **notice_details(more),
-    }
-    record(tx, "CLAIMED", session=found.row.id, details=details, stream=gate.stream)
+    event = events.Claimed(claimed.kind, "" if question is None else question.id, notice_in(more))
+    record(tx, event, session=found.row.id, stream=gate.stream)
     return question, more

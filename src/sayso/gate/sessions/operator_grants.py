@@ -1,20 +1,20 @@
-"""Grants as the operator sees and changes them: listed in plain words, given by hand, revoked at once."""
+"""Grants for the operator: listed in plain words, given directly, revoked at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import msgspec
 
 from sayso.core import words
+from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, Effect, GrantAdded, GrantRevoked, SuspensionLifted
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins, outlived, spent
 from sayso.core.model import Risk
 from sayso.core.session import Session, find_ended_grants
-from sayso.gate.audit.consent_entries import record_grant
+from sayso.gate.audit.consent_entries import operations_of, record_grant
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import (
     Gate,
@@ -49,7 +49,7 @@ class TamperedGrant(SaysoError):
 
 
 class ListedGrant(msgspec.Struct, frozen=True):
-    """A live grant for people to read. `left` is seconds, `uses` None stands for any number."""
+    """A live grant for people to read. `left` is seconds; `uses` is None for any number."""
 
     id: str
     session: str
@@ -85,9 +85,9 @@ class EndedGrant(msgspec.Struct, frozen=True):
 
 
 def list_grants(gate: Gate, session: str | None = None) -> list[ListedGrant]:
-    """What is granted now: in this session, in the order given, or in all that are open, as they end.
+    """List the live grants: of this session, in the order given, or of all open ones, in the order they end.
 
-    What was tampered with grants nothing.
+    A tampered grant is not live.
     """
     with gate.store.read() as tx:
         if session is not None:
@@ -178,7 +178,7 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
 
 
 def is_live(gate: Gate, held: HeldGrant, session: Session, now: float) -> bool:
-    """Whether the grant could still be used: not spent, and what it ends with goes on."""
+    """Whether the grant can still be used: it is not spent, and what it ends with has not ended."""
     grant, plan = held.grant, session.plan
     if spent(held, now) or outlived(grant, gate.policy.settings, now):
         return False
@@ -194,7 +194,7 @@ def _describe_ended(held: HeldGrant, *, live: bool) -> EndedGrant:
 
 
 def list_live_grants(gate: Gate, tx: Reader, found: LoadedSession) -> list[ListedGrant]:
-    """What is granted in this session, of all that was read with it."""
+    """Return the live grants of this session, among all that was read with it."""
     if not found.believed or not time_trusted(gate, tx):
         return []
     session, agent = found.session, found.row.agent
@@ -295,7 +295,7 @@ def _describe_grant(gate: Gate, tx: Reader, held: HeldGrant, agent: str) -> List
 
 
 def _find_grant(gate: Gate, tx: Writer, grant: str) -> tuple[LoadedSession, HeldGrant | None]:
-    """The grant in its session; None for it if its rows cannot be believed."""
+    """Return the grant in its session; None for the grant if its rows were tampered with."""
     row = tx.grant(grant)
     if row is None and (hidden := _session_missing_grant(gate, tx, grant)) is not None:
         return hidden, None
@@ -341,14 +341,14 @@ def _end_grants(
 
 
 def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[list[EndedGrant], list[str]]:
-    """What ended here and in the sessions below, and in which of them rows cannot be believed."""
+    """Revoke everything here and below; return what ended, and the sessions with tampered rows."""
     session = found.session
     live = [held.grant for held in session.all_grants if is_live(gate, held, session, tx.now)]
     apply_and_save(gate, tx, found, (ConsentCleared("everything", "the operator revoked everything"),), by=by)
     for grant in live:
         _record_ended(gate, tx, found, grant, by)
-    details = {"cleared": ["everything"], "by": by, "questions": len(session.questions)}
-    _record_step(gate, tx, found, "CLEARED", (), details)
+    cleared = events.Cleared(cleared=("everything",), by=by, questions=len(session.questions))
+    record(tx, cleared, session=session.id, agent=found.row.agent, stream=gate.stream)
     ended = [EndedGrant(grant.id, grant.session, words.consent_name(grant), already=False) for grant in live]
     doubtful = [session.id] if found.findings else []
     below = load_children(tx, gate.sealer, session.id, select_all_rows())
@@ -360,25 +360,11 @@ def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[
 
 
 def _record_ended(gate: Gate, tx: Writer, found: LoadedSession, grant: Grant, by: str) -> None:
-    details = {"grant": grant.id, "kind": grant.kind, "by": by}
-    operations = (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
-    _record_step(gate, tx, found, "REVOKED", operations, details)
-
-
-def _record_step(
-    gate: Gate,
-    tx: Writer,
-    found: LoadedSession,
-    event: str,
-    operations: tuple[str, ...],
-    details: dict[str, Any],
-) -> None:
     record(
         tx,
-        event,
+        events.Revoked(by, grant=grant.id, kind=grant.kind),
         session=found.row.id,
         agent=found.row.agent,
-        operations=operations,
-        details=details,
+        operations=operations_of(grant),
         stream=gate.stream,
     )

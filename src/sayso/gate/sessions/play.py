@@ -113,7 +113,7 @@ class Player:
         return explain(request, self.policy, self.view, self.now)
 
     def explain_last(self) -> tuple[Decision, tuple[Trace, ...]] | None:
-        """How the last call was decided, in the state it was decided in."""
+        """Explain the last call's decision, in the state in which it was made."""
         return None if self.last is None else explain(self.last[0], self.policy, self.seen, self.now)
 
     def answer(self, given: object) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Player:
     def _reading(
         self, call: dict[str, Any], tool: str, args: dict[str, Any], command: str | None
     ) -> CallReading:
-        """What the policy reads in the call, or the operations and the command that the script names."""
+        """Return the policy's reading of the call, or the operations and command that the script names."""
         place = self.session.workspace
         if "operations" in call:
             read = CallReading(self._operations_from_script(call, args))

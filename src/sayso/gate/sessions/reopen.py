@@ -1,8 +1,8 @@
-"""Sessions that outlive the program that opened them: found again by a key of their owner.
+"""Sessions that outlive the program that opened them, found again by their owner's key.
 
-- A key stands for one session of one owner. For another owner the same key is another session.
+- A key belongs to one session of one owner. For another owner the same key is another session.
 - A session that ended, or is of an earlier epoch of the store, stays over: the next one begins clean.
-- Which session a key stands for is a sealed value. One that was tampered with opens nothing.
+- The session of a key is a sealed value. One that was tampered with opens nothing.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.gate.gate import Gate, refuse_tampered, writing
 from sayso.gate.rows.sessions import RowSelection, load_session
-from sayso.gate.sealed_values import read_value_of_epoch, write_value
+from sayso.gate.sealed_values import lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.store.contract import Reader, SessionRow
 
 LONGEST_KEY = 200
-HELD_PLACE = "session-key/held"
 
 
 class OtherSession(SaysoError):
-    """The key stands for an open session that differs from what was asked for."""
+    """The key's open session differs from what was asked for."""
 
     code = "other_session"
 
 
 class KeyedSession(msgspec.Struct, frozen=True):
-    """A session that a key stands for: the one that was open, or a new one, `after` one that has ended."""
+    """The session of a key: the open one, or a new one, `after` one that has ended."""
 
     session: str
     reopened: bool = False
@@ -40,7 +39,7 @@ class KeyedSession(msgspec.Struct, frozen=True):
 
 
 class SessionWish(msgspec.Struct, frozen=True):
-    """What a session is to be like; None where it was not said, so that an open one may be any."""
+    """The wanted session; None where the caller named nothing, so that an open one fits."""
 
     agent: str | None = None
     user: str | None = None
@@ -49,7 +48,7 @@ class SessionWish(msgspec.Struct, frozen=True):
 
 
 class _KeptSession(msgspec.Struct, frozen=True):
-    """The session that is kept at a place. It cannot be taken away to get a new one."""
+    """The session of a key. Deleting this value does not lead to a new session."""
 
     name: str
 
@@ -57,10 +56,10 @@ class _KeptSession(msgspec.Struct, frozen=True):
 def open_session_by_key(
     gate: Gate, key: str, *, owner: str, asked: SessionWish, agent: str, workspace: str
 ) -> KeyedSession:
-    """The session this key stands for, or a new one: of this agent, in this workspace, if none was said."""
+    """Return the session of this key, or a new one with this agent and workspace if none were named."""
     if not key or len(key) > LONGEST_KEY or not key.isprintable():
         raise MalformedRequest(f"a session's key has 1 to {LONGEST_KEY} printable characters")
-    place = f"session-key/{sha256(encode_canonical([owner, key]))}"
+    place = value_name("session-key", sha256(encode_canonical([owner, key])))
     new = {
         "agent": asked.agent or agent,
         "user": asked.user or "",
@@ -74,14 +73,14 @@ def open_session_by_key(
 
 
 def open_session_at(gate: Gate, place: str, *, owner: str, new: dict[str, Any]) -> KeyedSession:
-    """The open session that is kept at this place, or a new one. Of several at once, all get the same."""
+    """Return the open session stored under this name, or a new one. Callers at the same time get the same."""
     with gate.store.read() as tx:
         known, _ = _find_kept_session(gate, tx, place, owner)
     if known is not None:
         return KeyedSession(known, reopened=True)
     fresh = open_session(gate, owner=owner, **new)
     with writing(gate) as tx:
-        tx.set_meta(HELD_PLACE, "held")  # of several services on one database, one at a time
+        lock_values(tx, "session-key")  # of several services on one database, one at a time
         known, after = _find_kept_session(gate, tx, place, owner)
         if known is None:
             write_value(gate, tx, place, _KeptSession(fresh))
@@ -92,9 +91,9 @@ def open_session_at(gate: Gate, place: str, *, owner: str, new: dict[str, Any]) 
 
 
 def _find_kept_session(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[str | None, str | None]:
-    """The session kept at this place: as the first if it is open, as the second if it has ended.
+    """Return the session stored under this name: first if it is open, second if it has ended.
 
-    One that cannot be believed is not replaced.
+    One that was tampered with is not replaced.
     """
     held = read_value_of_epoch(gate, tx, place, _KeptSession)
     if held is None:
@@ -109,7 +108,7 @@ def _find_kept_session(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[
 
 
 def _check_same(gate: Gate, key: str, session: str, asked: SessionWish) -> None:
-    """Refuse a key whose session is of another agent, user, workspace or parent than was said."""
+    """Refuse a key whose session has another agent, user, workspace or parent than the caller named."""
     with gate.store.read() as tx:
         row = tx.session(session)
     if row is None:

@@ -20,7 +20,7 @@ from sayso.store.contract import Writer
 
 
 class EndedBelow(msgspec.Struct, frozen=True):
-    """What a name ended in the sessions below, and which parts of it meant nothing in any of them."""
+    """What a name ended in the sessions below, and which of its parts matched nothing in any of them."""
 
     ended: tuple[EndedGrant, ...]
     missing: tuple[str, ...]

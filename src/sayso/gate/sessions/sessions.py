@@ -6,6 +6,9 @@ import os.path
 import secrets
 from pathlib import Path
 
+from msgspec import UNSET
+
+from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared
 from sayso.core.session import Session
 from sayso.gate.audit.operator_transaction import operator_act
@@ -33,8 +36,8 @@ def open_session(
         tx.put_session(
             new_session_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now)
         )
-        details = {"owner": owner, "user": user, "workspace": workspace, "parent": parent or ""}
-        record(tx, "SESSION_OPENED", session=session.id, agent=agent, details=details, stream=gate.stream)
+        opened = events.SessionOpened(owner, user, workspace, parent or "")
+        record(tx, opened, session=session.id, agent=agent, stream=gate.stream)
     return session.id
 
 
@@ -45,9 +48,8 @@ def close_session(gate: Gate, session: str, *, by: str = "") -> None:
         apply_and_save(gate, tx, found, (ConsentCleared("everything", "the session ended"),), by=by)
         end_session_row(tx, gate.sealer, session)
         forget_last_message(gate, tx, session)
-        details = {"by": by} if by else {}
-        agent = found.row.agent
-        record(tx, "SESSION_ENDED", session=session, agent=agent, details=details, stream=gate.stream)
+        ended = events.SessionEnded(by or UNSET)
+        record(tx, ended, session=session, agent=found.row.agent, stream=gate.stream)
 
 
 def list_session_rows(gate: Gate) -> list[SessionRow]:

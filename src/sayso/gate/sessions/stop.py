@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.effects import SessionChanged
 from sayso.core.model import Assurance
@@ -110,7 +111,7 @@ class Resumed(msgspec.Struct, frozen=True):
 
 
 class ResumedAll(msgspec.Struct, frozen=True):
-    """How many sessions were let go on; how many were tampered with, or busy, and stay stopped."""
+    """The number of sessions that continue, and of those that stay stopped: tampered with, or busy."""
 
     resumed: int
     tampered: int
@@ -136,8 +137,8 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
         found = load_open_session(gate, tx, session, select_all_rows())
         report = lifecycle.report_stop(found.session, assurance, tx.now)
         apply_and_save(gate, tx, found, report.effects, by=by)
-        details = {"by": by, "cleared": list(report.cleared)}
-        record(tx, "STOPPED", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        stopped = events.Stopped(by, report.cleared)
+        record(tx, stopped, session=session, agent=found.row.agent, stream=gate.stream)
         below = clear_children(gate, tx, session, report.effects, by=by)
     already = found.session.stopped is not None
     return Stopped(session, already=already, cleared=(*report.cleared, *below))
@@ -150,8 +151,7 @@ def _resume(gate: Gate, session: str, by: str) -> Resumed:
         if found.session.stopped is None:
             return Resumed(session, already=True, held_by=held_by)
         apply_and_save(gate, tx, found, (SessionChanged({"stopped": None}),))
-        details = {"by": by}
-        record(tx, "GOES_ON", session=session, agent=found.row.agent, details=details, stream=gate.stream)
+        record(tx, events.GoesOn(by), session=session, agent=found.row.agent, stream=gate.stream)
     return Resumed(session, held_by=held_by)
 
 
@@ -179,12 +179,12 @@ def _find_stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | No
 def _record_hidden(gate: Gate) -> None:
     """Sessions that were not to be found have lost the right to go on, should their rows come back."""
     with writing(gate) as tx:
-        details = {"finding": "rows of open sessions were taken away or changed while all were stopped"}
-        record(tx, "TAMPERED", details=details, stream=gate.stream)
+        finding = "rows of open sessions were taken away or changed while all were stopped"
+        record(tx, events.Tampered(finding=finding), stream=gate.stream)
 
 
 def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:
-    """What became of it. One that somebody holds must not keep the others from being stopped."""
+    """Stop this session; return the result. A session that is held must not keep the others running."""
     try:
         return _stop(gate, session, by, Assurance.ASSURED)
     except StoreBusy:

@@ -1,12 +1,13 @@
-"""What the user started with a click of their own, written down before anything runs for it."""
+"""What the user starts with a click, recorded before anything runs for it."""
 
 from __future__ import annotations
 
+from sayso.core.audit import events
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
 
 
 def record_user_start(gate: Gate, session: str, operation: str) -> None:
-    """A scope of the user's own begins. If this cannot be written, nothing in it runs."""
+    """Record that a scope of the user's own begins. If this cannot be written, nothing in it runs."""
     with writing(gate) as tx:
-        record(tx, "USER_INITIATED", session=session, operations=(operation,), stream=gate.stream)
+        record(tx, events.UserInitiated(), session=session, operations=(operation,), stream=gate.stream)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, SessionChanged
 from sayso.core.ledger import LEASE
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, select_all_rows, time_trusted
-from sayso.gate.rows.journal import CLOCK, record
+from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, Reader, Writer
 
@@ -30,7 +31,7 @@ class ClockReading(msgspec.Struct, frozen=True):
 
     @property
     def behind(self) -> float:
-        """How many seconds the clock is behind what is stored."""
+        """How many seconds the clock is behind the highest time stored."""
         return max(0.0, (self.stored or self.now) - self.now)
 
 
@@ -40,10 +41,10 @@ def read_clock(gate: Gate) -> ClockReading:
 
 
 def trust_clock(gate: Gate, *, by: str) -> ClockReading:
-    """The operator says that the clock is right now; how it stood until then. If it was trusted, no change.
+    """Trust the clock from now on, as the operator says; return how it stood until then.
 
-    All consent of the open sessions ends. Reviews of a time yet to come count as none, and leases are cut to
-    their length.
+    If it was trusted, nothing changes. Otherwise all consent of the open sessions ends, reviews in the future
+    count as none, and leases are cut to their length.
     """
     begun = gate.sealer.mark.tick
     with operator_act(gate) as tx:
@@ -64,10 +65,9 @@ def trust_clock(gate: Gate, *, by: str) -> ClockReading:
             cut = msgspec.structs.replace(row, lease_until=tx.now + LEASE)
             tx.move_call(gate.sealer.call(cut), states=("running",), fence=row.fence)
         _void_reviews(gate, tx)
-        details = {"by": by, "was": before.stored, "now": tx.now}
-        record(tx, CLOCK, details=details, stream=gate.stream)
+        record(tx, events.ClockTrusted(by, was=before.stored, now=tx.now), stream=gate.stream)
         for found in sessions:
-            record(tx, "CLEARED", session=found.row.id, details={"why": WHY}, stream=gate.stream)
+            record(tx, events.Cleared(why=WHY), session=found.row.id, stream=gate.stream)
     # Nothing was cleared in sessions that could not be seen: they never go on.
     gate.sealer.mark.burn("session", {found.row.id for found in sessions}, before=begun)
     return before
@@ -79,7 +79,7 @@ def _read_clock(gate: Gate, tx: Reader) -> ClockReading:
 
 
 def _load_open_sessions(gate: Gate, tx: Reader) -> list[LoadedSession]:
-    """All that are open and can be believed. The oldest is held first, so each after those it comes from."""
+    """Load all open, untampered sessions, the oldest first, so that each is held after its parents."""
     found = [load_session(tx, gate.sealer, row.id, select_all_rows()) for row in tx.sessions(limit=MOST)]
     return [one for one in found if one is not None and one.believed and one.row.ended_at is None]
 

@@ -1,8 +1,10 @@
 """Moving a store to another place: sealed here, copied, verified, and opened there in a new epoch.
 
-Whatever happens on the way, at most one of the two places can be written to. The source is sealed before the
-first row is read. All rows reach the target in one transaction, and until they are verified the target bears
-the mark of an unfinished copy, which no gate opens. Begun again, a copy goes on where it was broken off.
+- At every moment at most one of the two places can be written to.
+- The source is sealed before the first row is read.
+- All rows reach the target in one transaction. Until they are verified, the target bears the mark of an
+  unfinished copy, which no gate opens.
+- A copy that was interrupted continues where it stopped.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN, AuditError
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.tree import LOOK_AT_IT
@@ -26,7 +29,6 @@ from sayso.gate.rows.moves import (
     ARRIVING,
     PLACE,
     SEAL,
-    SEALED,
     MoveSeal,
     StoreMoved,
     UnfinishedCopy,
@@ -63,7 +65,7 @@ class TargetNotEmpty(StoreError):
 
 
 class CopyFailed(StoreError):
-    """What was read back from the target is not what the source holds. The target is not opened."""
+    """The target does not hold what the source holds. It is not opened."""
 
     code = "copy_failed"
 
@@ -79,7 +81,7 @@ class CopyReport(msgspec.Struct, frozen=True):
 
 
 class SourceContents(msgspec.Struct, frozen=True):
-    """What the source holds, as the target should."""
+    """The contents of the source, which the target should match."""
 
     tally: RowTally
     heads: dict[str, EntryRow]
@@ -159,7 +161,7 @@ def copy_store(
 def unseal_store(
     source: Store, target: Store, key: SigningKey, *, to: str, by: str = "operator", marks: Path | None = None
 ) -> None:
-    """Give up a copy that was never finished: the source goes on, and what is in the target stays shut."""
+    """Give up an unfinished copy: the source continues, and the target stays closed."""
     gate = audit_gate(source, key, marks)
     with _holding(source) as old:
         seal = load_move_seal(old)
@@ -173,7 +175,7 @@ def unseal_store(
             )
         _abandon(target, seal)
         for stream in old.streams():
-            record(old, "UNSEALED", details={"to": to, "by": by}, stream=stream)
+            record(old, events.Unsealed(to, by), stream=stream)
         old.set_meta(SEAL, "")
         if gate.mark is not None:  # before the commit: who dies in between finds the rows still sealed
             gate.mark.seal(moved=False)
@@ -214,7 +216,7 @@ def _seal_source(move: Move) -> None:
     with _holding(move.source) as old:
         refuse_moved_store(old)
         for stream in {MAIN, *old.streams()}:
-            record(old, SEALED, details={"to": move.to, "by": move.by}, stream=stream)
+            record(old, events.Sealed(move.to, move.by), stream=stream)
         save_move_state(old, MoveSeal(move.token, move.to))
         newest = old.head(MAIN)
     _raise_watermark(gate.mark, newest)
@@ -289,11 +291,10 @@ def _finish(move: Move, findings: tuple[str, ...]) -> None:
 
 def _begin_epoch(move: Move, new: Writer, findings: tuple[str, ...]) -> None:
     for stream in new.streams():
-        why = {"epoch": move.after.epoch, "why": f"copied from {move.came_from}", "by": move.by}
-        record(new, "EPOCH", details=why, stream=stream)
+        begun = events.EpochBegun(move.after.epoch, why=f"copied from {move.came_from}", by=move.by)
+        record(new, begun, stream=stream)
     if findings:
-        told = {"findings": list(findings[:MOST_FINDINGS]), "found": len(findings)}
-        record(new, "TAMPERED", details=told)
+        record(new, events.Tampered(findings=findings[:MOST_FINDINGS], found=len(findings)))
 
 
 def _abandon(target: Store, seal: MoveSeal) -> None:

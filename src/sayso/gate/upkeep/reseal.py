@@ -1,6 +1,6 @@
-"""Rows carried into another epoch of the same store: sealed anew, and without the consent they stood for.
+"""Carrying rows into another epoch of the same store: sealed again, and without their consent.
 
-What is not under our seal is carried as it is. It is believed there no more than here, and it is told.
+A row that is not under our seal is carried as it is. It counts there as little as here, and is reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sayso.store.contract import (
 
 
 class Carrier:
-    """Takes rows from one epoch to the next. The findings are the rows that cannot be believed."""
+    """Carries rows from one epoch to the next. The findings are the rows that were tampered with."""
 
     def __init__(self, before: Sealer, after: Sealer) -> None:
         self._before = before
@@ -80,15 +80,15 @@ class Carrier:
         return self._after.question(row)
 
     def _doubt(self, what: str, *, void: bool = False) -> None:
-        """`void`: it stands for nothing any more, so nobody needs to know."""
+        """Report a row, unless it is `void` and counts for nothing anyway."""
         if not void:
             self.findings.append(f"{what} was changed by hand or is of an earlier epoch")
 
 
 def without_consent(head: SessionHead) -> SessionHead:
-    """The session without what lets calls run unasked beside grants: this turn's orders, plans, retries.
+    """Return the session without what spares questions besides grants: this turn's orders, plans, retries.
 
-    A stop stays in force, and so does what is being talked about.
+    A stop stays in force, and so does the topic.
     """
     return msgspec.structs.replace(
         head,

@@ -42,8 +42,8 @@ def get_decision(context: Context) -> DecisionRecord:
     again, again_not = _decide_again(gate, past.request)
     return DecisionRecord(
         decision=_describe_story(story),
-        origin=str(past.said.details.get("origin", "")),
-        policy=str(past.said.details.get("policy", "")),
+        origin=past.decision.origin,
+        policy=past.decision.policy,
         operations=tuple(_describe_ruling(item) for item in past.items),
         grants=past.grants,
         call=None if story.ledger is None else story.ledger.id,
@@ -91,7 +91,7 @@ def _describe_ruling(item: Item) -> RecordedRuling:
 
 
 def _describe_story(story: Story) -> HistoryEntry:
-    said, details, question = story.said, story.said.details, story.question
+    said, decided, question = story.said, story.decision, story.question
     return HistoryEntry(
         seq=story.row.seq,
         stream=story.row.stream,
@@ -100,12 +100,12 @@ def _describe_story(story: Story) -> HistoryEntry:
         session=said.session,
         agent=said.agent,
         operations=said.operations,
-        tool=str(details.get("tool", "")),
-        verdict=str(details.get("verdict", "")),
-        rule=str(details.get("rule", "")),
-        reason=str(details.get("reason", "")),
-        risk=str(details.get("risk", "")),
-        digest=str(details.get("digest", "")),
+        tool=decided.tool,
+        verdict=decided.verdict,
+        rule=decided.rule,
+        reason=decided.reason,
+        risk=decided.risk,
+        digest=decided.digest,
         question=None if question is None else question.id,
         answer=None if question is None else question.answer,
         by=None if question is None else question.by,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sayso.gate.gate import UnknownSession
 from sayso.gate.people.tokens import Token
+from sayso.gate.sealed_values import value_name
 from sayso.gate.sessions.reopen import open_session_at
 from sayso.service.http.endpoints import Context
 from sayso.store.contract import SessionRow
@@ -71,4 +72,4 @@ def _open_agent_session(context: Context) -> str:
 
 
 def _agent_session_key(token: Token) -> str:
-    return f"session-of/{token.id}"
+    return value_name("session-of", token.id)

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sayso.gate.audit.events import ALLOWED, ASKED, BLOCKED, DECISIONS
+from sayso.core.audit.events import DECISIONS
+from sayso.core.model import Verdict
 from sayso.gate.gate import Gate
 from sayso.service.shapes import LastUse
 
-FIELDS = {**dict.fromkeys(ALLOWED, "allowed_at"), ASKED: "asked_at", BLOCKED: "refused_at"}
+FIELDS = {Verdict.ALLOW: "allowed_at", Verdict.ASK: "asked_at", Verdict.DENY: "refused_at"}
 
 
 class LastUses:
@@ -30,7 +31,7 @@ class LastUses:
                 if newest is None or newest.seq <= self._read.get(stream, 0):
                     continue
                 for name, event, at in tx.last_named(stream, DECISIONS, after=self._read.get(stream, 0)):
-                    self._note(name, FIELDS[event], at)
+                    self._note(name, FIELDS[DECISIONS[event]], at)
                 self._read[stream] = newest.seq
             return dict(self._known)
 

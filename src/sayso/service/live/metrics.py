@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sayso.gate.audit.events import DECISIONS
+from sayso.core.audit.events import DECISIONS, Answered, read_decision
 from sayso.store.contract import EntryRow, Reader
 
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 7_200.0)
@@ -32,10 +32,11 @@ class Metrics:
     def count_entry(self, tx: Reader, row: EntryRow, details: Mapping[str, Any]) -> None:
         """Count a new entry."""
         if row.event in DECISIONS:
+            decided = read_decision(details)
             with self._lock:
-                self._decisions[str(details.get("verdict")), str(details.get("rule"))] += 1
-        elif row.event == "ANSWERED":
-            question = tx.question(str(details.get("question")))
+                self._decisions[decided.verdict, decided.rule] += 1
+        elif row.event == Answered.event:
+            question = tx.question(str(details.get(Answered.subject)))
             if question is not None and question.closed_at is not None:
                 self._count_answer(question.closed_at - question.opened_at)
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from sayso.gate.audit.events import ASKED, DECISIONS
+from sayso.core.audit import events
 from sayso.gate.gate import Gate
 from sayso.service.live.metrics import Metrics
-from sayso.service.shapes import EventKind, LiveEvent
+from sayso.service.shapes import LiveEvent
 from sayso.store.contract import EntryRow, Reader, StoreError
 
 log = logging.getLogger("sayso.service")
@@ -29,37 +29,8 @@ KEPT = 1_000
 MOST_OWNERS = 10_000
 LOOK_AGAIN = 1.0
 
-KINDS: dict[str, tuple[EventKind, str]] = {
-    **dict.fromkeys(DECISIONS, ("decision", "")),
-    ASKED: ("question", "question"),
-    "ANSWERED": ("answer", "question"),
-    "CANCELLED": ("answer", "question"),
-    "EXPIRED": ("answer", "question"),
-    "GRANTED": ("grant", "grant"),
-    "REVOKED": ("grant", "grant"),
-    "STARTED": ("run", "call"),
-    "ENTERED": ("run", "call"),
-    "RELEASED": ("run", "call"),
-    "PARKED": ("run", "call"),
-    "RESUMED": ("run", "call"),
-    "EXECUTED": ("run", "call"),
-    "AMBIGUOUS": ("run", "call"),
-    "RESOLVED": ("run", "call"),
-    "CLEARED": ("session", ""),
-    "GOES_ON": ("session", ""),
-    "HANDOFF_TAKEN": ("session", ""),
-    "HEARD": ("session", ""),
-    "PLAN_SHOWN": ("session", ""),
-    "SESSION_ENDED": ("session", ""),
-    "SESSION_OPENED": ("session", ""),
-    "STOPPED": ("session", ""),
-    "TAMPERED": ("session", ""),
-    "TASK": ("session", ""),
-    "POLICY": ("policy", "digest"),
-}
-"""What is told of an entry, and which of its details names what changed; if none, its session does."""
-LET_GO = {"TOKEN_REVOKED": ("token", ""), "SIGNED_OUT": ("name", "browser:")}
-"""Entries that end what goes on for somebody, and how those are named."""
+LET_GO = {events.TokenRevoked.event: "", events.SignedOut.event: "browser:"}
+"""Events that end what goes on for somebody, and what the names of those begin with."""
 
 
 class NumberedEvent(msgspec.Struct, frozen=True):
@@ -181,24 +152,25 @@ class Trail:
         return more
 
     def _events_from_entry(self, tx: Reader, row: EntryRow) -> Iterator[tuple[LiveEvent, str]]:
-        known = KINDS.get(row.event)
-        if row.event in LET_GO and row.body is not None:
-            name, before = LET_GO[row.event]
-            token = f"{before}{_decode_details(row.body).details.get(name)}"
+        told = events.EVENTS.get(row.event)
+        if told is None or row.body is None:
+            return
+        if row.event in LET_GO:
+            token = f"{LET_GO[row.event]}{_decode_details(row.body).details.get(told.subject)}"
             self._gone[token] = self._gone.get(token, 0) + 1
             yield LiveEvent("session"), ""  # nobody's: it only wakes who has to see that they are gone
-        if known is None or row.body is None:
+        if told.topic is None:
             return
-        kind, naming = known
         details = _decode_details(row.body).details
         if row.stream == self._gate.stream:
             self._metrics.count_entry(tx, row, details)
-        if kind in ("decision", "policy"):
-            yield LiveEvent(kind, str(details.get(naming, ""))), ""
+        subject = str(details.get(told.subject, ""))
+        if told.topic in ("decision", "policy"):
+            yield LiveEvent(told.topic, subject), ""
             return
         owner = self._owner(tx, row.session)
-        yield LiveEvent(kind, str(details.get(naming, "")) if naming else row.session, row.session), owner
-        for grant in details.get("grants", ()) if row.event == "ANSWERED" else ():
+        yield LiveEvent(told.topic, subject if told.subject else row.session, row.session), owner
+        for grant in details.get("grants", ()) if told is events.Answered else ():
             yield LiveEvent("grant", str(grant), row.session), owner
 
     def _owner(self, tx: Reader, session: str) -> str:
