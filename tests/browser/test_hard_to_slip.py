@@ -352,5 +352,5 @@ def test_enter_on_a_grant_never_revokes_it(desk: Desk, signed_in: SignedIn) -> N
     for _ in range(3):
         page.keyboard.press("Enter")
     page.goto(desk.url + "/grants")
-    expect(page.locator("tbody tr")).to_have_count(kept)
+    expect(page.locator("tbody tr")).to_have_count(1)  # one row for one answer
     assert len(list_grants(desk.gate, session)) == kept

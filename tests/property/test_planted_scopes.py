@@ -69,7 +69,7 @@ def approvals_do_not_carry(m: pytest.MonkeyPatch) -> None:
 
 def what_was_lowered_is_carried_in_full(m: pytest.MonkeyPatch) -> None:
     real = scope.outer_consent
-    m.setattr(gated_call, "carried", lambda items, at: real(items, Scope()))
+    m.setattr(gated_call, "outer_consent", lambda items, at: real(items, Scope()))
 
 
 def nesting_ignores_weight(m: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
         outer = join_outers(outers)
         return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
 
-    m.setattr(gated_call, "scope_of", scope_of)
+    m.setattr(gated_call, "scope_here", scope_of)
 
 
 def what_a_step_leaves_behind_is_free_of_it(m: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def runs_go_on_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
 
 def safe_callers_lower_everything(m: pytest.MonkeyPatch) -> None:
     m.setattr(subject, "risk_after_reducers", _lowest)
-    m.setattr(rules, "reduced_to", _lowest)
+    m.setattr(rules, "risk_after_reducers", _lowest)
 
 
 def _lowest(s: Subject) -> Any:
@@ -170,7 +170,7 @@ def the_outermost_safe_caller_wins(m: pytest.MonkeyPatch) -> None:
             reducers = {**reducers, **frame.reducers}
         return msgspec.structs.replace(real(gate, session), reducers=reducers)
 
-    m.setattr(gated_call, "scope_of", scope_of)
+    m.setattr(gated_call, "scope_here", scope_of)
 
 
 def outer_calls_weigh_what_they_risk(m: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def outer_calls_weigh_what_they_risk(m: pytest.MonkeyPatch) -> None:
         found = scope.outer_consent(items, at)
         return found and OuterCall(found.granted, max(found.granted.values()))
 
-    m.setattr(gated_call, "carried", carried)
+    m.setattr(gated_call, "outer_consent", carried)
 
 
 PLANTED: dict[Planting, str] = {  # each with a policy under which it shows soon
