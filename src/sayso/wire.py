@@ -1,4 +1,4 @@
-"""Where a call stands, as the service tells it and its clients read it."""
+"""The shapes that both ends of HTTP read: what the service answers about a call."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Offer
-from sayso.doors.python.host_call import RunnableCall
 from sayso.gate.ledger.workflows import RunNote
 
 
+class RunnableCall(msgspec.Struct, frozen=True):
+    """What to run, in which folder, and nothing else: a person may have edited it."""
+
+    tool: str
+    args: dict[str, Any]
+    command: str | None = None
+    folder: str = ""
+    """The real working folder that was approved; empty if none was known."""
+
+
 class OperationRuling(msgspec.Struct, frozen=True):
-    """What was decided of one operation of the call."""
+    """How one operation of a call was decided."""
 
     operation: str
     category: str

@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
-from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Token
 from sayso.service import openapi
 from sayso.service.api import (
@@ -72,18 +72,18 @@ DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
 
 
 def make_app(
-    door: EmbeddedDoor,
+    gate: Gate,
     *,
     hosts: Sequence[str],
     pages: Sequence[BaseRoute] = (),
     settings: ServiceSettings | None = None,
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    running = ServiceState(door, settings)
+    running = ServiceState(gate, settings)
     routes = [*(_route(running, one) for one in DESCRIBED), *pages]
     app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))
-    app.state.door, app.state.running = door, running
+    app.state.running = running
     return app
 
 
@@ -162,7 +162,7 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
     """Who asks, if that matters; refused if they may not, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
-    token = await running.lanes.run("tokens", find_caller, running.door.gate, request)
+    token = await running.lanes.run("tokens", find_caller, running.gate, request)
     mark_caller_known()
     if not endpoint.is_urgent_for(token.role):
         running.limits.take(token.id)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
-from sayso import __version__
 from sayso.service.http.endpoints import Context, Endpoint
 from sayso.service.http.problems import Problem
 
@@ -60,7 +60,7 @@ def build_document(described: Sequence[Endpoint]) -> dict[str, Any]:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, body, result, problem)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Sayso", "version": __version__, "description": ABOUT},
+        "info": {"title": "Sayso", "version": version("sayso"), "description": ABOUT},
         "paths": paths,
         "components": {
             "schemas": components,

@@ -14,9 +14,7 @@ from sayso.core.digest import decode_canonical
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.policy import Policy
 from sayso.core.titles import title_of
-from sayso.doors.python.calls.capability import UnknownCapability
-from sayso.doors.python.host_call import CallDeclaration, request_in_session
-from sayso.doors.python.values.parameter_schema import describe_parameters
+from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
 from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.questions.answer import EditRefused, check_edit
 from sayso.gate.questions.explain import describe_reason, preview_decision
@@ -36,7 +34,7 @@ NO_ARGUMENTS = "this call has no arguments"
 NOT_YOURS = "who asks, by which action and in which context cannot be edited"
 
 
-def find_editable(context: Context, asked: Question) -> EditableArguments | None:
+def find_editable(asked: Question) -> EditableArguments | None:
     """Which arguments of this call can be edited here; None if none can."""
     if _reason_not_editable(asked) is not None:
         return None
@@ -46,7 +44,7 @@ def find_editable(context: Context, asked: Question) -> EditableArguments | None
     if not names:
         return None
     same_kinds = bool(call.schema) and call.schema != EVALUATED_TOOL
-    return EditableArguments(names, same_kinds=same_kinds, schema=_schema(context, call))
+    return EditableArguments(names, same_kinds=same_kinds)
 
 
 def post_edit_preview(context: Context) -> EditPreview:
@@ -94,7 +92,7 @@ def request_from_edit(context: Context, asked: Question, body: AnswerBody) -> Re
         _replace_command(context.gate.policy, call, arguments, body)
     said = CallDeclaration(request.declared, call.schema, call.folder, door=call.door)
     return request_in_session(
-        context.door, request.session, call.tool, arguments, body.command, request.confidence, said
+        context.gate, request.session, call.tool, arguments, body.command, request.confidence, said
     )
 
 
@@ -107,15 +105,6 @@ def _reason_not_editable(asked: Question) -> str | None:
     if elsewhere or request.declared is None or request.call.schema == EVALUATED_OPERATION:
         return ELSEWHERE
     return None
-
-
-def _schema(context: Context, call: Call) -> dict[str, Any] | None:
-    """The JSON Schema of the arguments, if this process runs the very function that is called."""
-    try:
-        shape = context.door.capabilities.find(call.tool).shape
-    except UnknownCapability:
-        return None
-    return describe_parameters(shape) if shape.schema == call.schema else None
 
 
 def _replace_command(policy: Policy, call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:

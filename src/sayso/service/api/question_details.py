@@ -65,7 +65,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         workflow=asked.request.workflow,
         complete=asked.complete,
         because=asked.because,
-        editing=find_editable(context, asked),
+        editing=find_editable(asked),
         answer=row.answer,
         by=row.by,
         reason=row.reason,
@@ -85,7 +85,7 @@ def add_coverage(gate: Gate, told: QuestionDetails, asked: Question) -> Question
 
 def find_known_waits(context: Context, question: str) -> Waits | None:
     """What is known here of who waits. To know more, every wait would be two writes more."""
-    if context.door.asker.awaits(question):
+    if context.running.asker.awaits(question):
         return Waits(now=True)
     return context.running.waiters.find_waits(question)
 
