@@ -10,6 +10,7 @@ import msgspec
 from sayso.core.model import Piece
 from sayso.gate.figures.recorded_decision import Consent
 from sayso.gate.figures.story import StoryStep
+from sayso.gate.questions.editable import EditableArguments
 from sayso.gate.rows.webauthn import Proof
 from sayso.gate.sessions.operator_grants import ListedGrant
 from sayso.wire import OperationRuling
@@ -37,14 +38,6 @@ class OfferView(msgspec.Struct, frozen=True):
     words: str
     would_have_covered: int = 0
     of_last: int = 0
-
-
-class EditableArguments(msgspec.Struct, frozen=True):
-    """Which arguments of a call can be edited here."""
-
-    arguments: tuple[str, ...]
-    same_kinds: bool = False
-    """Whether values keep their kind and no argument comes or goes: a program's own function is called."""
 
 
 class QuestionDetails(msgspec.Struct, frozen=True):

@@ -19,8 +19,8 @@ from sayso.gate.deciding.session_request import CallDeclaration
 from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.ledger.workflows import RunNote, decode_note
 from sayso.gate.people.tokens import Token
+from sayso.gate.questions.evaluated_calls import MARK, runnable_arguments
 from sayso.gate.questions.read import find_question
-from sayso.service.api.evaluated_calls import MARK, runnable_arguments
 from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import QuestionRow
 from sayso.wire import CallView, OperationRuling, RunnableCall

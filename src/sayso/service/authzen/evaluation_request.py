@@ -14,11 +14,11 @@ from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Declaration, Operation, Request, Verdict
 from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
+from sayso.gate.questions.evaluated_calls import OPERATION as EVALUATED_OPERATION
+from sayso.gate.questions.evaluated_calls import TOOL as EVALUATED_TOOL
+from sayso.gate.questions.evaluated_calls import tool_arguments
 from sayso.gate.questions.explain import preview_decision
 from sayso.service.api.call_body import HTTP
-from sayso.service.api.evaluated_calls import OPERATION as EVALUATED_OPERATION
-from sayso.service.api.evaluated_calls import TOOL as EVALUATED_TOOL
-from sayso.service.api.evaluated_calls import tool_arguments
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import Context
 from sayso.service.http.problems import RequestRefused
