@@ -1,4 +1,4 @@
-"""The shapes that both ends of HTTP read: what the service answers about a call."""
+"""What both ends of HTTP know: the shapes of a call, the names of headers, and of the socket."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import msgspec
 
 from sayso.core.decision import Offer
 from sayso.gate.ledger.workflows import RunNote
+
+SOCKET_HOST = "sayso"
+"""The name that clients call the service by over its Unix socket."""
+KEY_HEADER = "Idempotency-Key"
+SESSION_HEADER = "X-Sayso-Session"
 
 
 class RunnableCall(msgspec.Struct, frozen=True):

@@ -50,6 +50,7 @@ from sayso.service.http.problems import Problem, RequestRefused, problem_respons
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import missing_page_response
 from sayso.store.contract import StoreBusy
+from sayso.wire import KEY_HEADER, SESSION_HEADER
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
@@ -62,7 +63,6 @@ LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
-SESSION = "x-sayso-session"
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
     passkeys, evaluations, access_requests, events, system,
@@ -123,7 +123,7 @@ async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Re
         await _body(running, endpoint, request, token),
         _key(request),
         request.headers.get("last-event-id"),
-        request.headers.get(SESSION),
+        request.headers.get(SESSION_HEADER),
         _base(running, request),
         partial(_wait_for_disconnect, request),
     )
@@ -257,9 +257,9 @@ def _too_large(most: int) -> RequestRefused:
 
 
 def _key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
+    key = request.headers.get(KEY_HEADER)
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
-        raise RequestRefused(400, "malformed", f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
+        raise RequestRefused(400, "malformed", f"an {KEY_HEADER} has 1 to {LONGEST_KEY} characters")
     return key
 
 

@@ -32,11 +32,10 @@ from sayso.service.http.connections import Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
+from sayso.wire import SOCKET_HOST
 
 log = logging.getLogger("sayso.service")
 PORT = 7333
-SOCKET_HOST = "sayso"
-"""What clients call the service by over its Unix socket."""
 GRACE = 5
 BACKLOG = 2_048
 AT_ONCE = 256

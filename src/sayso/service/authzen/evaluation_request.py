@@ -22,6 +22,7 @@ from sayso.service.api.call_body import HTTP
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import Context
 from sayso.service.http.problems import RequestRefused
+from sayso.wire import SESSION_HEADER
 
 TOOL = "tool"
 """The type of resource that is a tool of the agent's, called with the resource's properties."""
@@ -83,7 +84,7 @@ def evaluation_session(context: Context) -> str:
     """The session to decide in: an agent's own, or the one a header names."""
     if context.session is None and context.token.role != "agent":
         raise RequestRefused(
-            400, "malformed", "no session is named", hint="open one; name it in X-Sayso-Session"
+            400, "malformed", "no session is named", hint=f"open one; name it in {SESSION_HEADER}"
         )
     return session_for(context, context.session)
 
