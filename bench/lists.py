@@ -22,7 +22,6 @@ from bench.world import make_world
 from sayso.core.effects import GrantAdded
 from sayso.core.grants import Pins
 from sayso.core.model import Operation
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows
 from sayso.gate.ledger.start import retry_call, start_call
@@ -94,7 +93,7 @@ def _grow(gate: Gate, more: int) -> None:
 @contextmanager
 def asking(gate: Gate) -> Iterator[Callable[[str], str | None]]:
     """Asks for a list as an operator; what it gives is the address of the next page, if there is one."""
-    app = make_app(EmbeddedDoor(gate, ()), hosts=(HOST,), settings=ServiceSettings(rate=1e6, burst=1_000_000))
+    app = make_app(gate, hosts=(HOST,), settings=ServiceSettings(rate=1e6, burst=1_000_000))
     secret, _ = issue_token(gate, "operator", "bench", by="bench")
     client = httpx.AsyncClient(
         transport=httpx.ASGITransport(app=app),

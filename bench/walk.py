@@ -17,7 +17,6 @@ import httpx
 
 import sayso
 from sayso import Sayso
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.rows.keys import make_key
@@ -96,7 +95,7 @@ def decorated(walk: Walk) -> None:
 def over_http(walk: Walk) -> None:
     gate = open_gate(load_text(POLICY), MemoryStore(), key=make_key("walk"))
     secret, _ = issue_token(gate, "agent", "walker", by="bench")
-    app = make_app(EmbeddedDoor(gate, ()), hosts=(HOST,))
+    app = make_app(gate, hosts=(HOST,))
 
     async def ask() -> None:
         transport = httpx.ASGITransport(app=app)

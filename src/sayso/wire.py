@@ -1,4 +1,4 @@
-"""Where a call stands, as the service tells it and its clients read it."""
+"""What both ends of HTTP know: the shapes of a call, the names of headers, and of the socket."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Offer
-from sayso.doors.python.host_call import RunnableCall
 from sayso.gate.ledger.workflows import RunNote
+
+SOCKET_HOST = "sayso"
+"""The name that clients call the service by over its Unix socket."""
+KEY_HEADER = "Idempotency-Key"
+SESSION_HEADER = "X-Sayso-Session"
+
+
+class RunnableCall(msgspec.Struct, frozen=True):
+    """What to run, in which folder, and nothing else: a person may have edited it."""
+
+    tool: str
+    args: dict[str, Any]
+    command: str | None = None
+    folder: str = ""
+    """The real working folder that was approved; empty if none was known."""
 
 
 class OperationRuling(msgspec.Struct, frozen=True):
-    """What was decided of one operation of the call."""
+    """How one operation of a call was decided."""
 
     operation: str
     category: str

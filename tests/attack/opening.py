@@ -29,7 +29,7 @@ def a_gate(policy: str, surfaces: Sequence[Surface] = (Inbox(),)) -> Iterator[Sa
 def a_service(gate: Sayso) -> Iterator[Service]:
     """The service on this gate, with a token for each role."""
     with asyncio.Runner() as runner:
-        yield Service(gate.door, runner)
+        yield Service(gate.gate, runner)
 
 
 def open_questions(gate: Sayso, session: str) -> list[Question]:

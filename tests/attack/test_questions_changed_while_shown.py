@@ -155,8 +155,8 @@ def test_a_rewritten_question_is_on_no_surface_of_the_program_that_asks(place: P
 
 
 def test_a_rewritten_question_is_not_told_over_http_and_the_true_one_is(place: Place, session: str) -> None:
-    with asyncio.Runner() as runner, Sayso(place.gate, [Inbox()]) as door:
-        service = Service(door.door, runner)
+    with asyncio.Runner() as runner:
+        service = Service(place.gate, runner)
         question = asked(place.gate, evil(session))
         truth = place.hand.copy("questions")
         rewrite(place, question)

@@ -11,7 +11,6 @@ import pytest
 from sayso import ConsentDenied, Sayso
 from sayso.core.model import Verdict
 from sayso.core.policy import Domain, Policy, Settings, Tool, compile_policy
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset, load_text, preset_names
 from sayso.store.memory.store import MemoryStore
@@ -211,7 +210,7 @@ def test_a_decorated_function_does_not_write_the_guard(home: Path, monkeypatch: 
 @pytest.mark.parametrize("name", ["coding", "graph", "chat"])
 def test_over_http_the_guard_is_the_same(name: str, home: Path) -> None:
     with asyncio.Runner() as runner:
-        service = Service(EmbeddedDoor(open_gate(load_preset(name), MemoryStore(), key=KEY), ()), runner)
+        service = Service(open_gate(load_preset(name), MemoryStore(), key=KEY), runner)
         for path in (
             "~/.config/sayso/policy.yaml",
             str(home / "project/AGENTS.md"),

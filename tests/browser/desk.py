@@ -11,7 +11,6 @@ import msgspec
 import uvicorn
 
 from sayso.core.model import Declaration, Operation
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
@@ -23,7 +22,6 @@ from sayso.service.app import make_app
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import page_routes
 from sayso.service.serve import Address, open_sockets
-from sayso.surfaces.inbox import Inbox
 
 
 class Desk(msgspec.Struct, frozen=True):
@@ -83,9 +81,8 @@ def serving(gate: Gate) -> Iterator[Desk]:
     held = ExitStack()
     sockets = open_sockets(Address(port=0), held)
     address = Address(port=sockets[0].getsockname()[1])
-    door = EmbeddedDoor(gate, [Inbox()])
     settings = ServiceSettings(origins=address.origins)
-    app = make_app(door, hosts=address.names, pages=page_routes(door), settings=settings)
+    app = make_app(gate, hosts=address.names, pages=page_routes(gate), settings=settings)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
     thread.start()

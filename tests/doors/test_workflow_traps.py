@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from sayso import Sayso
+from sayso.core import words
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.workflow import Step
-from tests.doors.people import Person, events
+from tests.doors.people import Person, edit, events
 from tests.gate.conftest import Clock
 
 
@@ -63,6 +64,15 @@ def test_a_denied_workflow_does_not_start(gate: Sayso, person: Person) -> None:
     day(gate, done)
     person.says("deny")
     assert (gate.run("day").status, done) == ("denied", [])
+
+
+def test_no_surface_edits_a_workflow_into_another_call(gate: Sayso, person: Person) -> None:
+    """What it would approve is a call with the workflow's operations that no workflow holds together."""
+    done: list[str] = []
+    day(gate, done)
+    person.says(edit({}), "deny")
+    assert (gate.run("day").status, done) == ("denied", [])
+    assert words.WORKFLOW_AS_IT_IS in person.notices[0]
 
 
 def test_a_run_carries_nothing_its_workflow_did_not_declare(gate: Sayso, person: Person) -> None:

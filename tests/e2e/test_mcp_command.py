@@ -26,7 +26,7 @@ def served(folder: Path, *words: str, before: str = "") -> subprocess.CompletedP
     command = [
         sys.executable,
         "-c",
-        f"{before}\nfrom sayso.cli.main import main\nmain()",
+        f"{before}\nfrom sayso.cli.main import run_command\nrun_command()",
         "mcp",
         "serve",
         *words,

@@ -12,10 +12,10 @@ import httpx
 from starlette.applications import Starlette
 from starlette.types import Message
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import ROLES, Role, issue_token
 from sayso.service.app import make_app
-from sayso.service.http.state import ServiceSettings
+from sayso.service.http.state import ServiceSettings, ServiceState
 
 HOST = "sayso.test"
 WRITE = {"tool": "write_file", "args": {"path": "a.txt", "text": "hello"}}
@@ -27,11 +27,10 @@ WIPE = {"tool": "wipe", "args": {}}
 class Service:
     """An app with one token for each role, a second agent and host, and a host that is only claimed."""
 
-    def __init__(
-        self, door: EmbeddedDoor, runner: asyncio.Runner, settings: ServiceSettings | None = None
-    ) -> None:
-        self.door, self.gate, self.runner = door, door.gate, runner
-        self.app: Starlette = make_app(door, hosts=(HOST,), settings=settings)
+    def __init__(self, gate: Gate, runner: asyncio.Runner, settings: ServiceSettings | None = None) -> None:
+        self.gate, self.runner = gate, runner
+        self.app: Starlette = make_app(gate, hosts=(HOST,), settings=settings)
+        self.running: ServiceState = self.app.state.running
         wanted: list[tuple[str, Role, str]] = [(role, role, role) for role in ROLES]
         wanted += [("other_agent", "agent", "other agent"), ("other_host", "host", "other host")]
         issued = {

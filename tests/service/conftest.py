@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
@@ -53,7 +52,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture
 def service(gate: Gate, runner: asyncio.Runner) -> Service:
-    return Service(EmbeddedDoor(gate, ()), runner)
+    return Service(gate, runner)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
@@ -239,7 +238,7 @@ tools:
 def test_a_context_under_which_the_policy_blocks_is_denied_after_an_approval_of_another(
     runner: asyncio.Runner,
 ) -> None:
-    service = Service(EmbeddedDoor(open_gate(load_text(POLICY), MemoryStore(), key=KEY), ()), runner)
+    service = Service(open_gate(load_text(POLICY), MemoryStore(), key=KEY), runner)
     body = {**COMMIT, "action": {"name": "mail.send"}, "context": {"to": "one"}}
     asked(service, body)
     answered(service, "once")

@@ -8,7 +8,6 @@ import threading
 import httpx
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.figures.figures import compute_figures
 from sayso.gate.questions.answer import answer_question
 from sayso.service.http.state import ServiceSettings
@@ -18,7 +17,7 @@ from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 
 def until_awaited(service: Service, question: str) -> None:
     """Until somebody waits for this question."""
-    while not service.door.asker.awaits(question):
+    while not service.running.asker.awaits(question):
         pass
 
 
@@ -88,7 +87,7 @@ def test_a_waiting_agent_is_woken_by_the_answer(service: Service, way: str) -> N
     """The request would wait for minutes; it ends because somebody answers, not because time is over."""
     question = service.asked()
     call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
-    asker = service.door.asker
+    asker = service.running.asker
 
     async def wait() -> httpx.Response:
         path = f"/v1/calls/{call}" + ("/retry" if way == "retry" else "")
@@ -147,7 +146,7 @@ def test_a_wait_beyond_ten_minutes_or_of_no_length_is_refused(service: Service, 
 
 
 def test_a_token_can_only_wait_so_often_at_a_time(service: Service, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(service.gate, ()), runner, ServiceSettings(waits=1))
+    service = Service(service.gate, runner, ServiceSettings(waits=1))
     question = service.asked()
     call = service.told("agent", "GET", "/v1/calls")[0]["operation_id"]
     path = f"/v1/calls/{call}?wait=600"

@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
@@ -76,8 +75,8 @@ ONE_EVALUATION, MANY = "/access/v1/evaluation", "/access/v1/evaluations"
 def pdp() -> Iterator[Service]:
     store = MemoryStore()
     with asyncio.Runner() as runner:
-        door = EmbeddedDoor(open_gate(load_text(FIXTURE), store, key=KEY), ())
-        yield Service(door, runner, ServiceSettings(rate=1e9, origins=(f"https://{HOST}",)))
+        gate = open_gate(load_text(FIXTURE), store, key=KEY)
+        yield Service(gate, runner, ServiceSettings(rate=1e9, origins=(f"https://{HOST}",)))
     store.close()
 
 
@@ -296,7 +295,7 @@ def test_many_keep_their_order_and_number_and_too_many_are_refused(pdp: Service)
 
 
 def test_each_of_many_counts_against_the_limit_of_its_token(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(rate=1e-9, burst=10))
+    service = Service(gate, runner, ServiceSettings(rate=1e-9, burst=10))
     assert service.post("agent", MANY, {**GOOD, "evaluations": [{}] * 11}).status_code == 429
 
 

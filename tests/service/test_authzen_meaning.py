@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
@@ -179,7 +178,7 @@ def test_what_the_profile_sends_around_is_no_data_for_the_policy(runner: asyncio
         "tools: [{tool: mail.send, operation: mail.read, when: 'has(args.context.approval)'},\n"
         "        {tool: mail.send, operation: mail.read, when: 'has(args.context.hurry)'}]"
     )
-    service = Service(EmbeddedDoor(open_gate(policy, MemoryStore(), key=KEY), ()), runner)
+    service = Service(open_gate(policy, MemoryStore(), key=KEY), runner)
     for context, permitted in (({"approval": {"id": "apr_1"}}, False), ({"hurry": True}, True), ({}, False)):
         told = service.told("agent", "POST", ONE_EVALUATION, operation("mail.send", context=context))
         assert told["decision"] is permitted
@@ -192,7 +191,7 @@ def test_confidence_counts_for_nothing_even_where_the_policy_lets_it(runner: asy
         "tools: [{tool: send, operation: mail.send}]"
     )
     gate = msgspec.structs.replace(open_gate(policy, MemoryStore(), key=KEY), notices=True)
-    service = Service(EmbeddedDoor(gate, ()), runner)
+    service = Service(gate, runner)
     assert (
         service.told("agent", "POST", "/v1/check", {"tool": "send", "confidence": 1.0})["verdict"] == "allow"
     )
@@ -240,8 +239,8 @@ def named_exactly(body: dict[str, Any]) -> bool:
 
 @pytest.fixture
 def unlimited(runner: asyncio.Runner) -> Service:
-    door = EmbeddedDoor(open_gate(load_text(POLICY), MemoryStore(), key=KEY), ())
-    return Service(door, runner, ServiceSettings(rate=1e9))
+    gate = open_gate(load_text(POLICY), MemoryStore(), key=KEY)
+    return Service(gate, runner, ServiceSettings(rate=1e9))
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=300)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
@@ -28,7 +27,7 @@ def test_the_page_shows_a_permit_and_a_denial() -> None:
 def test_the_requests_of_the_page_are_answered_as_it_says(
     runner: asyncio.Runner, path: str, body: str, shown: str
 ) -> None:
-    service = Service(EmbeddedDoor(open_gate(load_preset("balanced"), MemoryStore(), key=KEY), ()), runner)
+    service = Service(open_gate(load_preset("balanced"), MemoryStore(), key=KEY), runner)
     told = json.dumps(service.told("agent", "POST", path, json.loads(body)), separators=(",", ":"))
     for part in (piece.strip(" ,{}") for piece in shown.split("…")):
         assert part in told

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Assurance
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.audit.read import export_audit
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.messages import record_message
@@ -38,7 +37,7 @@ PAY = {"tool": "pay", "args": {"amount": 5, "payee": "ACME"}}
 @pytest.fixture
 def bank(runner: asyncio.Runner, clock: Clock) -> Service:
     gate = open_gate(load_text(POLICY), MemoryStore(clock=clock), key=KEY)
-    return Service(EmbeddedDoor(gate, ()), runner)
+    return Service(gate, runner)
 
 
 def told(service: Service, question: str) -> dict[str, Any]:
@@ -126,7 +125,7 @@ def test_the_service_says_which_arguments_can_be_edited(bank: Service) -> None:
     line = {"tool": "push", "args": {"line": "git push", "timeout": 3}, "command": "git push"}
     question = bank.asked(call=line)
     editing = told(bank, question)["editing"]
-    assert editing == {"arguments": ["line", "timeout"], "same_kinds": False, "schema": None}
+    assert editing == {"arguments": ["line", "timeout"], "same_kinds": False}
     assert decided(bank, question, line="git push -n", timeout=3)["command"] == "git push -n"
     own = bank.asked(call={**PAY, "schema": "pay(amount, payee)"})
     assert told(bank, own)["editing"]["same_kinds"]

@@ -11,7 +11,6 @@ import pytest
 from sayso.core.audit.events import DECISIONS, EVENTS
 from sayso.core.model import Operation
 from sayso.core.session import Scope
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.questions.answer import answer_question
@@ -150,7 +149,7 @@ def test_events_are_kept_in_bounds_and_a_slow_reader_is_told(service: Service) -
 
 
 def test_a_line_without_news_is_kept_alive(service: Service) -> None:
-    quick = Service(EmbeddedDoor(service.gate, ()), service.runner, ServiceSettings(ping=0.001))
+    quick = Service(service.gate, service.runner, ServiceSettings(ping=0.001))
 
     async def play() -> None:
         async with quick.streaming("operator", "/v1/events") as stream:
@@ -162,7 +161,7 @@ def test_a_line_without_news_is_kept_alive(service: Service) -> None:
 
 
 def test_too_many_streams_with_one_token_are_refused(service: Service) -> None:
-    narrow = Service(EmbeddedDoor(service.gate, ()), service.runner, ServiceSettings(waits=1))
+    narrow = Service(service.gate, service.runner, ServiceSettings(waits=1))
 
     async def play() -> None:
         async with narrow.streaming("operator", "/v1/events") as first:

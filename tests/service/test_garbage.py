@@ -9,7 +9,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
@@ -106,7 +105,7 @@ def test_what_is_not_there_and_what_cannot_be_done_are_problems_too(service: Ser
 
 def test_an_error_inside_is_told_without_its_inside(runner: asyncio.Runner, tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
-    service = Service(EmbeddedDoor(open_gate(load_text(POLICY), store, key=KEY), ()), runner)
+    service = Service(open_gate(load_text(POLICY), store, key=KEY), runner)
     store.close()
     refused = service.post("agent", "/v1/calls", {"tool": "read_file"})
     assert refused.status_code in (500, 503)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.ledger.recovery import recover_calls
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
@@ -299,7 +298,7 @@ def test_what_the_policy_says_of_a_function_holds_though_it_calls_itself_ungated
     runner: asyncio.Runner, clock: Clock, tool: str, status: str | int
 ) -> None:
     gate = open_gate(load_text(KNOWING), MemoryStore(clock=clock), key=KEY)
-    service = Service(EmbeddedDoor(gate, ()), runner)
+    service = Service(gate, runner)
     body = {"tool": tool, "args": {"amount": 500}, "session": service.opened(), "ungated": True}
     answer = service.post("host", "/v1/calls", body)
     assert status in (answer.status_code, answer.json()["status"]), answer.text

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.service.http.limits import FREE_BYTES, MOST_KNOWN, Buckets, Limits
 from sayso.service.http.problems import RequestRefused
@@ -17,7 +16,7 @@ from tests.service.calling import READ, WRITE, Service
 
 
 def test_a_token_that_asks_too_often_is_told_when_to_come_back(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(rate=0.001, burst=2))
+    service = Service(gate, runner, ServiceSettings(rate=0.001, burst=2))
     assert [service.post("agent", "/v1/check", READ).status_code for _ in range(3)] == [200, 200, 429]
     refused = service.post("agent", "/v1/check", READ)
     assert refused.json()["code"] == "too_many"
@@ -26,7 +25,7 @@ def test_a_token_that_asks_too_often_is_told_when_to_come_back(gate: Gate, runne
 
 
 def test_refused_requests_count_as_well(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(rate=0.001, burst=2))
+    service = Service(gate, runner, ServiceSettings(rate=0.001, burst=2))
     assert [service.get("agent", "/v1/tokens").status_code for _ in range(3)] == [403, 403, 429]
 
 
@@ -80,7 +79,7 @@ def test_a_body_without_end_is_not_read_to_its_end(service: Service) -> None:
 
 
 def test_a_body_that_does_not_come_is_given_up(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(slowest_body=0.01))
+    service = Service(gate, runner, ServiceSettings(slowest_body=0.01))
 
     async def stuck() -> AsyncIterator[bytes]:
         yield b'{"tool":'
@@ -120,14 +119,14 @@ def test_health_tells_nothing_but_that_it_lives(service: Service) -> None:
 
 
 def test_metrics_are_open_only_where_the_service_was_told_so(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(open_metrics=True))
+    service = Service(gate, runner, ServiceSettings(open_metrics=True))
     assert "sayso_open_questions 0" in service.get(None, "/metrics").text
 
 
 def test_a_token_that_sends_too_many_bytes_is_refused_before_they_are_read(
     gate: Gate, runner: asyncio.Runner
 ) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(body_rate=1.0, body_burst=100_000))
+    service = Service(gate, runner, ServiceSettings(body_rate=1.0, body_burst=100_000))
     big = {"tool": "read_file", "args": {"path": "x" * 60_000}}
     assert service.post("agent", "/v1/check", big).status_code == 200
     refused = service.post("agent", "/v1/check", big)
@@ -152,7 +151,7 @@ def test_bytes_come_back_and_a_body_of_unknown_size_counts_as_the_largest() -> N
 def test_a_session_whose_calls_hold_too_much_gets_no_further_large_one(
     gate: Gate, runner: asyncio.Runner
 ) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(held=100_000))
+    service = Service(gate, runner, ServiceSettings(held=100_000))
 
     def sent(number: int) -> int:
         body = {"tool": "write_file", "args": {"path": f"{number}.txt", "text": "x" * 40_000}}
@@ -170,7 +169,7 @@ def test_a_session_whose_calls_hold_too_much_gets_no_further_large_one(
 def test_an_operator_is_never_refused_an_answer_or_a_stop_for_asking_too_often(
     gate: Gate, runner: asyncio.Runner
 ) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(rate=1e-9, burst=1))
+    service = Service(gate, runner, ServiceSettings(rate=1e-9, burst=1))
     assert [service.get("operator", "/v1/questions").status_code for _ in range(2)] == [200, 429]
     question = service.post("agent", "/v1/calls", WRITE).json()["question"]
     answered = service.post("operator", f"/v1/questions/{question}/answer", {"answer": "deny"})
@@ -180,7 +179,7 @@ def test_an_operator_is_never_refused_an_answer_or_a_stop_for_asking_too_often(
 
 
 def test_a_thousand_strangers_that_try_to_sign_in_lock_nobody_out(gate: Gate, runner: asyncio.Runner) -> None:
-    service = Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(rate=1e-9, burst=2))
+    service = Service(gate, runner, ServiceSettings(rate=1e-9, burst=2))
     made = [service.post(None, "/v1/sign-in/options").status_code for _ in range(1_000)]
     assert set(made) == {200}
 

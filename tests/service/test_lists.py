@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.sessions.operator_grants import give_grant
 from tests.gate.conftest import Clock
 from tests.service.calling import WRITE, Service
@@ -147,7 +146,7 @@ def test_a_question_says_that_somebody_waits_only_where_that_is_known(service: S
 def test_another_service_on_the_same_store_does_not_say_that_nobody_waits(
     service: Service, runner: asyncio.Runner
 ) -> None:
-    other = Service(EmbeddedDoor(service.gate, ()), runner)
+    other = Service(service.gate, runner)
     made = service.told("agent", "POST", "/v1/calls", WRITE)
     path = f"/v1/questions/{made['question']}"
 

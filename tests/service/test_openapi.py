@@ -16,7 +16,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.core import NotSet
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
+import sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.app import DESCRIBED
@@ -49,6 +49,10 @@ def test_every_endpoint_is_described_with_its_roles_and_problems(service: Servic
         assert problem == {"$ref": "#/components/schemas/Problem"}
     described = {(path, method) for path, each in told["paths"].items() for method in each}
     assert described == {(one.path, one.method.lower()) for one in DESCRIBED}
+
+
+def test_the_description_names_no_other_version_than_the_package() -> None:
+    assert DOCUMENT["info"]["version"] == sayso.__version__
 
 
 def test_names_of_operations_are_unique_and_bodies_closed() -> None:
@@ -90,9 +94,7 @@ def test_no_request_made_from_the_description_breaks_the_service_or_is_allowed(l
 
 def explore(label: str, role: str, mode: GenerationMode, runner: asyncio.Runner) -> None:
     store = MemoryStore()
-    service = Service(
-        EmbeddedDoor(open_gate(load_text(POLICY), store, key=KEY), ()), runner, ServiceSettings(rate=1e9)
-    )
+    service = Service(open_gate(load_text(POLICY), store, key=KEY), runner, ServiceSettings(rate=1e9))
     real = existing(service)
 
     @settings(

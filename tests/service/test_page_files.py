@@ -29,7 +29,7 @@ class Visitor:
     """A client with cookies, as a browser has them."""
 
     def __init__(self, service: Service, scheme: str = "http") -> None:
-        app = make_app(service.door, hosts=(HOST,), pages=page_routes(service.door))
+        app = make_app(service.gate, hosts=(HOST,), pages=page_routes(service.gate))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         self._runner = service.runner
         self.client = httpx.AsyncClient(transport=transport, base_url=f"{scheme}://{HOST}")

@@ -9,7 +9,6 @@ import httpx
 import msgspec
 import pytest
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import make_link, page_key, use_link
 from sayso.gate.people.passkeys import list_passkeys, require_passkeys
@@ -68,7 +67,7 @@ def sent(proof: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def service(gate: Gate, runner: asyncio.Runner) -> Service:
-    return Service(EmbeddedDoor(gate, ()), runner, ServiceSettings(origins=(ORIGIN,)))
+    return Service(gate, runner, ServiceSettings(origins=(ORIGIN,)))
 
 
 @pytest.fixture
@@ -184,7 +183,7 @@ def test_what_is_no_answer_is_not_given_out_to_sign(service: Service, desk: Desk
 
 
 def test_a_service_without_a_place_for_passkeys_says_so(gate: Gate, runner: asyncio.Runner) -> None:
-    desk = Desk(Service(EmbeddedDoor(gate, ()), runner, ServiceSettings()))
+    desk = Desk(Service(gate, runner, ServiceSettings()))
     response = desk.request("POST", "/v1/passkeys/options")
     assert (response.status_code, response.json()["code"]) == (409, "no_passkeys_here")
 

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
@@ -226,7 +225,7 @@ def test_edit_and_allow_lets_the_edited_call_run_and_no_other(service: Service) 
     assert answer(service, question, answer="edit", edited=edited).json()["answer"] == "edit"
     told = service.told("agent", "POST", f"/v1/calls/{call}/retry")
     assert told["status"] == "allowed"
-    assert told["call"] == {"tool": "write_file", "args": edited, "command": None}
+    assert told["call"] == {"tool": "write_file", "args": edited, "command": None, "folder": ""}
     assert service.told("agent", "POST", "/v1/calls", WRITE)["status"] == "pending"
 
 
@@ -237,7 +236,8 @@ def test_an_edited_command_is_what_the_agent_is_told_to_run(service: Service) ->
     seen = service.told("operator", "GET", f"/v1/questions/{question}")["digest"]
     assert answer(service, question, answer="edit", command="git push", digest=seen).json()["yours"]
     told = service.told("agent", "POST", f"/v1/calls/{name}/retry")
-    assert told["call"] == {"tool": "push", "args": {"line": "git push"}, "command": "git push"}
+    runs = {"tool": "push", "args": {"line": "git push"}, "command": "git push", "folder": ""}
+    assert told["call"] == runs
 
 
 def test_an_edit_whose_command_and_arguments_differ_is_refused(service: Service) -> None:
@@ -275,7 +275,7 @@ tools:
 @pytest.fixture
 def reading(runner: asyncio.Runner, clock: Clock) -> Service:
     gate = open_gate(load_text(READING), MemoryStore(clock=clock), key=KEY)
-    return Service(EmbeddedDoor(gate, ()), runner)
+    return Service(gate, runner)
 
 
 @pytest.mark.parametrize("schema", ["", "transfer(amount)"])

@@ -9,6 +9,7 @@ from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.model import Call, Operation, Piece, Risk, Verdict
 from sayso.core.words import offer_text
 from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.surface import AskedQuestion
 
 NOW = 1_800_000_000.0
@@ -34,7 +35,7 @@ def asked_about(
     pinned = call.command or f"{operation} with exactly these arguments"
     offers = tuple(Offer(answer, offer_text(answer, "remote git", pinned)) for answer in answers)
     question = Question("s1.q1", request, (item,), offers, "Proceed?", 1, NOW)
-    return AskedQuestion(question, NOW + 2 * HOUR, why)
+    return AskedQuestion(question, NOW + 2 * HOUR, why, editable=find_editable(question))
 
 
 def push(answers: tuple[str, ...] = ALL, **more: Any) -> AskedQuestion:

@@ -17,17 +17,15 @@ from sayso import ConsentDenied, ConsentRequired, Sayso
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy
 from sayso.doors.mcp.serve import make_server
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.remote.connected import Connected, connect
 from sayso.doors.remote.session import ConnectedSession
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import Role, issue_token
 from sayso.policy import load_preset
 from sayso.service.app import make_app
-from sayso.service.http.state import ServiceSettings
+from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.serve import Address, open_sockets
 from sayso.store.memory.store import MemoryStore
-from sayso.surfaces.inbox import Inbox
 from tests.vectors.door_rows import Expected, Made, Row
 from tests.vectors.doors_in_process import (
     KEY,
@@ -50,18 +48,18 @@ VERDICTS = {"allowed": "allow", "pending": "ask", "denied": "deny", "blocked": "
 class Served:
     """One service on a free port, for all rows: each puts its own policy in force, in sessions of its own."""
 
-    def __init__(self, door: EmbeddedDoor, url: str) -> None:
-        self.door, self.url = door, url
-        self._store = door.gate.store
+    def __init__(self, running: ServiceState, url: str) -> None:
+        self.running, self.url = running, url
+        self._store = running.gate.store
         self.http = httpx.Client(base_url=url, trust_env=False, timeout=30)
         self.tokens = {role: self.token(role) for role in ("host", "operator")}
 
     def token(self, role: Role) -> str:
-        return issue_token(self.door.gate, role, role, by="test", assured=role == "host")[0]
+        return issue_token(self.running.gate, role, role, by="test", assured=role == "host")[0]
 
     def put_in_force(self, policy: Policy) -> None:
         gate = open_gate(policy, self._store, key=KEY)
-        self.door.gate = msgspec.structs.replace(gate, notices=True)
+        self.running.gate = msgspec.structs.replace(gate, notices=True)
 
     def ask(self, token: str, method: str, path: str, body: Any = None) -> Any:
         """What comes back; refused requests are errors."""
@@ -84,16 +82,15 @@ class Served:
 def serving() -> Iterator[Served]:
     """The service in a thread of this process, until the tests are over."""
     gate = open_gate(load_preset("balanced"), MemoryStore(), key=KEY)
-    door = EmbeddedDoor(gate, [Inbox()])
     with ExitStack() as held:
         sockets = open_sockets(Address(port=0), held)
         address = Address(port=sockets[0].getsockname()[1])
-        app = make_app(door, hosts=address.names, settings=ServiceSettings(rate=1e9, burst=1_000_000))
+        app = make_app(gate, hosts=address.names, settings=ServiceSettings(rate=1e9, burst=1_000_000))
         config = uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
         thread.start()
-        served = Served(door, f"http://127.0.0.1:{address.port}")
+        served = Served(app.state.running, f"http://127.0.0.1:{address.port}")
         try:
             yield served
         finally:

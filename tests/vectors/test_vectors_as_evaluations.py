@@ -69,7 +69,7 @@ class Evaluating(HttpPlayer):
         told = self.check(call)
         if "error" in told or why_not(call) != "evaluated" or call.get("args"):
             return told
-        tool = self.service.door.gate.policy.tools[0]
+        tool = self.service.running.gate.policy.tools[0]
         self.declare_tool(msgspec.structs.replace(tool, tool=call["operations"][0]))
         assert self.evaluated(self.service.opened(), as_operation(call)) == (told["verdict"] == "allow")
         return told

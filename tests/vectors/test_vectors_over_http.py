@@ -21,7 +21,6 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Origin, Request, Risk
 from sayso.core.policy import Policy, Tool
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.as_json import decision_to_json
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.ledger.start import start_call
@@ -87,7 +86,7 @@ class HttpPlayer:
         self.clock = Ticking()
         self._policy = policy
         gate = open_gate(policy, MemoryStore(clock=self.clock), key=KEY)
-        self.service = Service(EmbeddedDoor(msgspec.structs.replace(gate, notices=True), ()), runner, FREE)
+        self.service = Service(msgspec.structs.replace(gate, notices=True), runner, FREE)
         self.session = self.service.opened()
         self.question: str | None = None
         self.allowed: tuple[str, int] | None = None
@@ -182,10 +181,10 @@ class HttpPlayer:
 
     def _beside(self, call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The same request, made in this process, with what HTTP must not carry."""
-        door, request = self.service.door, self._request(call)
-        decided = decision_to_json(preview_decision(door.gate, request))
-        attempt = start_call(door.gate, request, holder=self.service.tokens["host"].id)
-        return decided, msgspec.to_builtins(tell_call(door.gate, attempt))
+        gate, request = self.service.running.gate, self._request(call)
+        decided = decision_to_json(preview_decision(gate, request))
+        attempt = start_call(gate, request, holder=self.service.tokens["host"].id)
+        return decided, msgspec.to_builtins(tell_call(gate, attempt))
 
     def _request(self, call: Mapping[str, Any]) -> Request:
         if call.get("origin", "agent") not in {origin.value for origin in Origin}:
@@ -215,9 +214,10 @@ class HttpPlayer:
         self.declare_tool(tool)
 
     def declare_tool(self, tool: Tool) -> None:
-        door = self.service.door
+        running = self.service.running
         tools = {"tools": (tool,), "tools_named": {tool.tool: (0,)}, "tools_like": ()}
-        door.gate = msgspec.structs.replace(door.gate, policy=msgspec.structs.replace(self._policy, **tools))
+        policy = msgspec.structs.replace(self._policy, **tools)
+        running.gate = msgspec.structs.replace(running.gate, policy=policy)
 
     def _body(self, call: Mapping[str, Any]) -> dict[str, Any]:
         command, args = call.get("command"), dict(call.get("args", {}))

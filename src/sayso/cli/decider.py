@@ -98,12 +98,12 @@ class Decider:
         """Who asks: the agent of the session, or nobody in particular; and the session's workspace."""
         if self._gate is None or self._session is None:
             return {"session": ""} if self._gate is not None else {}, ""
-        from sayso.doors.python.calls.embedded import origin_of_session
+        from sayso.gate.deciding.session_request import requester_of_session
         from sayso.gate.gate import load_open_session, select_all_rows
 
         with self._gate.store.read() as tx:
             row = load_open_session(self._gate, tx, self._session, select_all_rows()).row
-        return {"agent": row.agent, "session": row.id, "origin": origin_of_session(row)}, row.workspace
+        return requester_of_session(row), row.workspace
 
 
 @contextmanager

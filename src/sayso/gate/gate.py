@@ -24,7 +24,7 @@ from sayso.gate.rows.sessions import Closing, LoadedSession, RowSelection, load_
 from sayso.gate.rows.tampering import Tampered
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import Reader, Store, Writer
+from sayso.store.contract import Reader, SessionRow, Store, Writer
 
 NO_SCOPE = Scope()
 CLOCK_SLACK = 60.0
@@ -105,6 +105,15 @@ def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection
     if found is None or found.row.ended_at is not None:
         raise UnknownSession("there is no such session")
     return found
+
+
+def find_session_row(gate: Gate, session: str) -> SessionRow:
+    """Return the row of this session, open or ended. Does not check who it belongs to."""
+    with gate.store.read() as tx:
+        row = tx.session(session)
+    if row is None:
+        raise UnknownSession("there is no such session")
+    return row
 
 
 def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> None:

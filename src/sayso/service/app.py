@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
-from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Token
 from sayso.service import openapi
 from sayso.service.api import (
@@ -50,6 +50,7 @@ from sayso.service.http.problems import Problem, RequestRefused, problem_respons
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import missing_page_response
 from sayso.store.contract import StoreBusy
+from sayso.wire import KEY_HEADER, SESSION_HEADER
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
@@ -62,7 +63,6 @@ LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
-SESSION = "x-sayso-session"
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
     passkeys, evaluations, access_requests, events, system,
@@ -72,18 +72,18 @@ DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
 
 
 def make_app(
-    door: EmbeddedDoor,
+    gate: Gate,
     *,
     hosts: Sequence[str],
     pages: Sequence[BaseRoute] = (),
     settings: ServiceSettings | None = None,
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    running = ServiceState(door, settings)
+    running = ServiceState(gate, settings)
     routes = [*(_route(running, one) for one in DESCRIBED), *pages]
     app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))
-    app.state.door, app.state.running = door, running
+    app.state.running = running
     return app
 
 
@@ -123,7 +123,7 @@ async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Re
         await _body(running, endpoint, request, token),
         _key(request),
         request.headers.get("last-event-id"),
-        request.headers.get(SESSION),
+        request.headers.get(SESSION_HEADER),
         _base(running, request),
         partial(_wait_for_disconnect, request),
     )
@@ -162,7 +162,7 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
     """Who asks, if that matters; refused if they may not, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
-    token = await running.lanes.run("tokens", find_caller, running.door.gate, request)
+    token = await running.lanes.run("tokens", find_caller, running.gate, request)
     mark_caller_known()
     if not endpoint.is_urgent_for(token.role):
         running.limits.take(token.id)
@@ -257,9 +257,9 @@ def _too_large(most: int) -> RequestRefused:
 
 
 def _key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
+    key = request.headers.get(KEY_HEADER)
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
-        raise RequestRefused(400, "malformed", f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
+        raise RequestRefused(400, "malformed", f"an {KEY_HEADER} has 1 to {LONGEST_KEY} characters")
     return key
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
-from sayso import __version__
 from sayso.service.http.endpoints import Context, Endpoint
 from sayso.service.http.problems import Problem
+from sayso.wire import KEY_HEADER, SESSION_HEADER
 
 NUMBERS = {"limit": "integer", "wait": "number", "seconds": "number"}
 """Parameters of queries that are no text."""
@@ -60,7 +61,7 @@ def build_document(described: Sequence[Endpoint]) -> dict[str, Any]:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, body, result, problem)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Sayso", "version": __version__, "description": ABOUT},
+        "info": {"title": "Sayso", "version": version("sayso"), "description": ABOUT},
         "paths": paths,
         "components": {
             "schemas": components,
@@ -108,11 +109,11 @@ def _parameters(one: Endpoint) -> list[dict[str, Any]]:
     ]
     if one.method == "POST" and one.path in KEYED:
         about = "The same key with the same body gives what was recorded again."
-        told.append(_header("Idempotency-Key", about, {"minLength": 1, "maxLength": 200}))
+        told.append(_header(KEY_HEADER, about, {"minLength": 1, "maxLength": 200}))
     if one.authzen:
         told.append(_header("X-Request-ID", "Comes back with the answer.", {}))
     if one.authzen and one.body is not None:
-        told.append(_header("X-Sayso-Session", "The session it is about; an agent has its own.", {}))
+        told.append(_header(SESSION_HEADER, "The session it is about; an agent has its own.", {}))
     return told
 
 

@@ -14,7 +14,6 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import BROWSER_LASTS, page_key, sign_out, use_link, user_of_browser
 from sayso.service.http.auth import COOKIE, check_page, check_same_origin
@@ -55,7 +54,7 @@ class WebFile(msgspec.Struct, frozen=True):
     tag: str
 
 
-def page_routes(door: EmbeddedDoor) -> list[BaseRoute]:
+def page_routes(gate: Gate) -> list[BaseRoute]:
     """The routes of the page. Anybody may load it; without signing in it shows how to sign in."""
     found = web_files()
     routes: list[BaseRoute] = [_file_route(path, found["index.html"]) for path in PATHS]
@@ -66,7 +65,7 @@ def page_routes(door: EmbeddedDoor) -> list[BaseRoute]:
         ("POST", "/sign-out", _sign_out),
         ("GET", "/signed-in", _get_user),
     )
-    return [*(_act_route(door.gate, *act) for act in acts), *routes]
+    return [*(_act_route(gate, *act) for act in acts), *routes]
 
 
 def missing_page_response(request: Request, status: int) -> Response | None:

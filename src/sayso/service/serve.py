@@ -20,7 +20,6 @@ import uvicorn
 from starlette.applications import Starlette
 
 from sayso.core.errors import SaysoError
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
@@ -33,12 +32,10 @@ from sayso.service.http.connections import Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
-from sayso.surfaces.inbox import Inbox
+from sayso.wire import SOCKET_HOST
 
 log = logging.getLogger("sayso.service")
 PORT = 7333
-SOCKET_HOST = "sayso"
-"""What clients call the service by over its Unix socket."""
 GRACE = 5
 BACKLOG = 2_048
 AT_ONCE = 256
@@ -95,7 +92,6 @@ def serve_gate(
     started: Callable[[Address], object] = lambda address: None,
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
-    door = EmbeddedDoor(gate, [Inbox()])
     wanted = fit_to_file_limit(settings or ServiceSettings(), _allow_many_files())
     strangers = Strangers(wanted.strangers, wanted.stranger_stays)
     with contextlib.ExitStack() as held:
@@ -103,7 +99,7 @@ def serve_gate(
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
-        app = make_app(door, hosts=real.names, pages=page_routes(door), settings=wanted)
+        app = make_app(gate, hosts=real.names, pages=page_routes(gate), settings=wanted)
         app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
 

@@ -10,8 +10,10 @@ import msgspec
 from sayso.core.model import Piece
 from sayso.gate.figures.recorded_decision import Consent
 from sayso.gate.figures.story import StoryStep
+from sayso.gate.questions.editable import EditableArguments
 from sayso.gate.rows.webauthn import Proof
 from sayso.gate.sessions.operator_grants import ListedGrant
+from sayso.wire import OperationRuling
 
 
 class ItemView(msgspec.Struct, frozen=True):
@@ -36,16 +38,6 @@ class OfferView(msgspec.Struct, frozen=True):
     words: str
     would_have_covered: int = 0
     of_last: int = 0
-
-
-class EditableArguments(msgspec.Struct, frozen=True):
-    """Which arguments of a call can be edited here, and what is known of their types."""
-
-    arguments: tuple[str, ...]
-    same_kinds: bool = False
-    """Whether values keep their kind and no argument comes or goes: a program's own function is called."""
-    schema: Mapping[str, Any] | None = None
-    """The JSON Schema of all arguments, where it is known; else the values show what they are."""
 
 
 class QuestionDetails(msgspec.Struct, frozen=True):
@@ -223,18 +215,6 @@ class HistoryEntry(msgspec.Struct, frozen=True):
     """The digest of the call as it was edited; `digest` is that of the call as it was asked for."""
 
 
-class RecordedRuling(msgspec.Struct, frozen=True):
-    """How one operation of a call was decided."""
-
-    operation: str
-    category: str
-    risk: str
-    weight: str
-    verdict: str
-    rule: str
-    reason: str
-
-
 class CheckTrace(msgspec.Struct, frozen=True):
     """One check of an operation: whether it decided, and what it said or why it did not."""
 
@@ -271,7 +251,7 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     origin: str
     policy: str
     """The digest of the policy it was decided under."""
-    operations: tuple[RecordedRuling, ...]
+    operations: tuple[OperationRuling, ...]
     """How each operation was decided then; empty if that is no longer kept."""
     grants: tuple[Consent, ...]
     """The grants that were used."""

@@ -168,17 +168,18 @@ class Demo:
 
     def _asking(self, gate: Gate) -> Callable[[str], Callable[[], None]]:
         """A way to put questions on this terminal as well; whichever answer comes first stands."""
-        from sayso.doors.python.calls.embedded import EmbeddedDoor
-        from sayso.doors.python.host_call import request_in_session
+        from sayso.gate.deciding.session_request import request_in_session
+        from sayso.gate.questions.asker import Asker
+        from sayso.gate.questions.read import find_question
         from sayso.surfaces.terminal.terminal import Terminal
 
-        door = EmbeddedDoor(gate, [Terminal(ctrl_c_ends_program=True)])
+        asker = Asker(gate, [Terminal(ctrl_c_ends_program=True)])
 
         def ask(name: str) -> Callable[[], None]:
-            question = door.question(name)
+            question = find_question(gate, name).question
             call, session = question.request.call, question.request.session
-            over = door.asker.show(
-                question, lambda edited: request_in_session(door, session, call.tool, edited, None, 0.0)
+            over = asker.show(
+                question, lambda edited: request_in_session(gate, session, call.tool, edited, None, 0.0)
             )
 
             def take_down() -> None:

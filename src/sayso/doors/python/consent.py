@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
@@ -196,7 +196,3 @@ def _value_or_raise(done: Outcome) -> Any:
     if done.error is not None:
         raise done.error
     return done.value
-
-
-def operations_of(declared: Iterable[str] | str) -> tuple[str, ...]:
-    return operation_names(declared)

@@ -5,47 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from sayso.core.decision import Decision
 from sayso.core.digest import decode_canonical
 from sayso.core.ledger import State
-from sayso.core.model import Declaration, Request
 from sayso.doors.python.calls.door import CallKeys, Door
-from sayso.doors.python.calls.embedded import EmbeddedDoor, origin_of_session
+from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.call_rows import Attempt
-from sayso.gate.deciding.request import make_call, make_request, read_request
+from sayso.gate.deciding.session_request import request_in_session
 from sayso.gate.gate import NO_SCOPE
 from sayso.gate.telemetry import log_run_end, log_run_start
-from sayso.reading.call import add_declared
-
-SHELL = "shell"
-
-
-class CallDeclaration(msgspec.Struct, frozen=True):
-    """What a program says of a call that it makes over a socket, besides the tool and its arguments."""
-
-    declared: Declaration = Declaration()
-    schema: str = ""
-    folder: str | None = None
-    state: str | None = None
-    workflow: str | None = None
-    """The workflow that the call starts, if it starts one."""
-    door: str = "python"
-    """The door the call came through; the digest covers it."""
-
-
-NO_DECLARATION = CallDeclaration()
-
-
-class RunnableCall(msgspec.Struct, frozen=True):
-    """What to run, in which folder, and nothing else: a person may have edited it."""
-
-    tool: str
-    args: dict[str, Any]
-    command: str | None = None
-    folder: str = ""
-    """The real working folder that was approved; empty if none was known."""
+from sayso.wire import RunnableCall
 
 
 class Called:
@@ -124,37 +93,5 @@ def propose_call(
     call_id: str | None,
 ) -> Called:
     """Decide a call as the policy reads it. A question it leads to is put in the conversation."""
-    request = request_in_session(door, session, tool, args, command, confidence)
+    request = request_in_session(door.gate, session, tool, args, command, confidence)
     return Called(door, door.begin(request, NO_SCOPE, CallKeys(host_id=call_id)))
-
-
-def request_in_session(
-    door: EmbeddedDoor,
-    session: str,
-    tool: str,
-    args: Mapping[str, Any],
-    command: str | None,
-    confidence: float,
-    said: CallDeclaration = NO_DECLARATION,
-) -> Request:
-    """The request for a call of a host's or an agent's. What it does is what the policy reads in it."""
-    row, policy = door.row(session), door.gate.policy
-    call = make_call(
-        tool,
-        args,
-        folder=row.workspace if said.folder is None else said.folder,
-        workspace=row.workspace,
-        schema=said.schema,
-        state=said.state,
-        door=said.door,
-    )
-    who: dict[str, Any] = {
-        "agent": row.agent,
-        "session": session,
-        "origin": origin_of_session(row),
-        "confidence": confidence,
-    }
-    if said.workflow is not None:
-        started = add_declared((), said.declared, args, policy)
-        return make_request(call, started, workflow=said.workflow, **who)
-    return read_request(call, said.declared, policy, command=command, **who)

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from sayso.core.decision import Decision
 from sayso.core.model import Risk
 from sayso.doors.python import consent
+from sayso.doors.python.calls.capability import operation_names
 from sayso.doors.python.calls.door import Door
 from sayso.doors.python.calls.results import Result
 from sayso.doors.python.calls.run import PATIENCE
@@ -71,7 +72,7 @@ class Program(ABC, Generic[S]):
         """
         self.door.check_host()
         declared = {
-            "declared": consent.operations_of(operations),
+            "declared": operation_names(operations),
             "restartable": restartable,
             "health": health,
             "effect_key": effect_key,
@@ -107,9 +108,7 @@ class Program(ABC, Generic[S]):
         restartable: bool = False,
     ) -> Workflow:
         """Declare a workflow: its steps, and the operations it may come to besides those of the steps."""
-        return declare_workflow(
-            self.door, name, steps, consent.operations_of(operations), restartable=restartable
-        )
+        return declare_workflow(self.door, name, steps, operation_names(operations), restartable=restartable)
 
     # --- running ---
 

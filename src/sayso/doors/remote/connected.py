@@ -25,13 +25,13 @@ from sayso.doors.remote.line import ServiceLine, ServiceRequest
 from sayso.doors.remote.session import ConnectedSession
 from sayso.gate.ledger.recovery import ask_tool_outcome
 from sayso.gate.ledger.workflows import RunProgress
+from sayso.gate.people.tokens import secret_prefix
 from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.sessions.operator_grants import ListedGrant
 from sayso.gate.sessions.reopen import SessionWish
 
 ServiceAddresses = str | Path | Sequence[str | Path] | None
 TOKEN = "SAYSO_TOKEN"  # noqa: S105  the name of the variable, not a token
-OF_AGENTS = "sayso_agent_"
 
 
 class Connected(Program[ConnectedSession]):
@@ -210,7 +210,7 @@ def connect(where: ServiceAddresses = None, token: str | None = None, *, start: 
         )
     named = [where] if where is None or isinstance(where, (str, Path)) else list(where)
     line = ServiceLine([find_service(one, start=start) for one in named], token)
-    return Connected(RemoteDoor(line, agent=token.startswith(OF_AGENTS)))
+    return Connected(RemoteDoor(line, agent=token.startswith(secret_prefix("agent"))))
 
 
 def _refuse(what: str) -> NoReturn:

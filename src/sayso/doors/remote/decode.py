@@ -14,11 +14,10 @@ from sayso.core.digest import encode_canonical
 from sayso.core.model import Call, Operation, Request, Risk, Verdict
 from sayso.core.plan_text import PlanText
 from sayso.doors.python.calls.door import PendingAsk
-from sayso.doors.python.host_call import RunnableCall
 from sayso.gate.call_rows import Attempt, Record
 from sayso.gate.ledger.workflows import encode_note
 from sayso.gate.sessions.operator_grants import ListedGrant
-from sayso.wire import CallView, OperationRuling
+from sayso.wire import CallView, OperationRuling, RunnableCall
 
 STATES = {"allowed": "running", "blocked": "denied"}
 """The ledger's words for what callers are told."""

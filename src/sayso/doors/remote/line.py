@@ -26,9 +26,8 @@ from sayso.gate.questions.answer import EditRefused
 from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.sessions.operator_grants import UnknownGrant
 from sayso.gate.sessions.reopen import OtherSession
+from sayso.wire import KEY_HEADER, SOCKET_HOST
 
-SOCKET_URL = "http://sayso"
-"""What the service is called by over its socket."""
 AWAY = 30.0
 """How long a request is tried again while the service cannot be reached."""
 NEVER_THERE = 1.0
@@ -99,7 +98,7 @@ class ServiceRequest(msgspec.Struct, frozen=True):
         """The request as the HTTP client wants it."""
         headers = {"Authorization": f"Bearer {token}"}
         if self.key is not None:
-            headers["Idempotency-Key"] = self.key
+            headers[KEY_HEADER] = self.key
         content = None
         if self.body is not None:
             headers["Content-Type"] = "application/json"
@@ -127,7 +126,7 @@ class ServiceAddress(msgspec.Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        return SOCKET_URL if isinstance(self.where, Path) else self.where
+        return f"http://{SOCKET_HOST}" if isinstance(self.where, Path) else self.where
 
 
 class ServiceLine:

@@ -45,6 +45,11 @@ def is_token(owner: str) -> bool:
     return re.fullmatch(r"t_[0-9a-f]{16}", owner) is not None
 
 
+def secret_prefix(role: Role) -> str:
+    """Return what every token of this role begins with."""
+    return f"sayso_{role}_"
+
+
 def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:
     """Issue a token; return it with its record. The token itself is shown only once."""
     if role not in ROLES:
@@ -53,7 +58,7 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
         raise SaysoError("a token needs a name of up to 100 plain characters")
     if assured and role != "host":
         raise SaysoError("only a host tells what its user typed, so only a host's token can be assured")
-    secret = f"sayso_{role}_{secrets.token_urlsafe(32)}"
+    secret = f"{secret_prefix(role)}{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:
         token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
         write_value(gate, tx, secret_value_name("token", secret), token)

@@ -32,6 +32,7 @@ from sayso.gate.people.passkeys import (
     proof_to_details,
     use_passkey,
 )
+from sayso.gate.questions.editable import reason_not_editable
 from sayso.gate.questions.expiry import ends_at, expire_question
 from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
 from sayso.gate.rows.journal import call_for_entry, record
@@ -164,9 +165,10 @@ def edit_and_allow(
 
 
 def check_edit(asked: Question, edited: Request) -> None:
-    """Refuse an edit of something that is not a call, or one by another caller or with another tool."""
-    if asked.claim is not None:
-        raise EditRefused("a message is confirmed as it is, or denied")
+    """Refuse an edit of what nobody may edit, or one that changes who makes the call or with which tool."""
+    reason = reason_not_editable(asked)
+    if reason is not None:
+        raise EditRefused(reason)
     if _maker(asked.request) != _maker(edited):
         raise EditRefused("an edit changes what a call does, not who makes it with which tool")
 

@@ -13,6 +13,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question, edit_and_allow
+from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
@@ -67,6 +68,7 @@ class Asker:
             lambda: describe_why_asked(self._gate, question),
             lambda values: decide_edit(self._gate, question, edit(values)),
             lambda: self._describe_ending(question.id),
+            find_editable(question),
         )
         for surface in self._surfaces:
             if surface.able():

@@ -10,6 +10,7 @@ import msgspec
 
 from sayso.core.decision import Question
 from sayso.core.model import Risk
+from sayso.gate.questions.editable import EditableArguments
 
 
 class EditDecided(msgspec.Struct, frozen=True):
@@ -25,7 +26,8 @@ class AskedQuestion(msgspec.Struct, frozen=True):
     """A question as a surface gets it.
 
     Everything in it that an agent wrote is data: the surface makes it visible (`core.words.visible`) before
-    it shows it. `why` gives the whole trace of the decision, one check a line. `decide_edit` decides the call
+    it shows it. `why` gives the whole trace of the decision, one check a line. `editable` names the
+    arguments that the person may edit; None if there are none. `decide_edit` decides the call
     with other arguments, without any effect, or refuses them. `ended` says how somebody else answered; None
     if nobody did.
     """
@@ -35,6 +37,7 @@ class AskedQuestion(msgspec.Struct, frozen=True):
     why: Callable[[], str]
     decide_edit: Callable[[Mapping[str, Any]], EditDecided] | None = None
     ended: Callable[[], str | None] | None = None
+    editable: EditableArguments | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

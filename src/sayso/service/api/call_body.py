@@ -13,17 +13,17 @@ from sayso.core.grants import DAY
 from sayso.core.ledger import BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
 from sayso.core.session import Run, Scope
-from sayso.doors.python.host_call import CallDeclaration, RunnableCall
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, load_call_row
 from sayso.gate.deciding.approvals import load_approval
+from sayso.gate.deciding.session_request import CallDeclaration
 from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.ledger.workflows import RunNote, decode_note
 from sayso.gate.people.tokens import Token
+from sayso.gate.questions.evaluated_calls import MARK, runnable_arguments
 from sayso.gate.questions.read import find_question
-from sayso.service.api.evaluated_calls import MARK, runnable_arguments
 from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import QuestionRow
-from sayso.wire import CallView, OperationRuling
+from sayso.wire import CallView, OperationRuling, RunnableCall
 
 HTTP = "http"
 """The door of every call that comes over HTTP."""
@@ -144,7 +144,7 @@ def describe_call(gate: Gate, attempt: Attempt) -> CallView:
         operation=record.request.operations[0].name if worst is None else worst.operation,
         risk=Risk.LOW.word if worst is None else worst.risk.word,
         verdict=record.verdict.value,
-        operations=tuple(_describe_ruling(item) for item in record.items),
+        operations=tuple(describe_ruling(item) for item in record.items),
         schema=record.request.call.schema,
         state=record.request.call.state,
         workflow=record.request.workflow,
@@ -192,7 +192,7 @@ def _read_note(attempt: Attempt) -> RunNote | None:
         return None
 
 
-def _describe_ruling(item: Item) -> OperationRuling:
+def describe_ruling(item: Item) -> OperationRuling:
     return OperationRuling(
         item.operation,
         item.category,

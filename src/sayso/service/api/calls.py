@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,13 +12,14 @@ import msgspec
 from sayso.core.digest import encode_canonical
 from sayso.core.ledger import IN_PROGRESS, State
 from sayso.core.model import Declaration, Operation, Request
-from sayso.doors.python.host_call import CallDeclaration, request_in_session
 from sayso.gate.as_json import decision_to_json
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, sound_call
+from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
 from sayso.gate.ledger import outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.workflows import check_workflow
 from sayso.gate.questions.explain import preview_decision
+from sayso.gate.questions.wait import LONGEST
 from sayso.service.api.call_body import (
     UNDER_WAY,
     DeclaredBody,
@@ -36,7 +38,6 @@ from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import CallRow
 from sayso.wire import CallView
 
-LONGEST_WAIT = 600.0
 SMALL = 16 * 1024
 """Calls with arguments up to this size are kept however many there are; limits on requests hold for them."""
 
@@ -111,7 +112,7 @@ async def get_call(context: Context) -> CallView:
         raise RequestRefused(400, "malformed", "until takes answer or end")
     attempt = await context.in_thread(find_own_call, context)
     if until == "end" and attempt.state in IN_PROGRESS:
-        await _let_wait(context, lambda seconds, left: context.door.await_end(attempt.call, seconds, left))
+        await _let_wait(context, partial(context.running.endings.await_end, attempt.call))
     else:
         await _wait_for_answer(context, attempt)
     return await context.in_thread(lambda: describe_call(context.gate, find_own_call(context)))
@@ -159,7 +160,7 @@ async def _wait_for_answer(context: Context, attempt: Attempt) -> None:
 
     async def await_answer(seconds: float, left: asyncio.Future[None]) -> None:
         with context.running.waiters.waiting(question):
-            await context.door.asker.await_answer(question, seconds, left)
+            await context.running.asker.await_answer(question, seconds, left)
 
     await _let_wait(context, await_answer)
 
@@ -168,7 +169,7 @@ async def _let_wait(
     context: Context, waiting: Callable[[float, asyncio.Future[None]], Awaitable[object]]
 ) -> None:
     """Wait as long as the caller wants to; a token may have only so many waits at the same time."""
-    wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
+    wait = context.number("wait", 0.0, 0.0, LONGEST)
     if wait <= 0:
         return
     trail, token = context.running.trail, context.token.id
@@ -193,7 +194,7 @@ def _request_from_body(context: Context) -> Request:
     tool = body.tool
     if body.ungated or body.workflow is not None:
         said, tool = _declare_for_program(context, body, said)
-    return request_in_session(context.door, session, tool, body.args, body.command, body.confidence, said)
+    return request_in_session(context.gate, session, tool, body.args, body.command, body.confidence, said)
 
 
 def _check_room(context: Context, wanted: Request) -> None:

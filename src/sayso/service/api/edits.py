@@ -9,44 +9,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from sayso.core import words
 from sayso.core.decision import Question
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.policy import Policy
 from sayso.core.titles import title_of
-from sayso.doors.python.calls.capability import UnknownCapability
-from sayso.doors.python.host_call import CallDeclaration, request_in_session
-from sayso.doors.python.values.parameter_schema import describe_parameters
+from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
 from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.questions.answer import EditRefused, check_edit
+from sayso.gate.questions.editable import reason_not_editable
+from sayso.gate.questions.evaluated_calls import EVALUATED
+from sayso.gate.questions.evaluated_calls import TOOL as EVALUATED_TOOL
 from sayso.gate.questions.explain import describe_reason, preview_decision
 from sayso.gate.questions.read import find_question
 from sayso.reading.call import command_argument
-from sayso.service.api.evaluated_calls import EVALUATED
-from sayso.service.api.evaluated_calls import OPERATION as EVALUATED_OPERATION
-from sayso.service.api.evaluated_calls import TOOL as EVALUATED_TOOL
 from sayso.service.http.endpoints import Context
-from sayso.service.shapes import AnswerBody, EditableArguments, EditBody, EditPreview
+from sayso.service.shapes import AnswerBody, EditBody, EditPreview
 
 NO_COMMAND = "this call has no command to edit"
 EDIT_ARGUMENTS = "edit its arguments"
-ELSEWHERE = "only the program that asks can edit this call"
-CLAIMED = "a message is confirmed as it is, or denied"
-NO_ARGUMENTS = "this call has no arguments"
 NOT_YOURS = "who asks, by which action and in which context cannot be edited"
-
-
-def find_editable(context: Context, asked: Question) -> EditableArguments | None:
-    """Which arguments of this call can be edited here; None if none can."""
-    if _reason_not_editable(asked) is not None:
-        return None
-    call = asked.request.call
-    fixed = {EVALUATED} if call.schema == EVALUATED_TOOL else set()
-    names = tuple(name for name in decode_canonical(call.arguments) if name not in fixed)
-    if not names:
-        return None
-    same_kinds = bool(call.schema) and call.schema != EVALUATED_TOOL
-    return EditableArguments(names, same_kinds=same_kinds, schema=_schema(context, call))
 
 
 def post_edit_preview(context: Context) -> EditPreview:
@@ -79,10 +62,10 @@ def post_edit_preview(context: Context) -> EditPreview:
 
 def request_from_edit(context: Context, asked: Question, body: AnswerBody) -> Request:
     """The request for the edited call: by the same maker, with the same tool, read by the policy again."""
-    request, why_not = asked.request, _reason_not_editable(asked)
+    request, why_not = asked.request, reason_not_editable(asked, elsewhere=True)
     call = request.call
     if why_not is not None or request.declared is None:
-        raise EditRefused(why_not or ELSEWHERE, hint="deny it, and say why")
+        raise EditRefused(why_not or words.EDITED_BY_PROGRAM, hint="deny it, and say why")
     arguments: dict[str, Any] = (
         dict(decode_canonical(call.arguments)) if body.edited is None else dict(body.edited)
     )
@@ -94,28 +77,8 @@ def request_from_edit(context: Context, asked: Question, body: AnswerBody) -> Re
         _replace_command(context.gate.policy, call, arguments, body)
     said = CallDeclaration(request.declared, call.schema, call.folder, door=call.door)
     return request_in_session(
-        context.door, request.session, call.tool, arguments, body.command, request.confidence, said
+        context.gate, request.session, call.tool, arguments, body.command, request.confidence, said
     )
-
-
-def _reason_not_editable(asked: Question) -> str | None:
-    """Why nothing of this call can be edited here; None if something can."""
-    request = asked.request
-    if asked.claim is not None:
-        return CLAIMED
-    elsewhere = request.call.state is not None or request.workflow is not None
-    if elsewhere or request.declared is None or request.call.schema == EVALUATED_OPERATION:
-        return ELSEWHERE
-    return None
-
-
-def _schema(context: Context, call: Call) -> dict[str, Any] | None:
-    """The JSON Schema of the arguments, if this process runs the very function that is called."""
-    try:
-        shape = context.door.capabilities.find(call.tool).shape
-    except UnknownCapability:
-        return None
-    return describe_parameters(shape) if shape.schema == call.schema else None
 
 
 def _replace_command(policy: Policy, call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:

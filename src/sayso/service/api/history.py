@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from sayso.core.audit.entry import MAIN
-from sayso.core.decision import Item
 from sayso.core.errors import SaysoError
 from sayso.core.model import Piece, Request
 from sayso.gate.as_json import trace_to_json
@@ -17,8 +16,9 @@ from sayso.gate.figures.story import Story, load_story
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.questions.explain import trace_decision
 from sayso.service.api.audit import IN_STREAM, entry_number
+from sayso.service.api.call_body import describe_ruling
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
-from sayso.service.shapes import DecisionRecord, FreshDecision, HistoryEntry, OperationTrace, RecordedRuling
+from sayso.service.shapes import DecisionRecord, FreshDecision, HistoryEntry, OperationTrace
 
 PAGE = 50
 MOST = 200
@@ -44,7 +44,7 @@ def get_decision(context: Context) -> DecisionRecord:
         decision=_describe_story(story),
         origin=past.decision.origin,
         policy=past.decision.policy,
-        operations=tuple(_describe_ruling(item) for item in past.items),
+        operations=tuple(describe_ruling(item) for item in past.items),
         grants=past.grants,
         call=None if story.ledger is None else story.ledger.id,
         state=story.state,
@@ -75,19 +75,6 @@ def _decide_again(gate: Gate, request: Request | None) -> tuple[FreshDecision | 
     trace = tuple(msgspec.convert(one, OperationTrace) for one in trace_to_json(traces))
     now = FreshDecision(decision.verdict.value, decision.rule, decision.reason, gate.policy.digest, trace)
     return now, None
-
-
-def _describe_ruling(item: Item) -> RecordedRuling:
-    ruling = item.ruling
-    return RecordedRuling(
-        item.operation,
-        item.category,
-        item.risk.word,
-        item.weight.word,
-        ruling.verdict.value,
-        ruling.rule,
-        ruling.reason,
-    )
 
 
 def _describe_story(story: Story) -> HistoryEntry:

@@ -13,11 +13,11 @@ from sayso.core.policy import Policy
 from sayso.core.titles import title_of
 from sayso.gate.gate import Gate
 from sayso.gate.questions.coverage import measure_coverage
+from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.read import Read
 from sayso.gate.questions.retell import retell
 from sayso.gate.sessions.last_message import load_last_message
-from sayso.service.api.edits import find_editable
 from sayso.service.api.signed_answers import must_sign
 from sayso.service.http.endpoints import Context
 from sayso.service.live.waiters import Waits
@@ -65,7 +65,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         workflow=asked.request.workflow,
         complete=asked.complete,
         because=asked.because,
-        editing=find_editable(context, asked),
+        editing=find_editable(asked, elsewhere=True),
         answer=row.answer,
         by=row.by,
         reason=row.reason,
@@ -85,7 +85,7 @@ def add_coverage(gate: Gate, told: QuestionDetails, asked: Question) -> Question
 
 def find_known_waits(context: Context, question: str) -> Waits | None:
     """What is known here of who waits. To know more, every wait would be two writes more."""
-    if context.door.asker.awaits(question):
+    if context.running.asker.awaits(question):
         return Waits(now=True)
     return context.running.waiters.find_waits(question)
 

@@ -20,7 +20,7 @@ def get_metrics(context: Context) -> Response:
         open_now = tx.count_open()
     gauges = {
         "sayso_open_questions": ("Questions that are open.", float(open_now)),
-        "sayso_waiting_callers": ("Callers that wait for an answer.", float(running.door.asker.waiting)),
+        "sayso_waiting_callers": ("Callers that wait for an answer.", float(running.asker.waiting)),
         "sayso_open_waits": ("Waits and event streams that are open.", float(running.limits.waits)),
     }
     return Response(running.metrics.text(gauges), headers={"Content-Type": VERSION})

@@ -13,17 +13,16 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Declaration, Operation, Request, Verdict
-from sayso.doors.python.calls.embedded import origin_of_session
-from sayso.doors.python.host_call import CallDeclaration, request_in_session
-from sayso.gate.deciding.request import make_call, read_request
+from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
+from sayso.gate.questions.evaluated_calls import OPERATION as EVALUATED_OPERATION
+from sayso.gate.questions.evaluated_calls import TOOL as EVALUATED_TOOL
+from sayso.gate.questions.evaluated_calls import tool_arguments
 from sayso.gate.questions.explain import preview_decision
 from sayso.service.api.call_body import HTTP
-from sayso.service.api.evaluated_calls import OPERATION as EVALUATED_OPERATION
-from sayso.service.api.evaluated_calls import TOOL as EVALUATED_TOOL
-from sayso.service.api.evaluated_calls import tool_arguments
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import Context
 from sayso.service.http.problems import RequestRefused
+from sayso.wire import SESSION_HEADER
 
 TOOL = "tool"
 """The type of resource that is a tool of the agent's, called with the resource's properties."""
@@ -85,7 +84,7 @@ def evaluation_session(context: Context) -> str:
     """The session to decide in: an agent's own, or the one a header names."""
     if context.session is None and context.token.role != "agent":
         raise RequestRefused(
-            400, "malformed", "no session is named", hint="open one; name it in X-Sayso-Session"
+            400, "malformed", "no session is named", hint=f"open one; name it in {SESSION_HEADER}"
         )
     return session_for(context, context.session)
 
@@ -108,7 +107,7 @@ def decide_evaluation(context: Context, session: str, body: EvaluationBody) -> t
     if _is_tool(body.resource.type):
         properties = body.resource.properties
         plain = request_in_session(
-            context.door, session, body.resource.id, properties, None, 0.0, CallDeclaration(door=HTTP)
+            context.gate, session, body.resource.id, properties, None, 0.0, CallDeclaration(door=HTTP)
         )
         decisions.append(preview_decision(context.gate, plain))
     for verdict in (Verdict.DENY, Verdict.ALLOW):
@@ -133,17 +132,14 @@ def _tool_request(context: Context, session: str, body: EvaluationBody) -> Reque
         )
     args = tool_arguments(body.resource.properties, body.content)
     said = CallDeclaration(schema=EVALUATED_TOOL, door=HTTP)
-    return request_in_session(context.door, session, body.resource.id, args, None, 0.0, said)
+    return request_in_session(context.gate, session, body.resource.id, args, None, 0.0, said)
 
 
 def _operation_request(context: Context, session: str, body: EvaluationBody) -> Request:
     """What the policy says a tool of that name does; if it has none, the operation of that name."""
-    row, name = context.door.row(session), _operation_name(body)
-    where = {"folder": row.workspace, "workspace": row.workspace, "door": HTTP}
-    call = make_call(name, body.content, schema=EVALUATED_OPERATION, **where)
-    named = Declaration((Operation(name),), "name")
-    who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of_session(row)}
-    return read_request(call, named, context.gate.policy, **who)
+    name = _operation_name(body)
+    said = CallDeclaration(Declaration((Operation(name),), "name"), EVALUATED_OPERATION, door=HTTP)
+    return request_in_session(context.gate, session, name, body.content, None, 0.0, said)
 
 
 def _operation_name(body: EvaluationBody) -> str:

@@ -11,7 +11,6 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Role, Token
 from sayso.service.http.lanes import Lane
@@ -53,12 +52,8 @@ class Context(msgspec.Struct, frozen=True):
     """Returns once the caller has closed the connection."""
 
     @property
-    def door(self) -> EmbeddedDoor:
-        return self.running.door
-
-    @property
     def gate(self) -> Gate:
-        return self.door.gate
+        return self.running.gate
 
     async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do what blocks in a thread, in the lane of whoever asks."""

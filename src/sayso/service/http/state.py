@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.figures.activity import Activity
+from sayso.gate.gate import Gate
+from sayso.gate.ledger.call_endings import CallEndings
+from sayso.gate.questions.asker import Asker
 from sayso.service.http.lanes import Lanes
 from sayso.service.http.limits import Limits
 from sayso.service.live.last_used import LastUses
@@ -46,13 +48,16 @@ class ServiceSettings(msgspec.Struct, frozen=True):
 class ServiceState:
     """One service in one process."""
 
-    def __init__(self, door: EmbeddedDoor, settings: ServiceSettings | None = None) -> None:
-        self.door = door
+    def __init__(self, gate: Gate, settings: ServiceSettings | None = None) -> None:
+        self.gate = gate
+        self.asker = Asker(gate, ())
+        """Callers that wait for answers. People are asked on the page, so there are no surfaces here."""
+        self.endings = CallEndings(gate)
         self.settings = settings or ServiceSettings()
         self.limits = _limits(self.settings)
         self.lanes = Lanes()
         self.metrics = Metrics()
-        self.trail = Trail(door.gate, self.metrics)
+        self.trail = Trail(gate, self.metrics)
         self.uses = LastUses()
         self.activity = Activity()
         self.waiters = Waiters(self._tell_waiting)
@@ -62,8 +67,8 @@ class ServiceState:
 
     def let_go(self) -> None:
         """The service ends: whoever waits for an answer or for events is let go. Called in its loop."""
-        self.door.asker.let_go()
-        self.door.endings.let_go()
+        self.asker.let_go()
+        self.endings.let_go()
         self.trail.close()
 
 

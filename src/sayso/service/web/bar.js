@@ -118,7 +118,7 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   }
   const extraButtons = () => [
     opener("Why", "why", why),
-    offered.length > 1 && question.editing && opener("Edit…", "edit", edit),
+    question.editing && opener("Edit…", "edit", edit),
     more,
   ];
   function drawWider() {

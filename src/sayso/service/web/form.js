@@ -1,7 +1,7 @@
 // A form for the arguments of a call: a field for each value, by its kind. What nobody touched stays as it is.
 
 import { h, show } from "./dom.js";
-import { exactJson, exactNumber } from "./exact.js";
+import { exactNumber } from "./exact.js";
 import { ordered } from "./shown.js";
 import { visible } from "./visible.js";
 
@@ -23,11 +23,10 @@ export class Unreadable extends Error {
  * or throws Unreadable; `changed` is called after every change. The fields are in the order of the card.
  */
 export function formOf(values, editing, changed, because = []) {
-  const known = editing.schema ?? {};
   const marked = (name) => because.some((one) => one.argument === name);
   const shown = ordered(Object.entries(values), marked).map(([name]) => name);
   const names = shown.filter((name) => editing.arguments.includes(name));
-  const about = (name) => ({ name, schema: inner(known, name), root: known, whole: editing.same_kinds, changed });
+  const about = (name) => ({ name, whole: editing.same_kinds, changed });
   const fields = names.map((name) => [name, fieldOf(values[name], about(name))]);
   return {
     elements: fields.map(([, field]) => field.element),
@@ -46,17 +45,13 @@ function typedIn(field) {
   }
 }
 
-/** The field for one value: by its schema where that says something, else by what the value is. */
+/** The field for one value, by what the value is. */
 function fieldOf(value, about) {
-  const schema = meant(about.schema, about.root, value);
-  const more = { ...about, schema };
-  const choices = schema.enum ?? ("const" in schema ? [schema.const] : null);
-  if (choices?.every((one) => one === null || typeof one !== "object")) return choiceField(value, choices, more);
-  if (typeof value === "string") return textField(value, more);
-  if (typeof value === "boolean") return flagField(value, more);
-  if (typeof value === "number") return numberField(value, more);
-  if (Array.isArray(value)) return listField(value, more);
-  return value === null ? nothingField(more) : mapField(value, more);
+  if (typeof value === "string") return textField(value, about);
+  if (typeof value === "boolean") return flagField(value, about);
+  if (typeof value === "number") return numberField(value, about);
+  if (Array.isArray(value)) return listField(value, about);
+  return value === null ? nothingField(about) : mapField(value, about);
 }
 
 function textField(value, about) {
@@ -81,9 +76,7 @@ function textField(value, about) {
 }
 
 function numberField(value, about) {
-  const types = [about.schema.type].flat();
-  const known = types.includes("integer") || types.includes("number");
-  const whole = known ? !types.includes("number") : about.whole && Number.isInteger(value);
+  const whole = about.whole && Number.isInteger(value);
   const input = h("input", { ...bare(about), inputmode: whole ? "numeric" : "decimal", value: exactNumber(value) });
   input.addEventListener("input", about.changed);
   return {
@@ -109,29 +102,15 @@ function flagField(value, about) {
   return { element: h("div", { class: "field" }, label), read: () => box.checked };
 }
 
-/** One of a few values; the one it has is among them, whatever the schema says. */
-function choiceField(value, choices, about) {
-  const all = choices.some((one) => one === value) ? choices : [value, ...choices];
-  const select = h(
-    "select",
-    bare(about),
-    all.map((one, at) => h("option", { value: String(at) }, typeof one === "string" ? visible(one) : exactJson(one))),
-  );
-  select.value = String(all.indexOf(value));
-  select.addEventListener("change", about.changed);
-  return { element: labelled(select, about), read: () => all[Number(select.value)] };
-}
-
 /** A list: items can be changed and taken out; texts can be added as well. */
 function listField(value, about) {
-  const schema = meant(about.schema.items ?? {}, about.root, "");
-  const texts = value.every((one) => typeof one === "string") && !(schema.type && schema.type !== "string");
+  const texts = value.every((one) => typeof one === "string");
   const list = h("div", {});
   let items = value.map((one, at) => ({ ...fieldOf(one, item(at)), at }));
   let next = value.length;
 
   function item(at) {
-    return { ...about, name: `${about.name} ${at + 1}`, schema: about.schema.items ?? {} };
+    return { ...about, name: `${about.name} ${at + 1}` };
   }
   function without(gone) {
     items = items.filter((one) => one !== gone);
@@ -167,7 +146,7 @@ function listField(value, about) {
 }
 
 function mapField(value, about) {
-  const inside = (name) => ({ ...about, name, schema: inner(about.schema, name) });
+  const inside = (name) => ({ ...about, name });
   const fields = Object.entries(value).map(([name, one]) => [name, fieldOf(one, inside(name))]);
   const read = () => Object.fromEntries(fields.map(([name, field]) => [name, field.read()]));
   const shown = fields.length ? fields.map(([, field]) => field.element) : h("p", { class: "small" }, "empty");
@@ -177,29 +156,6 @@ function mapField(value, about) {
 function nothingField(about) {
   const words = h("p", { class: "small" }, h("strong", {}, visible(about.name)), " has no value (null) and keeps it.");
   return { element: h("div", { class: "field" }, words), read: () => null };
-}
-
-/** What a schema says of this value: references followed, and of several kinds the one that fits. */
-function meant(schema, root, value, depth = 0) {
-  if (!schema || typeof schema !== "object" || depth > 8) return {};
-  const name = /^#\/\$defs\/(.+)$/.exec(schema.$ref ?? "")?.[1];
-  if (name) return meant(root.$defs?.[name], root, value, depth + 1);
-  const several = schema.anyOf ?? schema.oneOf;
-  if (!several) return schema;
-  const each = several.map((one) => meant(one, root, value, depth + 1));
-  return each.find((one) => [one.type].flat().includes(kind(value))) ?? {};
-}
-
-function kind(value) {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
-  return typeof value;
-}
-
-function inner(schema, name) {
-  const { properties } = schema;
-  return properties && Object.hasOwn(properties, name) ? properties[name] : {};
 }
 
 const bare = () => ({ id: `field-${(made += 1)}`, autocapitalize: "off", autocomplete: "off" });

@@ -61,7 +61,7 @@ def render_card(asked: AskedQuestion, look: Screen, now: float, *, whole: bool, 
         rows += _fold_rows(f"{len(facts) - len(shown):,} more facts", look)
     if odd := sum(odd_characters(fact.text, look) for fact in shown):
         rows += _warning_rows(odd, look)
-    answers = [*_answer_rows(_answer_choices(question), look, whole)]
+    answers = [*_answer_rows(_answer_choices(asked), look, whole)]
     folded = any(row.folds for row in rows + answers)
     if folded:
         answers += _answer_rows([("", "all", "show everything that is folded here")], look, whole)
@@ -106,11 +106,6 @@ def answer_word(answer: str) -> str:
 
 def allowing_offers(question: Question) -> list[Offer]:
     return [offer for offer in question.offers if offer.answer != "deny"]
-
-
-def is_editable(question: Question) -> bool:
-    """Whether the arguments may be changed: not those of a workflow, whose steps were not asked about."""
-    return bool(allowing_offers(question)) and question.request.workflow is None
 
 
 def _whole_rows(asked: AskedQuestion, look: Screen, now: float) -> Iterator[CardRow]:
@@ -177,7 +172,8 @@ def _answer_rows(answers: Iterable[tuple[str, str, str]], look: Screen, whole: b
             yield from folds
 
 
-def _answer_choices(question: Question) -> Iterator[tuple[str, str, str]]:
+def _answer_choices(asked: AskedQuestion) -> Iterator[tuple[str, str, str]]:
+    question = asked.question
     allowed = [(offer.answer, _describe_offer(offer, question)) for offer in allowing_offers(question)]
     if question.risk < Risk.HIGH:
         yield from ((*ANSWER_KEYS.get(answer, ("", answer)), says) for answer, says in allowed)
@@ -188,7 +184,7 @@ def _answer_choices(question: Question) -> Iterator[tuple[str, str, str]]:
         yield from (("", f"  {answer_word(answer)}", says) for answer, says in allowed)
     if question.offers_answer("deny"):
         yield *ANSWER_KEYS["deny"], "this call does not run (or just Enter); a reason may follow"
-    if is_editable(question):
+    if asked.editable is not None:
         yield "e", "edit", "change the arguments, then allow the changed call once"
     yield "w", "why", "show every check and what it said"
 

@@ -17,7 +17,6 @@ from sayso.surfaces.terminal.card import (
     Card,
     allowing_offers,
     answer_word,
-    is_editable,
     render_approval,
     render_card,
     render_page,
@@ -91,7 +90,7 @@ class TerminalPrompt:
         if word == "all":
             self._put(render_card(self._asked, self._look, self._now, whole=True, waiting=0))
             return None
-        if word in ("e", "edit") and is_editable(self._question):
+        if word in ("e", "edit") and self._asked.editable is not None:
             return self._edit()
         if self._question.risk >= Risk.HIGH:
             return self._allow(word, line)
@@ -137,7 +136,7 @@ class TerminalPrompt:
         yeses = [answer_word(offer.answer) for offer in allowed]
         if self._question.risk >= Risk.HIGH and allowed:
             yeses = ["allow"]
-        editing, unfolding = ["edit"] * is_editable(self._question), ["all"] * self._folded
+        editing, unfolding = ["edit"] * (self._asked.editable is not None), ["all"] * self._folded
         more = ["deny", *editing, "why", *unfolding]
         return f"Answer {', '.join(yeses + more[:-1])} or {more[-1]}."
 
@@ -151,9 +150,7 @@ class TerminalPrompt:
 
     def _edit(self) -> Reply | None:
         """The changed call, once it is valid, shown again and confirmed by the whole word."""
-        before = decode_arguments(self._question.request.call)
-        if not before:
-            return self._again("This call has no arguments to edit.")
+        before = decode_arguments(self._question.request.call) or {}
         if not self._may_allow():
             return None
         try:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from sayso.core import words
 from sayso.core.decision import Decision, Question
-from sayso.core.ledger import IN_PROGRESS, State
-from sayso.core.model import Call, Declaration, Origin, Request
+from sayso.core.ledger import State
+from sayso.core.model import Call, Declaration, Request
 from sayso.core.session import Scope
 from sayso.doors.python.calls.capability import Capability
 from sayso.doors.python.calls.door import (
@@ -28,9 +25,11 @@ from sayso.doors.python.calls.holders import PROGRAM, has_left, name_holder
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.authorize import Bundle
-from sayso.gate.deciding.request import make_request, read_request, with_state
-from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.ledger import lease, outcome, recovery, start, workflows
+from sayso.gate.deciding.request import with_state
+from sayso.gate.deciding.session_request import request_for_function
+from sayso.gate.gate import Gate, find_session_row
+from sayso.gate.ledger import lease, outcome, start, workflows
+from sayso.gate.ledger.call_endings import CallEndings
 from sayso.gate.ledger.replay import replay_call
 from sayso.gate.ledger.workflows import check_workflow
 from sayso.gate.questions.answer import cancel_question
@@ -38,11 +37,9 @@ from sayso.gate.questions.asker import Asker
 from sayso.gate.questions.explain import preview_decision
 from sayso.gate.questions.read import find_question
 from sayso.gate.questions.surface import Surface
-from sayso.gate.questions.wait import LONGEST
-from sayso.gate.row_watcher import RowWatcher
 from sayso.gate.sessions import sessions
 from sayso.gate.sessions.messages import ask_in_conversation
-from sayso.store.contract import QuestionRow, Reader, SessionRow
+from sayso.store.contract import QuestionRow, SessionRow
 
 NOBODY = "nobody can be asked: there is no surface that could show the question"
 
@@ -54,19 +51,14 @@ class EmbeddedDoor(Door):
         super().__init__()
         self.gate = gate
         self.asker = Asker(gate, surfaces)
-        self.endings = RowWatcher(gate, _is_over, "sayso-endings")
-        """Who waits here for calls that somebody else runs."""
+        self.endings = CallEndings(gate)
         self.holder = name_holder()
 
     def check_host(self) -> None:
         """Whoever has the gate in their own process is its host."""
 
     def row(self, session: str) -> SessionRow:
-        with self.gate.store.read() as tx:
-            row = tx.session(session)
-        if row is None:
-            raise UnknownSession("there is no such session")
-        return row
+        return find_session_row(self.gate, session)
 
     def question(self, name: str) -> Question:
         return find_question(self.gate, name).question
@@ -76,12 +68,7 @@ class EmbeddedDoor(Door):
     def request_for_call(
         self, call: Call, declared: Declaration, session: str, workflow: str | None = None
     ) -> Request:
-        row = self.row(session)
-        here = msgspec.structs.replace(call, workspace=row.workspace)
-        who: dict[str, Any] = {"agent": row.agent, "session": session, "origin": origin_of_session(row)}
-        if workflow is not None:
-            return make_request(here, declared.operations, workflow=workflow, **who)
-        return read_request(here, declared, self.gate.policy, **who)
+        return request_for_function(self.gate, session, call, declared, workflow)
 
     def check_workflow(self, name: str, operations: Sequence[str]) -> None:
         check_workflow(self.gate.policy, name, operations)
@@ -208,17 +195,10 @@ class EmbeddedDoor(Door):
         return wait_for_answer()
 
     def wait_end(self, call: str, seconds: float) -> None:
-        self.endings.wait(call, min(seconds, LONGEST))
-        recovery.recover_call(self.gate, call)
+        self.endings.wait(call, seconds)
 
-    def await_end(
-        self, call: str, seconds: float, left: asyncio.Future[None] | None = None
-    ) -> Awaitable[None]:
-        async def wait_for_end() -> None:
-            await self.endings.await_over(call, min(seconds, LONGEST), left)
-            await asyncio.to_thread(recovery.recover_call, self.gate, call)
-
-        return wait_for_end()
+    def await_end(self, call: str, seconds: float) -> Awaitable[None]:
+        return self.endings.await_end(call, seconds)
 
     def put_in_conversation(self, question: str) -> str | None:
         return ask_in_conversation(self.gate, question)
@@ -242,18 +222,6 @@ class EmbeddedDoor(Door):
 
     def end_session(self, session: str) -> None:
         sessions.close_session(self.gate, session)
-
-
-def origin_of_session(row: SessionRow) -> Origin:
-    return Origin.AGENT if row.parent is None else Origin.SUBAGENT
-
-
-def _is_over(tx: Reader, call: str) -> bool:
-    """Whether nobody runs this call, or nobody can say so any more."""
-    row = tx.call(call)
-    if row is None or row.state not in IN_PROGRESS:
-        return True
-    return row.lease_until is not None and row.lease_until <= tx.now
 
 
 def _wait_result_of(row: QuestionRow) -> WaitResult:
