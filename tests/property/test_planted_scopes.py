@@ -16,6 +16,7 @@ from sayso.core.deciding.subject import Subject
 from sayso.core.decision import Item, Ruling
 from sayso.core.grants import HeldGrant
 from sayso.core.model import Verdict
+from sayso.core.rulebook import CARRYING
 from sayso.core.session import OuterCall, Scope, join_outers
 from sayso.core.workflow import run_grant as run_grant_of
 from sayso.doors.python import workflow
@@ -40,8 +41,7 @@ def noticed(world: str) -> bool:
 
 
 def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[Subject], Any]) -> None:
-    planted.__name__ = rule
-    m.setattr(deciding, "RULES", tuple(planted if one.__name__ == rule else one for one in RULES))
+    m.setattr(deciding, "CHECKS", tuple(planted if row.name == rule else check for row, check in RULES))
 
 
 def closed_frames_count(m: pytest.MonkeyPatch) -> None:
@@ -60,21 +60,21 @@ def frames_of_other_sessions_count(m: pytest.MonkeyPatch) -> None:
 
 
 def every_rule_carries(m: pytest.MonkeyPatch) -> None:
-    m.setattr(scope, "CARRYING", frozenset(rule.__name__ for rule in RULES))
+    m.setattr(scope, "CARRYING", frozenset(row.name for row, _ in RULES))
 
 
 def approvals_do_not_carry(m: pytest.MonkeyPatch) -> None:
-    m.setattr(scope, "CARRYING", scope.CARRYING - {"approved_call"})
+    m.setattr(scope, "CARRYING", CARRYING - {"approved_call"})
 
 
 def what_was_lowered_is_carried_in_full(m: pytest.MonkeyPatch) -> None:
     real = scope.outer_consent
-    m.setattr(gated_call, "carried", lambda items, at: real(items, Scope()))
+    m.setattr(gated_call, "outer_consent", lambda items, at: real(items, Scope()))
 
 
 def nesting_ignores_weight(m: pytest.MonkeyPatch) -> None:
     def nested(s: Subject) -> Any:
-        said = rules.nested(s)
+        said = rules.check_nested(s)
         if isinstance(said, Ruling) or s.view.scope.outer is None:
             return said
         return Ruling(Verdict.ALLOW, "nested", "whatever it weighs")
@@ -87,7 +87,7 @@ def nesting_ignores_the_risk_granted_at(m: pytest.MonkeyPatch) -> None:
         outer = s.view.scope.outer
         if outer is not None and s.entry.name in outer.granted:
             return Ruling(Verdict.ALLOW, "nested", "whatever its risk")
-        return rules.nested(s)
+        return rules.check_nested(s)
 
     instead(m, "nested", nested)
 
@@ -112,7 +112,7 @@ def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
         outer = join_outers(outers)
         return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
 
-    m.setattr(gated_call, "scope_of", scope_of)
+    m.setattr(gated_call, "scope_here", scope_of)
 
 
 def what_a_step_leaves_behind_is_free_of_it(m: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def runs_go_on_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
 
 def safe_callers_lower_everything(m: pytest.MonkeyPatch) -> None:
     m.setattr(subject, "risk_after_reducers", _lowest)
-    m.setattr(rules, "reduced_to", _lowest)
+    m.setattr(rules, "risk_after_reducers", _lowest)
 
 
 def _lowest(s: Subject) -> Any:
@@ -170,7 +170,7 @@ def the_outermost_safe_caller_wins(m: pytest.MonkeyPatch) -> None:
             reducers = {**reducers, **frame.reducers}
         return msgspec.structs.replace(real(gate, session), reducers=reducers)
 
-    m.setattr(gated_call, "scope_of", scope_of)
+    m.setattr(gated_call, "scope_here", scope_of)
 
 
 def outer_calls_weigh_what_they_risk(m: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def outer_calls_weigh_what_they_risk(m: pytest.MonkeyPatch) -> None:
         found = scope.outer_consent(items, at)
         return found and OuterCall(found.granted, max(found.granted.values()))
 
-    m.setattr(gated_call, "carried", carried)
+    m.setattr(gated_call, "outer_consent", carried)
 
 
 PLANTED: dict[Planting, str] = {  # each with a policy under which it shows soon

@@ -8,6 +8,7 @@ import msgspec
 
 from sayso.core.effects import Effect
 from sayso.core.model import Piece, Request, Risk, Verdict
+from sayso.core.rulebook import CONFIDENT, source_of
 from sayso.core.terms import Terms
 
 
@@ -59,12 +60,12 @@ class Decision(msgspec.Struct, frozen=True):
     @property
     def outcome(self) -> str:
         """The same in the words of the consent graph."""
-        return "VISIBLE" if self.rule == "confident" else OUTCOMES[self.verdict]
+        return "VISIBLE" if self.rule == CONFIDENT.name else OUTCOMES[self.verdict]
 
     @property
     def source(self) -> str:
         """Where the consent came from, in the seeds' words."""
-        return SOURCES.get(self.rule, self.rule)
+        return source_of(self.rule)
 
     @property
     def items_to_ask(self) -> tuple[Item, ...]:
@@ -125,15 +126,3 @@ class Question(msgspec.Struct, frozen=True):
 
 
 OUTCOMES = {Verdict.ALLOW: "SILENT", Verdict.ASK: "FORCED", Verdict.DENY: "BLOCKED"}
-
-SOURCES = {
-    "approved_call": "explicit",
-    "operation_grant": "explicit",
-    "task_grant": "explicit",
-    "safe": "exception",
-    "plan": "composite",
-    "slash_command": "slash-command",
-    "workflow_grant": "workflow",
-    "remembered": "mode",
-    "paranoid": "mode",
-}

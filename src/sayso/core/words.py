@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from sayso.core.durations import describe_duration
 from sayso.core.grants import Grant, HeldGrant
 from sayso.core.policy import Entry
+from sayso.core.rulebook import RISKY
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30
@@ -296,7 +297,7 @@ def format_question(
 
     A risky one also says what it will do. `wider` says that some answer covers more than this call.
     """
-    effects = "".join(f"This {_future(what)}. " for what in will) if rule == "risky" else ""
+    effects = "".join(f"This {_future(what)}. " for what in will) if rule == RISKY.name else ""
     said = [_heading(rule, reason, categories, wider), *lines, "", *notes, f"{effects}Proceed?"]
     return "\n".join(said)
 
@@ -425,7 +426,7 @@ def current_state_line(text: str, fold: int | None = FOLD_AT) -> str:
 
 
 def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
-    if rule == "risky":
+    if rule == RISKY.name:
         return "Risky operation, need consent:" if wider else "Risky operation (requires consent every time):"
     if reason == first_in_category_reason(categories):
         return f"First {_plural(categories, 'command')} in workflow, need consent:"

@@ -15,6 +15,7 @@ from sayso.core.effects import Effect, GrantAdded, QuestionClosed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
+from sayso.core.rulebook import CLAIMED
 from sayso.core.session import Session
 
 TOOL = "message"
@@ -32,7 +33,7 @@ def claim_question(
     unsigned: Risk | None = Risk.HIGH,
 ) -> Question:
     """Ask whether the user wrote this message of the turn at hand."""
-    ruling = Ruling(Verdict.ASK, "claimed", words.ONLY_CLAIMED)
+    ruling = Ruling(Verdict.ASK, CLAIMED.name, words.ONLY_CLAIMED)
     item = Item(OPERATION.name, OPERATION.name, "messages", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
     offers = _offers_of_claim(_hear_claim(session, text, policy, now, unsigned), session)
     return Question(

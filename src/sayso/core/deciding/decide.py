@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 from sayso.core import words
-from sayso.core.deciding.rules import RULES, START_RULES
+from sayso.core.deciding.rules import CHECKS, RULES, START_CHECKS, START_RULES
 from sayso.core.deciding.subject import Subject, subject_of
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.effects import ContentSent, Effect, PlanDeviated, RetriesEnded, TaskActive
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
+from sayso.core.rulebook import ROWS
 from sayso.core.session import Session, Task, View, apply_effects
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
@@ -115,8 +116,8 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
 
 
 def _judge(subject: Subject) -> Item:
-    for rule in RULES if subject.request.workflow is None else START_RULES:
-        said = rule(subject)
+    for check in CHECKS if subject.request.workflow is None else START_CHECKS:
+        said = check(subject)
         if said.__class__ is str:  # the likeliest first: most checks keep silent
             continue
         if said.__class__ is Ruling:
@@ -129,14 +130,14 @@ def _judge(subject: Subject) -> Item:
 def _trace(subject: Subject) -> Trace:
     checks = []
     at = subject
-    for rule in RULES if subject.request.workflow is None else START_RULES:
-        said = rule(at)
+    for rule, check in RULES if subject.request.workflow is None else START_RULES:
+        said = check(at)
         if isinstance(said, Ruling):
-            checks.append(TracedCheck(rule.__name__, True, said.reason))
+            checks.append(TracedCheck(rule.name, True, said.reason))
             break
         if isinstance(said, Subject):
             at, said = said, f"a safe caller lowers it to {said.risk.word} risk"
-        checks.append(TracedCheck(rule.__name__, False, said))
+        checks.append(TracedCheck(rule.name, False, said))
     tier = subject.tier.value if subject.tier else "unlisted"
     return Trace(subject.entry.name, subject.risk, subject.weight, tier, tuple(checks))
 
@@ -146,14 +147,14 @@ def _item(subject: Subject, ruling: Ruling) -> Item:
     return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, ruling)
 
 
-_STRICTER = {"confident": 1, "denied_call": 3, "trusted_channel": 4, "blocked": 5}
 _STRICTNESS = {ALLOW: 0, ASK: 2}
 
 
 def _strictness(item: Item) -> tuple[int, Risk]:
     """Never over no, over ask, over an allow that owes a notice, over allow; of equals the riskier."""
     ruling = item.ruling
-    return (_STRICTER.get(ruling.rule) or _STRICTNESS[ruling.verdict], item.risk)
+    own = ROWS[ruling.rule].strictness
+    return (_STRICTNESS[ruling.verdict] if own is None else own, item.risk)
 
 
 def _join_rulings(items: tuple[Item, ...]) -> Ruling:

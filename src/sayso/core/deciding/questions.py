@@ -22,6 +22,7 @@ from sayso.core.effects import (
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Request, Risk
 from sayso.core.policy import Policy
+from sayso.core.rulebook import STOPPED
 from sayso.core.session import Session
 from sayso.core.terms import terms_of
 
@@ -70,7 +71,7 @@ def find_or_open_question(
 
 def retell_after_stop(question: Question) -> Question:
     """The same question after the stop that it was asked for was lifted: only the reason is another."""
-    was = next(item.ruling.reason for item in question.items if item.ruling.rule == "stopped")
+    was = next(item.ruling.reason for item in question.items if item.ruling.rule == STOPPED.name)
     heading, now = words.heading(was), words.heading(words.WAS_STOPPED)
     told = question.text.removeprefix(heading)
     return msgspec.structs.replace(
@@ -81,7 +82,7 @@ def retell_after_stop(question: Question) -> Question:
 
 
 def _after_stop(item: Item) -> Item:
-    if item.ruling.rule != "stopped":
+    if item.ruling.rule != STOPPED.name:
         return item
     ruling = msgspec.structs.replace(item.ruling, reason=words.WAS_STOPPED)
     return msgspec.structs.replace(item, ruling=ruling)

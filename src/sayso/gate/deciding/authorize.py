@@ -16,6 +16,7 @@ from sayso.core.decision import Decision, Question
 from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, SessionChanged
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.policy import Policy
+from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, Rule
 from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate.audit.events import event_of
 from sayso.gate.call_rows import EffectTaken, find_fault, running_label
@@ -124,7 +125,7 @@ def authorize_in(
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
     """Whether the call is allowed by the answer to a question, whose story then tells of it."""
-    return decision.rule == "approved_call" and question_behind(gate, tx, decision.grants)
+    return decision.rule == APPROVED_CALL.name and question_behind(gate, tx, decision.grants)
 
 
 class _MustLast(Exception):
@@ -168,7 +169,7 @@ def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
     with writing(gate) as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for(request, gate.policy, NO_SCOPE))
         decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
-        decision = _deny(decision, str(refusal), rule="effect_key")
+        decision = _deny(decision, str(refusal), rule=EFFECT_KEY)
         record_decision(gate, tx, request, decision, call=refusal.call, again=refusal.again)
     return decision
 
@@ -236,11 +237,11 @@ def flood_effects(session: Session, reason: str, now: float) -> tuple[Effect, ..
 
 
 def _deny(
-    decision: Decision, reason: str, effects: tuple[Effect, ...] = (), *, rule: str = "flooding"
+    decision: Decision, reason: str, effects: tuple[Effect, ...] = (), *, rule: Rule = FLOODING
 ) -> Decision:
     """The same call denied by a limit that is not the policy's: it uses nothing, and nothing is offered."""
     return msgspec.structs.replace(
-        decision, verdict=Verdict.DENY, rule=rule, reason=reason, grants=(), effects=effects, offers=()
+        decision, verdict=Verdict.DENY, rule=rule.name, reason=reason, grants=(), effects=effects, offers=()
     )
 
 

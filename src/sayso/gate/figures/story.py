@@ -20,6 +20,7 @@ from sayso.core.audit.commitments import SaltedValue, opens
 from sayso.core.audit.entry import AuditEntry
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.model import Call, Request
+from sayso.core.rulebook import APPROVED_CALL
 from sayso.core.titles import make_title, title_of
 from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
@@ -89,7 +90,7 @@ def begins_story(gate: Gate, tx: Reader, said: AuditEntry) -> bool:
     """Whether a story begins with the decision of this entry."""
     if said.details.get("again"):
         return False
-    if said.details.get("rule") != "approved_call":
+    if said.details.get("rule") != APPROVED_CALL.name:
         return True
     return not question_behind(gate, tx, map(str, said.details.get("grants", ())))
 

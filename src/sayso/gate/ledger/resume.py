@@ -24,6 +24,7 @@ from sayso.core.effects import GrantRevoked
 from sayso.core.grants import DAY, Grant, HeldGrant, Pins
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request, Verdict
+from sayso.core.rulebook import DENIED_CALL, GOING_ON, Rule
 from sayso.core.session import Scope
 from sayso.gate.call_rows import Record
 from sayso.gate.gate import (
@@ -39,7 +40,6 @@ from sayso.gate.questions.expiry import ends_at
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
-RULE = "going_on"
 MOST_ENTRIES = 3
 """How often one start may enter its function: once, and again from the top at most twice."""
 ALLOWING = (*ANSWERS, "edit")
@@ -72,9 +72,7 @@ def refuse_by_question(gate: Gate, kept: Record, question: QuestionRow | None, n
             "what this call waits for has not been answered", hint="wait for the answer, and retry it"
         )
     if question.state == "answered":
-        return make_refusal(
-            kept, words.inner_denial_reason(question.by or "", question.reason), rule="denied_call"
-        )
+        return make_refusal(kept, words.inner_denial_reason(question.by or "", question.reason), DENIED_CALL)
     return make_refusal(kept, words.INNER_UNANSWERED)
 
 
@@ -92,9 +90,9 @@ def reason_not_to_run(gate: Gate, tx: Reader, sessions: Iterable[str]) -> str | 
     return None
 
 
-def make_refusal(kept: Record, why: str, rule: str = RULE) -> Decision:
+def make_refusal(kept: Record, why: str, rule: Rule = GOING_ON) -> Decision:
     """A no to going on, about what the call was started for."""
-    return Decision(Verdict.DENY, rule, why, None, kept.items, (), ())
+    return Decision(Verdict.DENY, rule.name, why, None, kept.items, (), ())
 
 
 def end_run_grant(gate: Gate, tx: Writer, row: CallRow) -> None:

@@ -12,6 +12,7 @@ from sayso.core.decision import Item
 from sayso.core.grants import DAY
 from sayso.core.ledger import BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
+from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Run, Scope
 from sayso.doors.python.host_call import CallDeclaration, RunnableCall
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, load_call_row
@@ -30,7 +31,6 @@ HTTP = "http"
 LONGEST_NAME = 200
 MOST_OPERATIONS = 100
 LONGEST_SAID = 10_000
-BLOCKING = ("blocked", "trusted_channel")
 UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 
 
