@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from sayso.core.durations import QUESTION_LASTS
 from sayso.core.effects import Effect
 from sayso.core.model import Piece, Request, Risk, Verdict
 from sayso.core.rulebook import CONFIDENT, source_of
@@ -102,7 +103,7 @@ class Question(msgspec.Struct, frozen=True):
     """What the policy says of each operation asked about; an approval lasts while it is no stricter."""
     complete: bool = False
     confirms_task: bool = False
-    lasts: float = 7_200.0
+    lasts: float = QUESTION_LASTS
     """Seconds for which it can be answered."""
 
     @property

@@ -1,10 +1,19 @@
-"""Lengths of time: as the policy file writes them (2h), and as people read them (2 hours)."""
+"""Lengths of time: the units, and a time as the policy file writes it (2h) or as people read it (2 hours)."""
 
 from __future__ import annotations
 
 import re
 
-_UNITS = (("d", 86_400, "day"), ("h", 3_600, "hour"), ("m", 60, "minute"), ("s", 1, "second"))
+MINUTE = 60.0
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+QUESTION_LASTS = 2 * HOUR
+"""How long a question can be answered, unless the policy says otherwise."""
+APPROVAL_LASTS = 15 * MINUTE
+"""How long an approval of one call can be used, unless the policy says otherwise."""
+
+_UNITS = (("d", DAY, "day"), ("h", HOUR, "hour"), ("m", MINUTE, "minute"), ("s", 1.0, "second"))
 PATTERN = r"^[1-9][0-9]{0,6}[smhd]$"
 
 
@@ -30,4 +39,4 @@ def describe_duration(seconds: float) -> str:
 def _largest_unit(seconds: float) -> tuple[int, str, str]:
     whole = round(seconds)
     size, unit, word = next((size, unit, word) for unit, size, word in _UNITS if whole % size == 0)
-    return whole // size, unit, word
+    return int(whole // size), unit, word

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from sayso.core.grants import DAY
+from sayso.core.durations import DAY
 from sayso.gate.gate import Gate
 from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import Reader, Writer

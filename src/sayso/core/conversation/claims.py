@@ -14,6 +14,7 @@ from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.effects import Effect, GrantAdded, QuestionClosed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
+from sayso.core.numbering import new_question_id
 from sayso.core.policy import Policy
 from sayso.core.rulebook import CLAIMED
 from sayso.core.session import Session
@@ -37,7 +38,7 @@ def claim_question(
     item = Item(OPERATION.name, OPERATION.name, "messages", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
     offers = _offers_of_claim(_hear_claim(session, text, policy, now, unsigned), session)
     return Question(
-        id=f"{session.id}.q{session.asked + 1}",
+        id=new_question_id(session),
         request=request,
         items=(item,),
         offers=offers,

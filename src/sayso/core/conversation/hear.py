@@ -7,7 +7,6 @@ far as the message is assured.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -21,11 +20,13 @@ from sayso.core.conversation.revocations import revoke_entry
 from sayso.core.conversation.standing_consent import speaks_of_revoking
 from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes_back
 from sayso.core.deciding.rules import PLAN_TURNS
-from sayso.core.grants import DAY, Grant, HeldGrant, Pins, spent
+from sayso.core.durations import DAY
+from sayso.core.grants import Grant, HeldGrant, Pins, spent
 from sayso.core.model import Assurance, Risk
+from sayso.core.numbering import new_grant, new_task
 from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
-from sayso.core.session import PendingPrompt, Session, Task, apply_effects
+from sayso.core.session import PendingPrompt, Session, apply_effects
 from sayso.core.text.unmask import LONGEST, visible_readings
 
 CONFIRM_TASK_EVERY = 25
@@ -76,9 +77,6 @@ class Hearing:
     def add_effects(self, *effects: fx.Effect) -> None:
         self.effects += effects
         self.session = apply_effects(self.session, effects)
-
-    def change(self, **fields: Any) -> None:
-        self.add_effects(fx.SessionChanged(fields))
 
     def clear(self, reach: fx.ClearReach, why: str, announce: str) -> None:
         effect, lost = clear_consent(self.session, reach, why, self.now)
@@ -198,15 +196,17 @@ def _advance(h: Hearing) -> None:
             h.add_effects(fx.QuestionWithdrawn(question.id))
     s, trusted = h.session, h.policy.settings.trust_hook_messages
     lifted = s.stopped is not None and h.assurance >= s.stopped and not h.message.stop
-    h.change(
-        turn=s.turn + 1,
-        heard_at=h.now,
-        slash=None,
-        slash_calls=0,
-        imperatives=(),
-        ceiling=Risk.HIGH if h.assurance is Assurance.ASSURED else Risk.MODERATE if trusted else Risk.LOW,
-        stopped=None if lifted else s.stopped,
-        pending=None,
+    h.add_effects(
+        fx.SessionChanged(
+            turn=s.turn + 1,
+            heard_at=h.now,
+            slash=None,
+            slash_calls=0,
+            imperatives=(),
+            ceiling=Risk.HIGH if h.assurance is Assurance.ASSURED else Risk.MODERATE if trusted else Risk.LOW,
+            stopped=None if lifted else s.stopped,
+            pending=None,
+        )
     )
     if lifted:
         h.did.append("the stop is lifted")
@@ -270,7 +270,7 @@ def _stop(h: Hearing) -> None:
         "Stopped, clearing consent state; everything asks until you let it go on",
     )
     stopped = h.session.stopped
-    h.change(stopped=h.assurance if stopped is None else max(stopped, h.assurance))
+    h.add_effects(fx.SessionChanged(stopped=h.assurance if stopped is None else max(stopped, h.assurance)))
 
 
 def _may_loosen(h: Hearing) -> bool:
@@ -279,7 +279,9 @@ def _may_loosen(h: Hearing) -> bool:
         return True
     if h.message.kind in LOOSENING:
         h.add_effects(fx.MessageClaimed(h.message.text, h.message.kind))
-        h.change(pending=h.before.pending)  # confirmed, it answers what was asked in the turn before
+        h.add_effects(
+            fx.SessionChanged(pending=h.before.pending)
+        )  # confirmed, it answers what was asked in the turn before
         h.did.append("claimed only: the operator is asked whether you said this")
     return False
 
@@ -289,10 +291,10 @@ def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
     if m.grants:
         _grant_standing(h, risk_of)
     if m.slash is not None:
-        h.change(slash=m.slash)
+        h.add_effects(fx.SessionChanged(slash=m.slash))
         h.did += [f"{m.slash} stands for this turn"] if h.policy.slash_commands[m.slash].operations else []
     if m.imperatives:
-        h.change(imperatives=m.imperatives)
+        h.add_effects(fx.SessionChanged(imperatives=m.imperatives))
     if m.assent is not None or (m.change is not None and not _is_forbidden(h)):
         replies.hear_yes(h)
 
@@ -357,20 +359,16 @@ def _begin_task(h: Hearing) -> None:
     before = h.before.task
     same_work = before is not None and (h.message.stop or h.message.correction or h.message.forbids)
     name = before.name if before is not None and same_work else _task_name(h)
-    h.change(task=new_task(h.session, name), tasks=h.session.tasks + 1)
+    h.add_effects(fx.SessionChanged(task=new_task(h.session, name), tasks=h.session.tasks + 1))
 
 
-def new_task(session: Session, name: str) -> Task:
-    return Task(f"{session.id}.t{session.tasks + 1}", name, session.turn, session.turn)
-
-
-def _task_name(h: Hearing) -> str:
+def _task_name(h: Hearing) -> str | None:
     m = h.message
     if m.topic is not None:
         return words.visible(m.topic)[:60]
     if m.kind == "other":
         return words.visible(" ".join(m.text.split()))[:60]
-    return f"task {h.session.tasks + 1}"
+    return None
 
 
 def _confirm_long_task(h: Hearing) -> None:
@@ -379,7 +377,11 @@ def _confirm_long_task(h: Hearing) -> None:
         return
     if not list_category_grants(h.session, h.now):
         return
-    h.change(task=msgspec.structs.replace(task, unconfirmed=True), pending=PendingPrompt("still", turn))
+    h.add_effects(
+        fx.SessionChanged(
+            task=msgspec.structs.replace(task, unconfirmed=True), pending=PendingPrompt("still", turn)
+        )
+    )
     h.announced.append(words.still_working(task.name))
 
 
@@ -394,8 +396,8 @@ def allowlist_entry(
     after: int = 0,
 ) -> Grant:
     """Standing consent for a command, verbatim, in this workspace; `after` so many other new grants."""
-    return Grant(
-        id=f"{session.id}.g{session.granted + 1 + after}",
+    grant = Grant(
+        id="",
         kind="command",
         value=command,
         risk=risk,
@@ -403,11 +405,9 @@ def allowlist_entry(
         session=session.id,
         pins=Pins(workspace=session.workspace),
         source="allowlist",
-        turn=session.turn,
-        given_at=now,
         given_by=by,
-        policy=policy.digest,
     )
+    return new_grant(grant, session, policy, now, after=after)
 
 
 def list_allowlist_entries(session: Session, now: float) -> list[HeldGrant]:

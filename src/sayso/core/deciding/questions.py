@@ -21,6 +21,7 @@ from sayso.core.effects import (
 )
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Request, Risk
+from sayso.core.numbering import new_question_id
 from sayso.core.policy import Policy
 from sayso.core.rulebook import STOPPED
 from sayso.core.session import Session
@@ -48,7 +49,7 @@ def find_or_open_question(
     twin = next((q for q in alike if is_open(q, session, policy, now)), None)
     if twin is not None and (twin.confirms_task or not unconfirmed):
         return twin
-    name = f"{session.id}.q{session.asked + 1}"
+    name = new_question_id(session)
     text = question_text(decision, request, policy, later, name=name)
     return Question(
         id=name,
@@ -171,7 +172,7 @@ def _confirm_task(question: Question, answers: Mapping[str, str], session: Sessi
         return ()
     if set(answers.values()) == {"once"} and question.offers_answer("task"):
         return ()
-    return (SessionChanged({"task": msgspec.structs.replace(task, unconfirmed=False)}),)
+    return (SessionChanged(task=msgspec.structs.replace(task, unconfirmed=False)),)
 
 
 def summarize_answers(answers: Mapping[str, str]) -> str:

@@ -25,8 +25,9 @@ from sayso.core.deciding.subject import (
     risk_after_reducers,
 )
 from sayso.core.decision import Ruling
+from sayso.core.durations import MINUTE
 from sayso.core.effects import Alerted, GrantUsed, Noticed, PlanStarted, SlashUsed
-from sayso.core.grants import MINUTE, Grant, HeldGrant, pins_fit
+from sayso.core.grants import Grant, HeldGrant, pins_fit
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
 from sayso.core.rulebook import Rule
 from sayso.core.session import Suspension

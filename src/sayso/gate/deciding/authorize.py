@@ -13,6 +13,7 @@ from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
 from sayso.core.deciding.questions import find_or_open_question
 from sayso.core.decision import Decision, Question
+from sayso.core.durations import HOUR
 from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, SessionChanged
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.policy import Policy
@@ -34,8 +35,6 @@ from sayso.gate.questions.expiry import expire_in
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer
-
-HOUR = 3_600.0
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -233,7 +232,7 @@ def flood_effects(session: Session, reason: str, now: float) -> tuple[Effect, ..
     if last is not None and 0 <= now - last < HOUR:
         return ()
     notice = words.flood_notice(session.agent, session.id, reason)
-    return (Noticed(notice), SessionChanged({"flood_told_at": now}))
+    return (Noticed(notice), SessionChanged(flood_told_at=now))
 
 
 def _deny(

@@ -13,6 +13,7 @@ from statistics import median
 
 import msgspec
 
+from sayso.core.durations import HOUR
 from sayso.core.model import Risk, Verdict
 from sayso.core.rulebook import ALLOWLIST, APPROVED_CALL, SPARING
 from sayso.gate.figures.decision_log import (
@@ -24,7 +25,6 @@ from sayso.gate.figures.decision_log import (
 )
 from sayso.gate.gate import Gate
 
-HOUR = 3_600.0
 FASTER_THAN_READING = 1.0
 """An answer within this many seconds cannot follow from reading the question."""
 

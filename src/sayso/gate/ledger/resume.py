@@ -20,8 +20,9 @@ from sayso.core import words
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import ANSWERS
 from sayso.core.decision import Decision
+from sayso.core.durations import DAY
 from sayso.core.effects import GrantRevoked
-from sayso.core.grants import DAY, Grant, HeldGrant, Pins
+from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request, Verdict
 from sayso.core.rulebook import DENIED_CALL, GOING_ON, Rule

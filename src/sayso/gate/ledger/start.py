@@ -398,7 +398,7 @@ def _start_row(
             gate,
             tx,
             found,
-            (SessionChanged({"unentered": {**found.session.unentered, row.id: tuple(used)}}),),
+            (SessionChanged(unentered={**found.session.unentered, row.id: tuple(used)}),),
         )
     request = load_record(gate, row).request
     if request.workflow is not None:

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import msgspec
 
+from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
@@ -14,7 +15,7 @@ from sayso.gate.sealed_values import find_value, write_value
 from sayso.store.contract import Reader, Writer
 
 LINK_LASTS = 120.0
-BROWSER_LASTS = 12 * 3_600.0
+BROWSER_LASTS = 12 * HOUR
 LOCK_ROW = "link/held"
 
 

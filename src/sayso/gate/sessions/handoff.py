@@ -12,9 +12,9 @@ import msgspec
 from sayso.core import words
 from sayso.core.conversation.hear import allowlist_entry, list_allowlist_entries
 from sayso.core.digest import encode_canonical, sha256
+from sayso.core.durations import DAY
 from sayso.core.effects import AllowlistHandedOff, Effect, GrantAdded, SessionChanged
 from sayso.core.errors import SaysoError
-from sayso.core.grants import DAY
 from sayso.core.model import Risk
 from sayso.core.session import PendingPrompt, Session
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
@@ -117,7 +117,7 @@ FROM_BEFORE = "user, in an earlier context"
 def _ask(gate: Gate, tx: Writer, found: LoadedSession, way: str, listing: str) -> None:
     """The question is put to the user, for the very next message of theirs to answer."""
     pending = PendingPrompt(way, found.session.turn, sha256(listing.encode()))
-    apply_and_save(gate, tx, found, (SessionChanged({"pending": pending}),))
+    apply_and_save(gate, tx, found, (SessionChanged(pending=pending),))
     record(tx, "HANDOFF_ASKED", session=found.session.id, details={"way": way}, stream=gate.stream)
 
 

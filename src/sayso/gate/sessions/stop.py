@@ -149,7 +149,7 @@ def _resume(gate: Gate, session: str, by: str) -> Resumed:
         held_by = _find_stopped_above(gate, tx, found.row.parent)
         if found.session.stopped is None:
             return Resumed(session, already=True, held_by=held_by)
-        apply_and_save(gate, tx, found, (SessionChanged({"stopped": None}),))
+        apply_and_save(gate, tx, found, (SessionChanged(stopped=None),))
         details = {"by": by}
         record(tx, "GOES_ON", session=session, agent=found.row.agent, details=details, stream=gate.stream)
     return Resumed(session, held_by=held_by)

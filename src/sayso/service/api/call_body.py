@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.decision import Item
-from sayso.core.grants import DAY
+from sayso.core.durations import DAY
 from sayso.core.ledger import BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
 from sayso.core.rulebook import BLOCKING
