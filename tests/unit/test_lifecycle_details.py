@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core import words
-from sayso.core.conversation import lifecycle
+from sayso.core.conversation import lifecycle, words
 from sayso.core.deciding.decide import decide
 from sayso.core.effects import (
     CategorySuspended,

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from sayso.core import effects as fx
-from sayso.core import words
-from sayso.core.conversation import replies
+from sayso.core.conversation import replies, words
 from sayso.core.conversation.clearing import clear_consent
 from sayso.core.conversation.limits import find_limit
 from sayso.core.conversation.message import Message, limits_slash, read_message
@@ -28,6 +27,7 @@ from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
 from sayso.core.session import PendingPrompt, Session, apply_effects
 from sayso.core.text.unmask import LONGEST, visible_readings
+from sayso.core.words import visible
 
 CONFIRM_TASK_EVERY = 25
 LISTED = frozenset({"command", "category"})
@@ -310,9 +310,7 @@ def _finish(h: Hearing) -> None:
     if m.done:
         h.clear("task", "you said it is done", words.TASK_COMPLETE)
     elif m.topic is not None:
-        h.clear(
-            "task", "you changed the topic", f"New topic: {words.visible(m.topic)}; clearing consent state"
-        )
+        h.clear("task", "you changed the topic", f"New topic: {visible(m.topic)}; clearing consent state")
 
 
 def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
@@ -365,9 +363,9 @@ def _begin_task(h: Hearing) -> None:
 def _task_name(h: Hearing) -> str | None:
     m = h.message
     if m.topic is not None:
-        return words.visible(m.topic)[:60]
+        return visible(m.topic)[:60]
     if m.kind == "other":
-        return words.visible(" ".join(m.text.split()))[:60]
+        return visible(" ".join(m.text.split()))[:60]
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import effects as fx
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.conversation.clearing import clear_consent
 from sayso.core.deciding.retries import Start, has_retry, retries_left, retry_grant, start_from_session
 from sayso.core.decision import Decision, Item

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core import effects as fx
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.conversation.choices import Choice, read_choice
 from sayso.core.conversation.message import Message
 from sayso.core.conversation.withdrawal import take_last_yes_back

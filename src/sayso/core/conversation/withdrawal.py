@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.grants import HeldGrant, spent
 from sayso.core.session import Session, Suspension, find_ended_grants
 from sayso.core.text.refusals import contains_forbidden

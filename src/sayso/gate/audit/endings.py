@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.audit.entry import AuditEntry, read_entry
 from sayso.core.errors import SaysoError
+from sayso.gate import words
 from sayso.store.contract import EntryRow, Reader
 
 CLEARING = ("STOPPED", "SESSION_ENDED", "CLEARED", "HEARD", "TASK", "EXECUTED")

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
 from sayso.core.deciding.questions import find_or_open_question
@@ -19,6 +18,7 @@ from sayso.core.model import Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, Rule
 from sayso.core.session import Scope, Session, find_replaced_questions
+from sayso.gate import words
 from sayso.gate.audit.events import event_of
 from sayso.gate.call_rows import EffectTaken, find_fault, running_label
 from sayso.gate.deciding.approvals import question_behind

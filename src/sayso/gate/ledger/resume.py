@@ -16,7 +16,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import ANSWERS
 from sayso.core.decision import Decision
@@ -27,6 +26,8 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Request, Verdict
 from sayso.core.rulebook import DENIED_CALL, GOING_ON, Rule
 from sayso.core.session import Scope
+from sayso.core.words import DENIED
+from sayso.gate import words
 from sayso.gate.call_rows import Record
 from sayso.gate.gate import (
     Gate,
@@ -118,7 +119,7 @@ def find_ending_since(found: LoadedSession, row: CallRow, kept: Record) -> str |
         return words.REVOKED_SINCE
     denial = found.session.denials.get(kept.request.digest)
     if denial is not None and denial.at >= row.at:
-        return words.DENIED
+        return DENIED
     return None
 
 
