@@ -18,20 +18,20 @@ PATTERN = r"^[1-9][0-9]{0,6}[smhd]$"
 
 
 def parse_duration(text: str) -> float:
-    """The seconds of a time such as 90s, 15m, 2h or 7d."""
+    """Return the seconds of a time such as 90s, 15m, 2h or 7d."""
     if not re.fullmatch(PATTERN, text):
         raise ValueError(f"{text!r} is not a time")
     return float(int(text[:-1]) * next(seconds for unit, seconds, _ in _UNITS if unit == text[-1]))
 
 
 def format_duration(seconds: float) -> str:
-    """The time as the policy file writes it, in the largest unit that holds it exactly."""
+    """Write the time as the policy file does, in the largest unit that holds it exactly."""
     count, unit, _ = _largest_unit(seconds)
     return f"{count}{unit}"
 
 
 def describe_duration(seconds: float) -> str:
-    """The time as people read it: 2 hours, 90 minutes, 1 day."""
+    """Write the time for people: 2 hours, 90 minutes, 1 day."""
     count, _, word = _largest_unit(seconds)
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 

@@ -1,4 +1,4 @@
-"""What a session makes gets the session's id and a number of its own: its grants, questions, tasks, plans."""
+"""Ids of what a session makes: each grant, question, task and plan has the session's id and a number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sayso.core.session import Plan, Session, Task
 
 
 def new_grant(shape: Grant, session: Session, policy: Policy, now: float, *, after: int = 0) -> Grant:
-    """The grant as this session gives it now, after so many other new ones."""
+    """Complete a grant as this session gives it now; `after` is how many new grants come before it."""
     return msgspec.structs.replace(
         shape,
         id=f"{session.id}.g{session.granted + 1 + after}",
@@ -23,14 +23,14 @@ def new_grant(shape: Grant, session: Session, policy: Policy, now: float, *, aft
 
 
 def new_task(session: Session, name: str | None = None) -> Task:
-    """The task that this turn begins."""
+    """Begin a task in this turn."""
     number = session.tasks + 1
     called = f"task {number}" if name is None else name
     return Task(f"{session.id}.t{number}", called, session.turn, session.turn)
 
 
 def new_plan(session: Session, text: PlanText, *, shown: bool) -> Plan:
-    """The plan that is put to the user in this turn."""
+    """Put a plan to the user in this turn."""
     return Plan(f"{session.id}.p{session.plans + 1}", text, session.turn, session.turn, shown=shown)
 
 

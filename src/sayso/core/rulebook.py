@@ -1,7 +1,7 @@
 """The rules, a row each: what follows from a decision having been made by this rule.
 
 - The check of a rule, and the order of the checks, are in `deciding/rules.py`.
-- Whoever names a rule in code names its row here; nobody keeps a list of rule names of their own.
+- Code that names a rule uses its row; nothing else keeps a list of rule names.
 """
 
 from __future__ import annotations
@@ -79,6 +79,6 @@ REPLAYING = frozenset(row.name for row in _ALL if row.serves_replay)
 
 
 def source_of(rule: str) -> str:
-    """Where the consent of a decision by this rule came from, in the seeds' words."""
+    """Name where the consent of a decision by this rule came from, in the seeds' words."""
     row = ROWS.get(rule)
     return row.source if row is not None and row.source else rule

@@ -1,4 +1,4 @@
-"""The decision: one pure function from (request, policy, view, now), and the same told with its trace."""
+"""The decision: one pure function of (request, policy, view, now), and the same with its trace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PHASES = {
     "git-local": "committing",
     "git-remote": "committing",
 }
-"""The phase of a task, told from the category of its last allowed call. For people; it decides nothing."""
+"""The phase of a task by the category of its last allowed call. Shown to people; it decides nothing."""
 
 
 class TracedCheck(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 def decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
-    """Whether this call may run now, must be asked, or never runs. Same input, same decision.
+    """Decide whether this call may run now, must be asked, or never runs. Same input, same decision.
 
     Each operation is decided by the first check that speaks; the strictest of them decides the call.
     """
@@ -60,7 +60,7 @@ def decide(request: Request, policy: Policy, view: View, now: float) -> Decision
 
 
 def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
-    """The same decision, with every check on the way and why it did not speak."""
+    """Decide again, and list every check on the way with why it did not speak."""
     decision, view = _settle_decision(_decide(request, policy, view, now), request, policy, view, now)
     traces = tuple(_trace(subject_of(request, one, policy, view, now)) for one in request.operations)
     return decision, traces
@@ -69,7 +69,7 @@ def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[D
 def _settle_decision(
     decision: Decision, request: Request, policy: Policy, view: View, now: float
 ) -> tuple[Decision, View]:
-    """The decision once what it ends is ended, and the view it holds in.
+    """Return the decision after ending what asking ends, and the view it was made in.
 
     Asking ends some consents: a plan that the ask deviates from, and the retry of a failed call, which a yes
     replaces. What only they covered would be asked right after, so it is decided again without them and asked
@@ -93,7 +93,7 @@ def _settle_decision(
 
 
 def _end_by_asking(session: Session, decision: Decision, digest: str) -> Session | None:
-    """The session without what the ask ends; None if it ends nothing."""
+    """Return the session without what the ask ends, or None if it ends nothing."""
     if session.plan is None and not session.suspended:
         return None
     retries = {held.grant.id for held in session.grants.get(("retry", digest), ())}
@@ -151,14 +151,14 @@ _STRICTNESS = {ALLOW: 0, ASK: 2}
 
 
 def _strictness(item: Item) -> tuple[int, Risk]:
-    """Never over no, over ask, over an allow that owes a notice, over allow; of equals the riskier."""
+    """Order: blocked, denied, ask, allow with a notice, allow; among equals the riskier first."""
     ruling = item.ruling
     own = ROWS[ruling.rule].strictness
     return (_STRICTNESS[ruling.verdict] if own is None else own, item.risk)
 
 
 def _join_rulings(items: tuple[Item, ...]) -> Ruling:
-    """The strictest ruling, with what all of the same verdict announce, use and change."""
+    """Return the strictest ruling, with the announcements, grants and effects of all with its verdict."""
     ruling = max(items, key=_strictness).ruling
     same = [item.ruling for item in items if item.ruling.verdict is ruling.verdict]
     grants = tuple(dict.fromkeys(grant for one in same for grant in one.grants))
@@ -174,7 +174,7 @@ def _join_announcements(rulings: Sequence[Ruling]) -> str | None:
 def _effects(
     request: Request, policy: Policy, session: Session, items: tuple[Item, ...], ruling: Ruling, now: float
 ) -> tuple[Effect, ...]:
-    """What the decision changes: the effects of the ruling and what follows from it, each once."""
+    """Collect the effects of the ruling and what follows from it, each once."""
     effects = ruling.effects
     if ruling.verdict is ALLOW:
         for operation in request.operations:
@@ -193,7 +193,7 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
 
 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
-    """The task is alive in this turn; said once a turn, and when its phase or what has run in it changes."""
+    """Mark the task active: once a turn, and when its phase or what has run in it changes."""
     phase = PHASES.get(items[-1].category)
     new = tuple(dict.fromkeys(item.category for item in items if item.category not in task.ran))
     if task.active == turn and not new and (phase is None or phase == task.phase):
@@ -202,7 +202,7 @@ def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, .
 
 
 def _deviates(session: Session, items: tuple[Item, ...], request: Request) -> bool:
-    """Whether a plan is under way, suspended or not, and does not name something above low that is asked."""
+    """True if a plan is under way, even suspended, and does not name something above low that is asked."""
     plan = session.plan_under_way
     if plan is None:
         return False
